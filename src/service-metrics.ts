@@ -67,7 +67,7 @@ function byRank(
   backlog: Record<OutboxRank, OutboxBacklog> | undefined,
   numberOf: (of: OutboxBacklog) => number,
 ): Record<string, number> {
-  return backlog ? { call: numberOf(backlog.call), bulk: numberOf(backlog.bulk) } : {};
+  return backlog ? { call: numberOf(backlog.call), later: numberOf(backlog.later) } : {};
 }
 
 /** What ends by itself does so within a second of its moment; a busy machine gets some more. */

@@ -186,8 +186,8 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     {
       name: 'outbox: write and take',
       run: async (db, n) => {
-        await enqueueSignals(db, 'bankAnswered', [`billing-request/bench-${n}`]);
-        await takeOutboxRows(db, 100, 25);
+        await enqueueSignals(db, 'bankAnswered', [{ workflowId: `billing-request/bench-${n}` }]);
+        await takeOutboxRows(db, 'call', 100);
       },
     },
     {

@@ -84,7 +84,7 @@ const FEW_CHECKED_MAX = CHECKED_MAX / 2;
 const PAGE = 50;
 /**
  * Messages of calls that may wait in the outbox while all that is open is started again: a new
- * charge waits behind them. Bulk ones are passed by both.
+ * charge waits behind them. The later ones are passed by both.
  */
 const OUTBOX_MAX = 200;
 const OUTBOX_POLL_MS = 200;

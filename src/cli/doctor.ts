@@ -54,8 +54,8 @@ interface Finding {
 const CLOCKS_APART_MAX_MS = 5_000;
 /** What waits for longer has nobody who takes it. */
 const OUTBOX_WAITS_MAX_S = 60;
-/** Half a million bulk messages take half an hour where calls leave room. */
-const BULK_WAITS_MAX_S = 3_600;
+/** Half a million of them take half an hour where calls leave room. */
+const LATER_WAITS_MAX_S = 3_600;
 /** Longest wait for one answer of Temporal. */
 const ANSWER_WITHIN_MS = 5_000;
 
@@ -224,7 +224,7 @@ function examineWork(db: Database): Promise<Finding> {
     const [restart] = await restartProblems(db);
     if (restart)
       throw new Wrong(`Temporal ${restart.message}: wait, and see "assent status" for how far it is`);
-    const [{ call, bulk }, overdue] = await Promise.all([
+    const [{ call, later }, overdue] = await Promise.all([
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),
     ]);
@@ -237,9 +237,9 @@ function examineWork(db: Database): Promise<Finding> {
       throw new Wrong(
         `what is meant for Temporal waits for ${Math.round(call.oldestAgeS)} s: see "assent outbox"`,
       );
-    if (bulk.oldestAgeS > BULK_WAITS_MAX_S)
+    if (later.oldestAgeS > LATER_WAITS_MAX_S)
       throw new Warned(
-        `bulk messages to Temporal wait for ${Math.round(bulk.oldestAgeS)} s: see "assent outbox"`,
+        `webhooks and large changes wait for Temporal for ${Math.round(later.oldestAgeS)} s: see "assent outbox"`,
       );
     return 'nothing is overdue';
   });

@@ -247,7 +247,7 @@ async function scan(db: Database, client: Client, fix: boolean, resting: boolean
     result.listed.push(...list(missing, 'without a workflow'));
     result.listed.splice(LISTED_MAX);
     // Of a Temporal that was lost, all that is open.
-    if (fix) result.restarted += await restartWork(db, missing, 'bulk');
+    if (fix) result.restarted += await restartWork(db, missing, 'later');
     progress.say(
       `${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`,
     );

@@ -82,8 +82,8 @@ function inWords(report: Awaited<ReturnType<typeof readStatus>>): string {
     [
       'Outbox',
       `${counted(outbox.call.messages, 'messages')} ${outbox.call.messages === 1 ? 'waits' : 'wait'} for Temporal${oldest(outbox.call)}` +
-        (outbox.bulk.messages > 0
-          ? `; behind them ${outbox.bulk.messages} in bulk${oldest(outbox.bulk)}`
+        (outbox.later.messages > 0
+          ? `; behind them ${outbox.later.messages} of webhooks and large changes${oldest(outbox.later)}`
           : ''),
     ],
     [

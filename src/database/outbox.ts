@@ -26,22 +26,15 @@ export interface OutboxStart extends WorkflowRun {
 }
 
 /**
- * What goes first. `call` is what somebody asked for: a charge, an answer, a webhook; some thousand
- * rows at once at most. `bulk` is what one act writes without a bound: a row for each schedule, or
- * each webhook that waits, of a party that may have hundreds of thousands. Nobody's charge waits
- * behind those.
+ * What goes first. `call` is a charge, an answer or a schedule. `later` is a webhook's own workflow,
+ * and what one act writes without a bound: a signal for each schedule of a party that may have
+ * hundreds of thousands. No charge waits behind those.
  *
- * A workflow's messages of both ranks may overtake each other. That changes nothing, for bulk rows
- * are signals, and starts that say `again`: all they do is have the database read.
+ * A workflow's messages of both ranks may overtake each other. That changes nothing, for the later
+ * ones are signals, and starts that have the database read.
  */
-export const RANK = { call: 0, bulk: 1 } as const;
+export const RANK = { call: 0, later: 1 } as const;
 export type OutboxRank = keyof typeof RANK;
-
-/**
- * Rows that an act without a bound may write as a call's, a batch of the relay's: what a small
- * party waits for does not stand behind a large one's.
- */
-export const BULK_AFTER = 100;
 
 export interface OutboxRow {
   id: bigint;
@@ -51,11 +44,8 @@ export interface OutboxRow {
   start: OutboxStart | null;
   /** or it is to get a signal. */
   signal: Signal | null;
-  /**
-   * Of a webhook's workflow: the provider of its receiver, else the receiver. Null where the
-   * delivery is gone, and for all others.
-   */
-  ownerId: string | null;
+  /** Whose turn it takes: a provider with all its merchants, else the party; `none` without one. */
+  ownerId: string;
   /** When the work was committed that it tells of, however often it has been tried since. */
   createdAt: Date;
 }
@@ -64,18 +54,26 @@ export interface OutboxRow {
 export interface WorkflowStart extends Omit<OutboxStart, 'type' | 'args' | 'traceparent'> {
   workflowId: string;
   args?: unknown[];
+  /** Whose work it is; left out, the merchant's of its attributes, else the bank's. */
+  partyId?: string;
 }
 
+/** A workflow, and whose work it does. */
+export interface Addressee {
+  workflowId: string;
+  merchantId?: string | null;
+  bankId?: string | null;
+}
+
+const ownerOf = (party: string) =>
+  `coalesce((SELECT coalesce(e.provider_id, e.id) FROM entities e WHERE e.id = ${party}), ${party}, 'none')`;
+
 /** Workflows to start once this transaction has committed. */
-export async function enqueueStarts(
-  trx: Executor,
-  starts: WorkflowStart[],
-  rank: OutboxRank = 'call',
-): Promise<void> {
+export async function enqueueStarts(trx: Executor, starts: WorkflowStart[]): Promise<void> {
   if (starts.length === 0) return;
   const traceparent = trx.traceparent?.();
   const traced = starts.map((start) => ({ ...start, traceparent }));
-  await rows(trx, putStarts(rank), { starts: asRuns(traced) });
+  await rows(trx, putStarts('call'), { starts: asRuns(traced) });
 }
 
 /**
@@ -98,40 +96,52 @@ export async function enqueueMissingStarts(
   return put.length;
 }
 
-const putStarts = (rank: OutboxRank) => `INSERT INTO outbox (kind, workflow_id, start, rank)
-  SELECT 'start', s->>'workflowId', s - 'workflowId', ${RANK[rank]} FROM jsonb_array_elements(:starts::jsonb) AS s`;
+/** A webhook's workflow always goes later. */
+const putStarts = (rank: OutboxRank) => `INSERT INTO outbox (kind, workflow_id, start, rank, owner_id)
+  SELECT 'start', s->>'workflowId', s - 'workflowId' - 'partyId',
+    CASE WHEN s->>'workflowId' LIKE '${workflowIds.webhookDelivery('%')}' THEN ${RANK.later} ELSE ${RANK[rank]} END,
+    ${ownerOf(`s->>'partyId'`)}
+  FROM jsonb_array_elements(:starts::jsonb) AS s`;
 
 const asRuns = (starts: WorkflowStart[]) =>
-  JSON.stringify(starts.map((start) => ({ ...runOf(start.workflowId), ...start })));
+  JSON.stringify(
+    starts.map((start) => {
+      const { merchantId, bankId } = start.attributes;
+      return { ...runOf(start.workflowId), partyId: merchantId ?? bankId, ...start };
+    }),
+  );
 
 /** Workflows that hear of it once this transaction has committed. */
-export async function enqueueSignals(trx: Executor, signal: Signal, ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
+export async function enqueueSignals(trx: Executor, signal: Signal, to: Addressee[]): Promise<void> {
+  if (to.length === 0) return;
+  const parties = new Map(to.map((one) => [one.workflowId, one.merchantId ?? one.bankId ?? null]));
   await rows(
     trx,
-    `INSERT INTO outbox (kind, workflow_id, signal) SELECT 'signal', unnest(:ids::text[]), :signal`,
-    { ids: [...new Set(ids)], signal },
+    `INSERT INTO outbox (kind, workflow_id, signal, owner_id)
+     SELECT 'signal', id, :signal, ${ownerOf('party')} FROM unnest(:ids::text[], :parties::text[]) AS s (id, party)`,
+    { ids: [...parties.keys()], parties: [...parties.values()], signal },
   );
 }
 
 /**
- * Signals all that a statement finds, those after the first `BULK_AFTER` behind what calls ask for.
+ * Signals all that a statement finds, behind what calls ask for.
  *
  * @param found selects their ids
+ * @param partyId whose act it is
  */
 export async function enqueueBulkSignals(
   trx: Executor,
   signal: Signal,
+  partyId: string,
   found: string,
   bindings: Record<string, unknown>,
 ): Promise<void> {
   await rows(
     trx,
-    `INSERT INTO outbox (kind, workflow_id, signal, rank)
-     SELECT 'signal', found.workflow_id, :signal,
-       CASE WHEN row_number() OVER () <= ${BULK_AFTER} THEN ${RANK.call} ELSE ${RANK.bulk} END
-     FROM (${found}) AS found (workflow_id)`,
-    { ...bindings, signal },
+    `INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
+     SELECT 'signal', found.workflow_id, :signal, ${RANK.later}, owner.id
+     FROM (${found}) AS found (workflow_id), (SELECT ${ownerOf(':partyId')} AS id) AS owner`,
+    { ...bindings, signal, partyId },
   );
 }
 
@@ -160,27 +170,26 @@ export async function enqueueBulkSignals(
 export async function signalSleepers(
   trx: Executor,
   signal: Signal,
-  changed: { asleep: boolean; workflowId: string }[],
+  changed: (Addressee & { asleep: boolean })[],
 ): Promise<void> {
-  const sleepers = changed.filter(({ asleep }) => asleep);
   await enqueueSignals(
     trx,
     signal,
-    sleepers.map((one) => one.workflowId),
+    changed.filter(({ asleep }) => asleep),
   );
 }
 
 /**
- * Whether anything is to be carried now. It reads in the order of the primary key, for that index
- * forgets what is gone, and the table does so only when vacuumed.
+ * Whether anything of a rank is to be carried now. It reads in the order of the primary key, for
+ * that index forgets what is gone, and the table does so only when vacuumed.
  */
-export async function outboxHasRows(db: Executor): Promise<boolean> {
-  const found = await rows(
-    db,
-    `SELECT 1 FROM outbox WHERE not_before <= clock_timestamp() ORDER BY rank, id LIMIT 1`,
-  );
-  return found.length > 0;
+export async function outboxHasRows(db: Executor, rank: OutboxRank): Promise<boolean> {
+  return (await rows(db, nextOwner(rank, `''`))).length > 0;
 }
+
+/** The first owner after another one that has something to be carried now. */
+const nextOwner = (rank: OutboxRank, after: string) => `SELECT owner_id FROM outbox
+  WHERE rank = ${RANK[rank]} AND owner_id > ${after} AND not_before <= clock_timestamp() ORDER BY owner_id LIMIT 1`;
 
 /** Rows of a rank that are counted at most. More would say nothing more, and take longer. */
 const BACKLOG_MAX = 10_000;
@@ -193,8 +202,8 @@ export interface OutboxBacklog {
 }
 
 export async function outboxBacklog(db: Executor): Promise<Record<OutboxRank, OutboxBacklog>> {
-  const [call, bulk] = await Promise.all([backlogOf(db, 'call'), backlogOf(db, 'bulk')]);
-  return { call, bulk };
+  const [call, later] = await Promise.all([backlogOf(db, 'call'), backlogOf(db, 'later')]);
+  return { call, later };
 }
 
 async function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
@@ -202,38 +211,49 @@ async function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog>
     db,
     `SELECT count(*)::int AS messages,
        coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS "oldestAgeS"
-     FROM (SELECT created_at FROM outbox WHERE rank = ${RANK[rank]} ORDER BY id LIMIT ${BACKLOG_MAX}) AS waiting`,
+     FROM (SELECT created_at FROM outbox WHERE rank = ${RANK[rank]} LIMIT ${BACKLOG_MAX}) AS waiting`,
   );
   return backlog ?? { messages: 0, oldestAgeS: 0 };
 }
 
 /**
- * Takes up to `limit` messages of calls out, and of bulk ones what is left of that, but `bulkLeast`
- * beside any number of calls. Oldest first, and passing over those that another process has in
- * hand. They are gone when the surrounding transaction commits, and back when it does not.
+ * Takes up to `limit` messages of a rank out: as many of each owner, the oldest first, passing over
+ * those that another process has in hand. They are gone when the surrounding transaction commits,
+ * and back when it does not.
  *
  * It is planned anew each time. A plan that was made for some rows sorts all that wait: half a
  * second for each batch where there are 500 000.
+ *
+ * @param after an owner that had its turn: the turn is of those behind it, and of the first again
+ *   after the last
+ * @returns with `after` for the next time
  */
-export async function takeOutboxRows(trx: Executor, limit: number, bulkLeast: number): Promise<OutboxRow[]> {
-  return rows<OutboxRow>(
+export async function takeOutboxRows(
+  trx: Executor,
+  rank: OutboxRank,
+  limit: number,
+  after = '',
+): Promise<{ taken: OutboxRow[]; after: string }> {
+  const found = await rows<OutboxRow & { last: string }>(
     trx,
-    `WITH calls AS (
-       SELECT id FROM outbox WHERE rank = ${RANK.call} AND not_before <= clock_timestamp()
-       ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
-     ), bulk AS (
-       SELECT id FROM outbox WHERE rank = ${RANK.bulk} AND not_before <= clock_timestamp()
-       ORDER BY id LIMIT greatest(:bulkLeast, :limit - (SELECT count(*) FROM calls)) FOR UPDATE SKIP LOCKED
+    `WITH RECURSIVE owners (owner_id, n) AS (
+       SELECT first.owner_id, 1 FROM (${nextOwner(rank, ':after')}) AS first
+       UNION ALL
+       SELECT next.owner_id, o.n + 1 FROM owners o, LATERAL (${nextOwner(rank, 'o.owner_id')}) AS next
+       WHERE o.n < :limit::int
+     ), turn AS (
+       SELECT row.at FROM owners o, LATERAL (
+         SELECT ctid AS at FROM outbox
+         WHERE rank = ${RANK[rank]} AND owner_id = o.owner_id AND not_before <= clock_timestamp()
+         ORDER BY id LIMIT (SELECT :limit::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
      )
-     DELETE FROM outbox WHERE rank IN (${RANK.call}, ${RANK.bulk})
-       AND id = ANY(ARRAY(SELECT id FROM calls UNION ALL SELECT id FROM bulk))
-     RETURNING id, rank, workflow_id AS "workflowId", start, signal, created_at AS "createdAt",
-       CASE WHEN workflow_id LIKE '${workflowIds.webhookDelivery('%')}' THEN
-         (SELECT coalesce(e.provider_id, e.id) FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id
-          WHERE d.id = replace(outbox.workflow_id, '${workflowIds.webhookDelivery('')}', '')) END AS "ownerId"`,
-    { limit, bulkLeast },
+     DELETE FROM outbox WHERE ctid = ANY(ARRAY(SELECT at FROM turn))
+     RETURNING id, rank, workflow_id AS "workflowId", start, signal, owner_id AS "ownerId", created_at AS "createdAt",
+       (SELECT CASE WHEN count(*) < :limit::int THEN '' ELSE max(owner_id) END FROM owners) AS last`,
+    { limit, after },
     'anew',
   );
+  return { taken: found, after: found[0]?.last ?? '' };
 }
 
 /**
@@ -244,22 +264,14 @@ export async function returnOutboxRows(trx: Executor, returned: OutboxRow[], del
   if (returned.length === 0) return;
   await rows(
     trx,
-    `INSERT INTO outbox (kind, rank, workflow_id, start, signal, created_at, not_before)
-     SELECT CASE WHEN r->>'signal' IS NULL THEN 'start' ELSE 'signal' END, (r->>'rank')::smallint,
+    `INSERT INTO outbox (kind, rank, owner_id, workflow_id, start, signal, created_at, not_before)
+     SELECT CASE WHEN r->>'signal' IS NULL THEN 'start' ELSE 'signal' END, (r->>'rank')::smallint, r->>'ownerId',
        r->>'workflowId', nullif(r->'start', 'null'), r->>'signal', (r->>'createdAt')::timestamptz,
        clock_timestamp() + :delayS * interval '1 second'
      FROM jsonb_array_elements(:returned::jsonb) AS r`,
     {
       delayS,
-      returned: JSON.stringify(
-        returned.map(({ rank, workflowId, start, signal, createdAt }) => ({
-          rank,
-          workflowId,
-          start,
-          signal,
-          createdAt,
-        })),
-      ),
+      returned: JSON.stringify(returned.map((message) => ({ ...message, id: undefined }))),
     },
   );
 }

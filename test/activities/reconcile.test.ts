@@ -73,7 +73,7 @@ test('after a loss of Temporal’s data nothing waits for what a large party’s
   await makeSchedule(db, keyring, standing);
   await adoptNamespace(db, 'third');
   const change = `SELECT 'recurring/sch_' || n FROM generate_series(1, 400) AS n`;
-  await enqueueBulkSignals(db, 'termsChanged', change, {});
+  await enqueueBulkSignals(db, 'termsChanged', 'bnk_large', change, {});
   const { restarted } = await run();
   expect(restarted).toBeGreaterThan(0);
   expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });

@@ -140,8 +140,8 @@ describe('assent doctor', () => {
 
   it.each([
     ['call', '2 minutes', 'wrong', 0, 1],
-    ['bulk', '30 minutes', 'ok', 1, 0],
-    ['bulk', '2 hours', 'warning', 1, 0],
+    ['later', '30 minutes', 'ok', 1, 0],
+    ['later', '2 hours', 'warning', 1, 0],
   ])('says of a %s message to Temporal that has waited for %s: %s', async (_, age, state, rank, code) => {
     const { db } = engine.database;
     await rows(

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-it('"outbox" shows what has waited for Temporal for a minute, of calls before what is bulk', async () => {
+it('"outbox" shows what has waited for Temporal for a minute, of calls before the rest', async () => {
   expect(await cli.json('outbox')).toEqual({ messages: [] });
   await rows(
     test.db,
@@ -46,11 +46,11 @@ it('"outbox" shows what has waited for Temporal for a minute, of calls before wh
   expect(messages).toHaveLength(20);
   expect(messages.slice(0, 2)).toMatchObject([
     { rank: 'call', kind: 'start', workflowId: 'billing-request/brq_1', type: 'billingRequest' },
-    { rank: 'bulk', kind: 'signal', signal: 'termsChanged' },
+    { rank: 'later', kind: 'signal', signal: 'termsChanged' },
   ]);
   const { out } = await cli.run('status');
   expect(out).toMatch(
-    /1 message waits for Temporal, the oldest for \d{3} s; behind them 100 in bulk, the oldest for \d{3} s/,
+    /1 message waits for Temporal, the oldest for \d{3} s; behind them 100 of webhooks and large changes, the oldest for \d{3} s/,
   );
 });
 

@@ -1,15 +1,16 @@
 import { openDatabase, row, rows, type Database } from '../../src/database/connection';
 import {
-  BULK_AFTER,
   enqueueBulkSignals,
   enqueueSignals,
   enqueueStarts,
   outboxBacklog,
-  RANK,
   returnOutboxRows,
   takeOutboxRows,
-  type OutboxRow,
+  type OutboxRank,
 } from '../../src/database/outbox';
+import { createEntity, type NewEntity } from '../../src/database/entity/entity';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { groupBy } from '../../src/domain/group';
 import { asOwner, createTestDatabase } from '../support/database';
 
 let test: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -24,12 +25,12 @@ describe('a message that Temporal refuses again and again', () => {
   it('stays as old as the work it tells of, so that an alarm on its age sees it', async () => {
     await test.db.transaction(async (trx) => {
       await enqueueStarts(trx, [{ workflowId: 'intent/int_1', ...start }]);
-      await enqueueSignals(trx, 'bankAnswered', ['intent/int_2']);
+      await enqueueSignals(trx, 'bankAnswered', [{ workflowId: 'intent/int_2' }]);
     });
     await rows(test.db, `UPDATE outbox SET created_at = created_at - interval '1 hour'`);
     for (let refusals = 0; refusals < 2; refusals++) {
       await test.db.transaction(async (trx) => {
-        const taken = await takeOutboxRows(trx, 10, 1);
+        const { taken } = await takeOutboxRows(trx, 'call', 10);
         expect(taken.toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1))).toMatchObject([
           { workflowId: 'intent/int_1', start, signal: null },
           { workflowId: 'intent/int_2', start: null, signal: 'bankAnswered' },
@@ -37,18 +38,18 @@ describe('a message that Temporal refuses again and again', () => {
         await returnOutboxRows(trx, taken, 0);
       });
     }
-    const { call, bulk } = await outboxBacklog(test.db);
+    const { call, later } = await outboxBacklog(test.db);
     const { messages, oldestAgeS } = call;
     expect(messages).toBe(2);
     expect(oldestAgeS).toBeGreaterThanOrEqual(3_600);
     expect(oldestAgeS).toBeLessThan(3_900);
-    expect(bulk).toEqual({ messages: 0, oldestAgeS: 0 });
+    expect(later).toEqual({ messages: 0, oldestAgeS: 0 });
   });
 
   it('is no more to be seen once it is carried', async () => {
     await rows(test.db, `DELETE FROM outbox`);
     const none = { messages: 0, oldestAgeS: 0 };
-    expect(await outboxBacklog(test.db)).toEqual({ call: none, bulk: none });
+    expect(await outboxBacklog(test.db)).toEqual({ call: none, later: none });
   });
 });
 
@@ -64,73 +65,143 @@ describe('a message that starts a workflow', () => {
     await test.db.transaction((trx) =>
       enqueueStarts({ ...trx, traceparent: () => traceparent }, [{ workflowId: 'intent/int_4', ...start }]),
     );
-    await test.db.transaction(async (trx) => returnOutboxRows(trx, await takeOutboxRows(trx, 10, 1), 0));
-    const [taken] = await test.db.transaction((trx) => takeOutboxRows(trx, 10, 1));
+    await test.db.transaction(async (trx) =>
+      returnOutboxRows(trx, (await takeOutboxRows(trx, 'call', 10)).taken, 0),
+    );
+    const [taken] = await take(test.db, 'call', 10);
     expect(taken?.start).toEqual({ ...start, traceparent });
   });
 });
 
-const signals = (of: string, n: number) => Array.from({ length: n }, (_, i) => `${of}/${i}`);
+/** Signals to workflows of one party, which may be unknown. */
+const signals = (partyId: string, n: number) =>
+  enqueueSignals(
+    test.db,
+    'bankAnswered',
+    Array.from({ length: n }, (_, i) => ({ workflowId: `billing-request/${partyId}/${i}`, bankId: partyId })),
+  );
 const inBulk = (n: number) =>
   enqueueBulkSignals(
     test.db,
     'termsChanged',
+    'bnk_large',
     `SELECT 'recurring/' || n FROM generate_series(1, :n::int) AS n`,
-    {
-      n: n + BULK_AFTER,
-    },
+    { n },
   );
-const take = (db: Database, limit: number, bulkLeast: number) =>
-  db.transaction((trx) => takeOutboxRows(trx, limit, bulkLeast));
-const bulkAmong = (taken: OutboxRow[]) => taken.filter(({ rank }) => rank === RANK.bulk).length;
+const take = async (db: Database, rank: OutboxRank, limit: number) =>
+  (await db.transaction((trx) => takeOutboxRows(trx, rank, limit))).taken;
+const countByOwner = (taken: { ownerId: string }[]) =>
+  Object.fromEntries([...groupBy(taken, ({ ownerId }) => ownerId)].map(([id, own]) => [id, own.length]));
 
-describe('bulk messages', () => {
+describe('owners', () => {
   beforeEach(() => rows(test.db, `DELETE FROM outbox`));
 
-  it('fill what calls leave of a batch, and have their share beside any number of calls', async () => {
-    await inBulk(300);
-    await take(test.db, BULK_AFTER, 0);
-    await enqueueSignals(test.db, 'bankAnswered', signals('billing-request', 220));
-    const batches = [];
-    for (let i = 0; i < 4; i++) {
-      const taken = await take(test.db, 100, 25);
-      batches.push([taken.length, bulkAmong(taken)]);
+  it('have equal parts of a batch, the oldest first, whoever has written more', async () => {
+    await signals('bnk_busy', 300);
+    await signals('bnk_a', 2);
+    await signals('bnk_b', 40);
+    const taken = await take(test.db, 'call', 90);
+    expect(countByOwner(taken)).toEqual({ bnk_busy: 30, bnk_a: 2, bnk_b: 30 });
+    const ids = taken.filter(({ ownerId }) => ownerId === 'bnk_busy').map(({ workflowId }) => workflowId);
+    expect(ids.toSorted()).toEqual(
+      Array.from({ length: 30 }, (_, i) => `billing-request/bnk_busy/${i}`).toSorted(),
+    );
+    // Alone, one has all of it.
+    await take(test.db, 'call', 90);
+    expect(countByOwner(await take(test.db, 'call', 90))).toEqual({ bnk_busy: 90 });
+  });
+
+  it('have their turn in one batch after the other where they are more than it has rows', async () => {
+    for (let n = 0; n < 9; n++) await signals(`bnk_${n}`, 3);
+    let after = '';
+    const turns: string[][] = [];
+    for (let i = 0; i < 3; i++) {
+      const batch = await test.db.transaction((trx) => takeOutboxRows(trx, 'call', 4, after));
+      turns.push(batch.taken.map(({ ownerId }) => ownerId).toSorted());
+      ({ after } = batch);
     }
-    expect(batches).toEqual([
-      [125, 25],
-      [125, 25],
-      [100, 80],
-      [100, 100],
+    expect(turns).toEqual([
+      ['bnk_0', 'bnk_1', 'bnk_2', 'bnk_3'],
+      ['bnk_4', 'bnk_5', 'bnk_6', 'bnk_7'],
+      // The last of them alone; then it is the first one's turn again.
+      ['bnk_8', 'bnk_8', 'bnk_8'],
     ]);
+    expect(after).toBe('');
   });
 
-  it('stay behind calls when Temporal has refused them', async () => {
-    await inBulk(3);
-    await take(test.db, BULK_AFTER, 0);
-    await test.db.transaction(async (trx) => returnOutboxRows(trx, await takeOutboxRows(trx, 10, 1), 0));
-    await enqueueSignals(test.db, 'bankAnswered', ['billing-request/brq_1']);
-    const { call, bulk } = await outboxBacklog(test.db);
-    expect([call.messages, bulk.messages]).toEqual([1, 3]);
-    expect(await take(test.db, 1, 0)).toMatchObject([{ workflowId: 'billing-request/brq_1' }]);
-  });
-
-  it('cost a batch no more where 100 000 wait, though its statement ran while none did', async () => {
-    await asOwner(test.url, `TRUNCATE outbox`);
-    const one = openDatabase(test.url, 1);
-    try {
-      for (let i = 0; i < 40; i++) await take(one, 100, 25);
-      await inBulk(100_000);
-      const read = await one.transaction(async (trx) => {
-        await takeOutboxRows(trx, 100, 25);
-        return row<{ rows: number }>(
-          trx,
-          `SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'outbox'`,
-        );
-      });
-      expect(read?.rows).toBeGreaterThanOrEqual(125);
-      expect(read?.rows).toBeLessThan(1_000);
-    } finally {
-      await one.destroy();
+  it('are a provider with all its merchants, and each party of its own', async () => {
+    const ring = readKeyring(makeKeyring());
+    const enter = (entity: NewEntity) => test.db.transaction((trx) => createEntity(trx, ring, entity));
+    const { entityId: providerId = '' } = (await enter({ type: 'provider', name: 'Provider' })) ?? {};
+    const { entityId: own = '' } = (await enter({ type: 'merchant', name: 'Of its own' })) ?? {};
+    const attributes = { status: 'pending', bankId: 'bnk_1' };
+    for (const name of ['Shop', 'Bar']) {
+      const { entityId = '' } = (await enter({ type: 'merchant', name, providerId })) ?? {};
+      const workflowId = `billing-request/${entityId}`;
+      await enqueueStarts(test.db, [
+        { ...start, workflowId, attributes: { ...attributes, merchantId: entityId } },
+      ]);
+      await enqueueSignals(test.db, 'bankAnswered', [{ workflowId, merchantId: entityId, bankId: 'bnk_1' }]);
     }
+    await enqueueSignals(test.db, 'bankAnswered', [{ workflowId: 'refund/rfd_1', merchantId: own }]);
+    expect(countByOwner(await take(test.db, 'call', 100))).toEqual({ [providerId]: 4, [own]: 1 });
   });
+});
+
+describe('what goes later', () => {
+  beforeEach(() => rows(test.db, `DELETE FROM outbox`));
+
+  it('are the workflows of webhooks, and what one act writes without a bound, in turn', async () => {
+    await inBulk(300);
+    const deliveries = Array.from({ length: 20 }, (_, i) => ({
+      ...start,
+      workflowId: `webhook-delivery/dlv_${i}`,
+      partyId: 'prv_1',
+    }));
+    await enqueueStarts(test.db, deliveries);
+    await signals('bnk_1', 2);
+    expect(await take(test.db, 'call', 100)).toHaveLength(2);
+    const taken = await take(test.db, 'later', 20);
+    expect(countByOwner(taken)).toEqual({ bnk_large: 10, prv_1: 10 });
+    expect(taken.find(({ ownerId }) => ownerId === 'prv_1')?.start).not.toHaveProperty('partyId');
+  });
+
+  it('stays so when Temporal has refused it', async () => {
+    await inBulk(3);
+    await test.db.transaction(async (trx) =>
+      returnOutboxRows(trx, (await takeOutboxRows(trx, 'later', 10)).taken, 0),
+    );
+    await signals('bnk_1', 1);
+    const { call, later } = await outboxBacklog(test.db);
+    expect([call.messages, later.messages]).toEqual([1, 3]);
+    expect(countByOwner(await take(test.db, 'later', 10))).toEqual({ bnk_large: 3 });
+  });
+
+  it.each([1, 1_000])(
+    'costs a batch no more where 100 000 of %i owners wait, though its statement ran while none did',
+    async (owners) => {
+      await asOwner(test.url, `TRUNCATE outbox`);
+      const one = openDatabase(test.url, 1);
+      try {
+        for (let i = 0; i < 40; i++) await take(one, 'later', 100);
+        await asOwner(
+          test.url,
+          `INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
+           SELECT 'signal', 'recurring/' || n, 'termsChanged', 1, 'mch_' || n % ${owners} FROM generate_series(1, 100000) AS n`,
+        );
+        const read = await one.transaction(async (trx) => {
+          const { taken } = await takeOutboxRows(trx, 'later', 100);
+          expect(taken).toHaveLength(100);
+          return row<{ rows: number }>(
+            trx,
+            `SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'outbox'`,
+          );
+        });
+        expect(read?.rows).toBeGreaterThanOrEqual(100);
+        expect(read?.rows).toBeLessThan(1_000);
+      } finally {
+        await one.destroy();
+      }
+    },
+  );
 });

@@ -108,18 +108,14 @@ describe('what is overdue', () => {
     scheduleId = await makeSchedule(db, keyring, standing);
     await actsAt('-10 minutes');
     await db.transaction((trx) =>
-      enqueueStarts(
-        trx,
-        [
-          {
-            workflowId: workflowIds.recurring(scheduleId),
-            attributes: { status: 'active' },
-            summary: '',
-            again: 'redeliveryRequested',
-          },
-        ],
-        'bulk',
-      ),
+      enqueueStarts(trx, [
+        {
+          workflowId: workflowIds.recurring(scheduleId),
+          attributes: { status: 'active' },
+          summary: '',
+          again: 'redeliveryRequested',
+        },
+      ]),
     );
     expect(await overdue()).toEqual([workflowIds.recurring(lost)]);
   });
@@ -193,9 +189,9 @@ describe('starting again', () => {
       `INSERT INTO outbox (kind, workflow_id, start, rank)
        SELECT 'start', 'recurring/sch_' || n, '{"again": "foundOverdue"}', 1 FROM generate_series(1, 10300) AS n`,
     );
-    await db.transaction((trx) => takeOutboxRows(trx, 100, 25));
+    await db.transaction((trx) => takeOutboxRows(trx, 'later', 100));
     expect(await restartsWaiting(db)).toBe(10_200);
-    await db.transaction((trx) => takeOutboxRows(trx, 100, 25));
+    await db.transaction((trx) => takeOutboxRows(trx, 'later', 100));
     expect(await restartsWaiting(db)).toBe(10_100);
   });
 
@@ -234,12 +230,12 @@ describe('starting again', () => {
     expect(await stillOpen(db, mine)).toEqual([]);
   });
 
-  it('stands before a new bill where a run does it, and behind where all that is open is', async () => {
-    await restartWork(db, [work()], 'bulk');
-    expect(await billIsAmongTheNext(db, 1)).toBe(true);
+  it('stands before its merchant’s new bill where a run does it, and behind where all that is open is', async () => {
+    await restartWork(db, [work()], 'later');
+    expect(await billIsAmongTheNext(db, 1, standing.merchantId)).toBe(true);
     await rows(db, `DELETE FROM outbox`);
     await restartWork(db, [work()]);
-    expect(await billIsAmongTheNext(db, 1)).toBe(false);
+    expect(await billIsAmongTheNext(db, 1, standing.merchantId)).toBe(false);
   });
 
   it('names an advance of a test clock as its start named it', async () => {

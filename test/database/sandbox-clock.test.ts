@@ -13,6 +13,7 @@ import {
   workInHand,
 } from '../../src/database/entity/sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { takeOutboxRows } from '../../src/database/outbox';
 import { billIsAmongTheNext } from '../support/outbox';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
@@ -128,7 +129,7 @@ describe('what is due', () => {
     expect(await signalled()).toEqual([`recurring/${id}`]);
   });
 
-  it('is told to many workflows without delaying others’ bills, and to a few at once', async () => {
+  it('is told to many workflows without delaying others’ bills, or what a few are told', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
     await rows(
@@ -140,10 +141,12 @@ describe('what is due', () => {
     await rows(db, 'DELETE FROM outbox');
     await signalDue(db, owner, 'infinity');
     const small = await standingApproval(db, keyring);
-    await runSchedule(db, keyring, rules, await makeSchedule(db, keyring, small, { frequency: 'daily' }));
+    const one = await makeSchedule(db, keyring, small, { frequency: 'daily' });
+    await runSchedule(db, keyring, rules, one);
     await signalDue(db, small.merchantId, 'infinity');
-    expect(await billIsAmongTheNext(db, 102)).toBe(true);
-    expect(await signalled()).toHaveLength(100);
+    expect(await billIsAmongTheNext(db, 1)).toBe(true);
+    const { taken } = await db.transaction((trx) => takeOutboxRows(trx, 'later', 2));
+    expect(taken.map(({ workflowId }) => workflowId)).toContain(`recurring/${one}`);
   });
 
   it('is signalled, too, where it falls asleep before a jump is committed', async () => {

@@ -3,13 +3,19 @@ import type { Database } from '../../src/database/connection';
 import { enqueueStarts, takeOutboxRows } from '../../src/database/outbox';
 
 /**
- * Whether a bill that another party makes now is among the next messages that the relay takes,
- * `limit` of calls and one of bulk ones. They are carried then.
+ * Whether a bill that is made now is among the next `limit` messages of calls that the relay takes.
+ * They are carried then.
+ *
+ * @param merchantId whose bill it is; left out, another party's than all
  */
-export async function billIsAmongTheNext(db: Database, limit: number): Promise<boolean> {
+export async function billIsAmongTheNext(db: Database, limit: number, merchantId?: string): Promise<boolean> {
   const workflowId = `billing-request/${randomUUID()}`;
-  const bill = { workflowId, attributes: { status: 'pending' }, summary: 'A bill' };
+  const bill = {
+    workflowId,
+    attributes: { status: 'pending', ...(merchantId !== undefined && { merchantId }) },
+    summary: 'A bill',
+  };
   await db.transaction((trx) => enqueueStarts(trx, [bill]));
-  const taken = await db.transaction((trx) => takeOutboxRows(trx, limit, 1));
+  const { taken } = await db.transaction((trx) => takeOutboxRows(trx, 'call', limit));
   return taken.some((one) => one.workflowId === workflowId);
 }

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { Client, type ClientOptions, type WorkflowHandle } from '@temporalio/client';
+import { Client, ServiceError, type ClientOptions, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { rows } from '../../src/database/connection';
@@ -8,7 +8,7 @@ import { createEntity, type NewEntity } from '../../src/database/entity/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/webhook';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
-import { BULK_AFTER, enqueueBulkSignals, enqueueSignals, enqueueStarts } from '../../src/database/outbox';
+import { enqueueBulkSignals, enqueueSignals, enqueueStarts } from '../../src/database/outbox';
 import { createRelay, type Relay } from '../../src/temporal/relay';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -46,7 +46,7 @@ afterEach(() => handle.terminate().catch(() => undefined));
 async function carry(message: 'start' | 'start again' | 'signal'): Promise<void> {
   await database.db.transaction((trx) =>
     message === 'signal'
-      ? enqueueSignals(trx, 'bankAnswered', [workflowId])
+      ? enqueueSignals(trx, 'bankAnswered', [{ workflowId }])
       : enqueueStarts(trx, [
           {
             workflowId,
@@ -205,8 +205,8 @@ test('webhooks of a provider and of all its merchants have one turn, and a bank 
 
 test('several signals in one poll are one', async () => {
   await carry('start');
-  await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [workflowId]));
-  await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [workflowId]));
+  await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [{ workflowId }]));
+  await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [{ workflowId }]));
   await carry('signal');
   expect(await signals()).toBe(1);
 });
@@ -221,10 +221,15 @@ test('a signal for what has ended, or never began, is no error', async () => {
   expect(await signals()).toBe(1);
 });
 
-/** Ids of this test's own, which no workflow has. */
-const ids = (of: string, n: number) => Array.from({ length: n }, (_, i) => `${workflowId}-${of}-${i}`);
+/** A change of a party, for workflows that there are not. */
 const change = (n: number) =>
-  enqueueBulkSignals(database.db, 'termsChanged', `SELECT unnest(:ids::text[])`, { ids: ids('bulk', n) });
+  enqueueBulkSignals(
+    database.db,
+    'termsChanged',
+    'bnk_large',
+    `SELECT '${workflowId}-bulk-' || n FROM generate_series(1, :n::int) AS n`,
+    { n },
+  );
 
 /** Has all that waits carried. @returns workflows, in the order in which Temporal heard of them */
 async function carryAll(): Promise<string[]> {
@@ -259,13 +264,13 @@ describe('what one change writes without a bound', () => {
   // The relay of the tests before polls once more after what it was asked for.
   beforeAll(() => relay.stop());
 
-  test('is carried after a bill that another merchant makes meanwhile', async () => {
+  test('keeps no bill waiting that another merchant makes meanwhile', async () => {
     await change(400);
-    await enqueueStart();
+    await enqueueSignals(database.db, 'bankAnswered', [{ workflowId: `${workflowId}-call` }]);
     const order = await carryAll();
     expect(order).toHaveLength(401);
-    // The second batch has it: the first hundred of any change go as a call's.
-    expect(order.indexOf(workflowId)).toBeLessThan(225);
+    // The first batch of each rank is carried side by side.
+    expect(order.indexOf(`${workflowId}-call`)).toBeLessThan(100);
   });
 
   test('keeps no worker from ending: the relay leaves the rest to others after its batch', async () => {
@@ -291,16 +296,96 @@ describe('what one change writes without a bound', () => {
     });
     await stopping;
     const left = await rows(database.db, `DELETE FROM outbox RETURNING id`);
-    expect(left.length).toBeGreaterThanOrEqual(475);
+    expect(left.length).toBeGreaterThanOrEqual(550);
+  });
+});
+
+/** On whose way to Temporal every start of a webhook's workflow meets something first. */
+const slowed = (meets: (workflowId: string) => Promise<void>) =>
+  new Client({
+    connection,
+    interceptors: {
+      workflow: [
+        {
+          async startWithDetails(input, next) {
+            if (input.options.workflowId.startsWith('webhook-delivery/'))
+              await meets(input.options.workflowId);
+            return next(input);
+          },
+        },
+      ],
+    },
+  });
+const deliveries = (n: number) =>
+  Array.from({ length: n }, (_, i) => ({
+    workflowId: `${workflowId}-${i}`,
+    attributes: { status: 'pending' },
+    summary: '',
+  }));
+const end = (ids: string[]) => Promise.all(ids.map((id) => client.workflow.getHandle(id).terminate()));
+const outOfTime = () =>
+  Object.assign(new Error('4 DEADLINE_EXCEEDED'), { code: 4, details: '', metadata: {} });
+
+describe('a Temporal that is slow', () => {
+  test('starts a bill while all webhooks that it has been given hang', async () => {
+    const bill = `billing-request/${database.url.slice(-12)}-slow`;
+    const hanging = new EventEmitter().setMaxListeners(0);
+    const slow = createRelay(
+      database.db,
+      slowed(async () => {
+        const billed = once(hanging, 'bill');
+        hanging.emit('webhook');
+        await billed;
+      }),
+      pino({ enabled: false }),
+    );
+    const hangs = once(hanging, 'webhook');
+    await database.db.transaction((trx) => enqueueStarts(trx, deliveries(30)));
+    slow.kick();
+    await hangs;
+    const attributes = { status: 'pending' };
+    await enqueueStarts(database.db, [{ workflowId: bill, attributes, summary: '' }]);
+    await eventually(async () => {
+      slow.kick();
+      return client.workflow
+        .getHandle(bill)
+        .describe()
+        .then(Boolean, () => false);
+    });
+    slow.start();
+    await eventually(async () => {
+      hanging.emit('bill');
+      return (await rows(database.db, `SELECT 1 FROM outbox`)).length === 0;
+    });
+    await slow.stop();
+    expect((await client.workflow.getHandle(bill).describe()).status.name).toBe('RUNNING');
+    await end([bill, ...deliveries(30).map((one) => one.workflowId)]);
   });
 
-  test('gets on beside calls that never cease', async () => {
-    await change(BULK_AFTER + 100);
-    await enqueueSignals(database.db, 'bankAnswered', ids('call', 300));
-    const order = await carryAll();
-    expect(order).toHaveLength(500);
-    const bulk = new Set(ids('bulk', BULK_AFTER + 100).slice(BULK_AFTER));
-    expect(order.slice(0, 250).filter((id) => bulk.has(id))).toHaveLength(50);
+  test('is given fewer at a time until it gets through with them', async () => {
+    let atOnce = 0;
+    const slow = createRelay(
+      database.db,
+      slowed(async () => {
+        atOnce++;
+        // All of a batch are under way by then.
+        await new Promise((resolve) => setImmediate(resolve));
+        const tooMany = atOnce > 8;
+        await new Promise((resolve) => setImmediate(resolve));
+        atOnce--;
+        if (tooMany) throw new ServiceError('out of time', { cause: outOfTime() });
+      }),
+      pino({ enabled: false }),
+    );
+    await database.db.transaction((trx) => enqueueStarts(trx, deliveries(30)));
+    slow.start();
+    await eventually(async () => (await rows(database.db, `SELECT 1 FROM outbox`)).length === 0);
+    await slow.stop();
+    const last = deliveries(30).map((one) => client.workflow.getHandle(one.workflowId).describe());
+    expect((await Promise.all(last)).map(({ status }) => status.name)).toEqual(
+      Array.from({ length: 30 }, () => 'RUNNING'),
+    );
+    await end(deliveries(30).map((one) => one.workflowId));
   });
 });
 

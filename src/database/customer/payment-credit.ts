@@ -121,7 +121,7 @@ export async function settleCredits(
   await enqueueSignals(
     trx,
     'creditDelivered',
-    credited.filter(({ overdue }) => !overdue).map(({ workflowId }) => workflowId),
+    credited.filter(({ overdue }) => !overdue),
   );
 }
 
@@ -135,7 +135,7 @@ export async function resolveCredits(
   keyring: Keyring,
   timeZone: string,
   delivered: DeliveredCredits,
-): Promise<Pick<Credited, 'workflowId' | 'overdue'>[]> {
+): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
   const credited = await rows<Credited>(
     trx,
     `SELECT b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
@@ -205,17 +205,16 @@ export async function withdrawCredit(
   billingRequestId: string,
 ): Promise<boolean> {
   if (!(await withdrawCreditWebhook(trx, billingRequestId))) return false;
-  const { workflowId } =
-    (await row<{ workflowId: string }>(
-      trx,
-      `UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
-       WHERE id = :billingRequestId RETURNING workflow_id AS "workflowId"`,
-      { billingRequestId },
-    )) ?? {};
-  if (workflowId === undefined) throw new Error(`there is no ${billingRequestId}`);
+  const charge = await row<Pick<Credited, 'workflowId' | 'bankId'>>(
+    trx,
+    `UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
+     WHERE id = :billingRequestId RETURNING workflow_id AS "workflowId", bank_id AS "bankId"`,
+    { billingRequestId },
+  );
+  if (!charge) throw new Error(`there is no ${billingRequestId}`);
   await endUndelivered(trx, keyring, [billingRequestId]);
   // It waits no more.
-  await enqueueSignals(trx, 'creditDelivered', [workflowId]);
+  await enqueueSignals(trx, 'creditDelivered', [charge]);
   return true;
 }
 

@@ -110,6 +110,7 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
   await enqueueBulkSignals(
     db,
     until === 'infinity' ? 'clockMoved' : 'fellDue',
+    ownerId,
     `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
      WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
      UNION

@@ -283,7 +283,7 @@ export async function stillOpen(db: Executor, work: OpenWork[]): Promise<OpenWor
  * Has the workflows started again; one that runs only gets a signal. Where a start of it waits in
  * the outbox already, there is no second one.
  *
- * @param rank `bulk` where nobody bounds how many there are
+ * @param rank `later` where nobody bounds how many there are
  * @returns how many there are to start
  */
 export async function restartWork(db: Executor, work: Work[], rank: OutboxRank = 'call'): Promise<number> {

@@ -18,11 +18,11 @@ export interface WaitingMessage {
   notBefore: Date | null;
 }
 
-/** The oldest messages to Temporal that have waited for a minute: of calls, then bulk ones. */
+/** The oldest messages to Temporal that have waited for a minute: of calls, then the later ones. */
 export async function stuckMessages(db: Executor): Promise<WaitingMessage[]> {
   return rows<WaitingMessage>(
     db,
-    `SELECT CASE rank WHEN ${RANK.bulk} THEN 'bulk' ELSE 'call' END AS rank, kind,
+    `SELECT CASE rank WHEN ${RANK.later} THEN 'later' ELSE 'call' END AS rank, kind,
        workflow_id AS "workflowId", start->>'type' AS type, signal, created_at AS "createdAt",
        not_before AS "notBefore"
      FROM outbox WHERE created_at < now() - interval '1 minute' ORDER BY outbox.rank, id LIMIT ${SHOWN_MAX}`,

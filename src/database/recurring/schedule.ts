@@ -177,6 +177,7 @@ async function syncSchedules(
   await enqueueBulkSignals(
     trx,
     'termsChanged',
+    of,
     `SELECT '${workflowIds.recurring('')}' || s.id FROM schedules s
      WHERE ${whose} AND ${NOT_ENDED} AND s.id > :last`,
     { of, last: last.id },
@@ -299,11 +300,11 @@ async function startResumed(trx: Executor, resumed: Transition[]): Promise<void>
 
 /** The bank has answered a charge of this schedule, whose agreement the caller holds locked. */
 export async function signalAnswered(trx: Executor, scheduleId: string): Promise<void> {
-  const answered = await row<{ asleep: boolean }>(
+  const answered = await row<Pick<ScheduleRow, 'asleep' | 'merchantId'>>(
     trx,
     `UPDATE schedules s SET acts_at = business_now(s.merchant_id), asleep = false
      FROM (SELECT id, asleep FROM schedules WHERE id = :scheduleId FOR UPDATE) AS before
-     WHERE s.id = before.id RETURNING before.asleep`,
+     WHERE s.id = before.id RETURNING before.asleep, s.merchant_id AS "merchantId"`,
     { scheduleId },
   );
   if (answered) await signalSchedules(trx, 'bankAnswered', [{ id: scheduleId, ...answered }]);
@@ -316,12 +317,12 @@ export async function signalAnswered(trx: Executor, scheduleId: string): Promise
 export async function signalSchedules(
   trx: Executor,
   signal: Signal,
-  schedules: Pick<ScheduleRow, 'id' | 'asleep'>[],
+  schedules: Pick<ScheduleRow, 'id' | 'merchantId' | 'asleep'>[],
 ): Promise<void> {
   await signalSleepers(
     trx,
     signal,
-    schedules.map(({ id, asleep }) => ({ asleep, workflowId: workflowIds.recurring(id) })),
+    schedules.map((schedule) => ({ ...schedule, workflowId: workflowIds.recurring(schedule.id) })),
   );
 }
 

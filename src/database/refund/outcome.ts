@@ -97,7 +97,7 @@ export async function answerRefund(
   await postRefund(trx, timeZone, ended);
   await announceToMerchant(trx, keyring, ended);
   await signalSleepers(trx, 'bankAnswered', [
-    { asleep: ended.asleep, workflowId: workflowIds.refund(refundId) },
+    { ...ended, workflowId: workflowIds.refund(refundId) },
   ]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }

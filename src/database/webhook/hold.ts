@@ -2,7 +2,7 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { rows, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { BULK_AFTER, enqueueStarts } from '../outbox';
+import { enqueueStarts } from '../outbox';
 import { announce, deliveryStart } from './webhook';
 import { longestKnownSecret } from './endpoint';
 
@@ -43,13 +43,10 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
        SELECT id, entity_id AS "entityId", webhook_type AS "webhookType" FROM waiting ORDER BY id`,
       { entityId, last },
     );
-    const starts = waiting.map((one) => ({
-      ...deliveryStart([one.id], one),
-      again: 'redeliveryRequested' as const,
-    }));
-    const asCalls = last === '' ? BULK_AFTER : 0;
-    await enqueueStarts(trx, starts.slice(0, asCalls));
-    await enqueueStarts(trx, starts.slice(asCalls), 'bulk');
+    await enqueueStarts(
+      trx,
+      waiting.map((one) => ({ ...deliveryStart([one.id], one), again: 'redeliveryRequested' as const })),
+    );
     const lastOfPage = waiting[AT_ONCE - 1];
     if (!lastOfPage) return;
     last = lastOfPage.id;

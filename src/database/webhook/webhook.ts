@@ -248,6 +248,7 @@ export function deliveryStart(
   return {
     workflowId: workflowIds.webhookDelivery(args[0]),
     args,
+    partyId: entityId,
     attributes: {
       status: 'pending',
       ...(entityId.startsWith('bnk_') && { bankId: entityId }),
