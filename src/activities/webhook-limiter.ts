@@ -8,11 +8,11 @@ import { remember } from '../domain/remember';
  * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
  * entity itself: a provider makes merchants freely, each with an origin of its own.
  *
- * An owner has places in all, and fewer at one origin: others may name that origin, too. The last of
- * an owner's places are for receivers that answered at once the last time, a few for each entity and
- * origin. So a healthy merchant never waits for its silent siblings, however many origins they have
- * or give themselves. The counts are of one process: their purpose is to share its slots, not to
- * spare the receiver.
+ * An owner has places in all, and fewer at one origin: others may name that origin, too. The last
+ * of an owner's places are for receivers that answered at once the last time, a few for each entity
+ * and origin. So a healthy merchant never waits for its silent siblings, however many origins they
+ * have or give themselves. The counts are of one process: their purpose is to share its slots, not
+ * to spare the receiver.
  */
 export interface WebhookLimiter {
   /**
@@ -118,8 +118,8 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
       const pace = timeoutMs / full.most;
       const line = `line ${full.of}`;
       const [lineMs, ownMs] = [waitMs(line), waitMs(full.sharer)];
-      // A sharer that waits already lengthens nobody else's line. What else it sends comes no faster
-      // than that line is long, so that all come no faster than places are free.
+      // A sharer that waits already lengthens nobody else's line. What else it sends comes no
+      // faster than that line is long, so that all come no faster than places are free.
       const wish = ownMs > 0 ? ownMs + Math.max(pace, lineMs) : lineMs + pace;
       const wait = Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wish)));
       for (const key of ownMs > 0 ? [full.sharer] : [full.sharer, line]) {

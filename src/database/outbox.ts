@@ -26,9 +26,9 @@ export interface OutboxStart extends WorkflowRun {
 }
 
 /**
- * What goes first. `call` is a charge, an answer or a schedule. `later` is a webhook's own workflow,
- * and what one act writes without a bound: a signal for each schedule of a party that may have
- * hundreds of thousands. No charge waits behind those.
+ * What goes first. `call` is a charge, an answer or a schedule. `later` is a webhook's own
+ * workflow, and what one act writes without a bound: a signal for each schedule of a party that may
+ * have hundreds of thousands. No charge waits behind those.
  *
  * A workflow's messages of both ranks may overtake each other. That changes nothing, for the later
  * ones are signals, and starts that have the database read.
