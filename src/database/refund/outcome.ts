@@ -96,9 +96,7 @@ export async function answerRefund(
   ]);
   await postRefund(trx, timeZone, ended);
   await announceToMerchant(trx, keyring, ended);
-  await signalSleepers(trx, 'bankAnswered', [
-    { ...ended, workflowId: workflowIds.refund(refundId) },
-  ]);
+  await signalSleepers(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
