@@ -1121,6 +1121,8 @@ export type ReconciliationException = {
    * `null` to the payee’s
    */
   bankTransactionId?: string | null;
+  /** The merchant’s own data with the charge or the refund; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
   /** When it was opened; UTC */
   openedAt: string;
   resolvedAt: string | null;
@@ -1176,6 +1178,8 @@ export type ReconciliationExceptionWithEvents = {
    * `null` to the payee’s
    */
   bankTransactionId?: string | null;
+  /** The merchant’s own data with the charge or the refund; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
   /** When it was opened; UTC */
   openedAt: string;
   resolvedAt: string | null;
@@ -1624,6 +1628,8 @@ export type ExceptionOpenedItem = {
    * `null` to the payee’s
    */
   bankTransactionId?: string | null;
+  /** The merchant’s own data with the charge or the refund; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
   /** When it was opened; UTC */
   openedAt: string;
   resolvedAt: string | null;
@@ -1680,6 +1686,8 @@ export type ExceptionResolvedItem = {
    * `null` to the payee’s
    */
   bankTransactionId?: string | null;
+  /** The merchant’s own data with the charge or the refund; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
   /** When it was opened; UTC */
   openedAt: string;
   resolvedAt: string | null;

@@ -129,12 +129,13 @@ export async function respondToException({
 
 /** What the bank that is asked has said of it is that bank's: its own ids and its note. */
 function shown(exception: ExceptionRecord, { role, entityId }: Pick<Caller, 'role' | 'entityId'>) {
-  const { bankNote, bankTransactionId, payeeBankId: _, told, ...record } = exception;
+  const { bankNote, bankTransactionId, payeeBankId: _, told, metadata, ...record } = exception;
   const isItsBank = record.bankId === entityId;
   return {
     ...record,
     amount: formatAmount(record.amount, record.currency),
     ...(role === 'bank' && { bankTransactionId: isItsBank ? bankTransactionId : null }),
+    ...(role !== 'bank' && { metadata: metadata ?? {} }),
     openedAt: formatInstant(record.openedAt),
     resolvedAt: record.resolvedAt && formatInstant(record.resolvedAt),
     note: isItsBank ? bankNote : null,

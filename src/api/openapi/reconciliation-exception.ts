@@ -3,7 +3,16 @@ import { EXCEPTION_STATES } from '../../domain/lifecycle';
 import { EXCEPTION_KINDS, RESOLUTIONS } from '../../domain/books/reconciliation-exception';
 import { EXAMPLE_REFERENCE } from './example';
 import type { Operation } from './operation';
-import { currencyCode, moment, money, pageOf, reference, shownId, words } from './parts';
+import {
+  currencyCode,
+  metadataForMerchants,
+  moment,
+  money,
+  pageOf,
+  reference,
+  shownId,
+  words,
+} from './parts';
 
 const exceptionKind = z.enum(EXCEPTION_KINDS).meta({
   description:
@@ -47,6 +56,9 @@ export const exceptionFields = {
     description:
       'The id in the answer, or in the statement, that is in doubt; shown only to banks, `null` to the payee’s',
     example: 'FT26081XK2',
+  }),
+  metadata: metadataForMerchants.meta({
+    description: 'The merchant’s own data with the charge or the refund; not shown to banks',
   }),
   openedAt: moment('When it was opened'),
   resolvedAt: moment('When it was resolved').nullable().meta({ example: null }),

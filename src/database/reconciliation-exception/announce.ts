@@ -52,15 +52,20 @@ function sidesOf({ bankId, merchantId, payeeBankId }: ExceptionRecord): string[]
   return [...new Set([bankId, merchantId ?? payeeBankId].filter((id) => id !== null))];
 }
 
-/** What the list shows of it, but for notes. The bank's own id is for that bank. */
+/**
+ * What the list shows of it, but for notes. The bank's own id is for that bank, and metadata for the
+ * merchant.
+ */
 function itemFor(exception: ExceptionRecord, entityId: string): object {
-  const { told, bankNote: _, payeeBankId: __, bankTransactionId, ...shown } = exception;
+  const { told, bankNote: _, payeeBankId: __, bankTransactionId, metadata, ...shown } = exception;
   const isBanks = entityId !== exception.merchantId;
   return {
     ...shown,
     sequence: told,
     amount: formatAmount(exception.amount, exception.currency),
-    ...(isBanks && { bankTransactionId: entityId === exception.bankId ? bankTransactionId : null }),
+    ...(isBanks
+      ? { bankTransactionId: entityId === exception.bankId ? bankTransactionId : null }
+      : { metadata: metadata ?? {} }),
     openedAt: exception.openedAt.toISOString(),
     resolvedAt: exception.resolvedAt?.toISOString() ?? null,
   };

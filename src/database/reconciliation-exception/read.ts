@@ -5,6 +5,7 @@ import {
   type ExceptionKind,
   type Resolution,
 } from '../../domain/books/reconciliation-exception';
+import type { Metadata } from '../../domain/metadata';
 import { row, rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';
@@ -41,13 +42,17 @@ export interface ExceptionRecord {
   bankNote: string | null;
   /** Of the webhooks that each side was sent. */
   told: number;
+  /** The merchant's own: of the refund where it is about one, otherwise of the charge. */
+  metadata: Metadata | null;
 }
 
 export const EXCEPTION_COLUMNS = `x.id AS "exceptionId", x.kind, x.state, x.reference,
   x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId", x.merchant_id AS "merchantId",
   x.bank_id AS "bankId", x.payee_bank_id AS "payeeBankId", x.amount, x.currency,
   x.bank_transaction_id AS "bankTransactionId", x.opened_at AS "openedAt", x.resolved_at AS "resolvedAt",
-  x.resolution, x.bank_note AS "bankNote", x.told`;
+  x.resolution, x.bank_note AS "bankNote", x.told,
+  coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),
+    (SELECT b.metadata FROM billing_requests b WHERE b.id = x.billing_request_id)) AS metadata`;
 
 export interface ExceptionFilter {
   state?: ExceptionState | undefined;

@@ -202,6 +202,24 @@ describe('metadata of a refund', () => {
   });
 });
 
+describe('metadata of an exception', () => {
+  it('is that of its charge, for the merchant alone', async () => {
+    const { billingRequestId } = await charge({ note: SECRET });
+    await answerCharges(db, api.deps.ring, standing);
+    await as('bank', 'POST', '/v1/billing/bank-response', { billingRequestId, bankTransactionId: 'FT-2' });
+
+    const [told] = await announced(standing.merchantId, 'exception.opened');
+    const [shown] = await list('provider', '/v1/reconciliation/exceptions', 'exceptions');
+    expect([told?.['metadata'], shown?.['metadata']]).toEqual([{ note: SECRET }, { note: SECRET }]);
+    const toBank = [
+      await announced(standing.bankId, 'exception.opened'),
+      await list('bank', '/v1/reconciliation/exceptions', 'exceptions'),
+    ];
+    expect(JSON.stringify(toBank)).toContain(billingRequestId);
+    expect(JSON.stringify(toBank)).not.toContain(SECRET);
+  });
+});
+
 describe('metadata of an intent', () => {
   it('comes back to the merchant with the decision, and where the intent is shown', async () => {
     const lookupID = await lookupIdOf(db, standing.customerId);

@@ -93,12 +93,14 @@ describe('the history of money', () => {
       reversedAmount: 0,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       settledAt: expect.stringMatching(/Z$/),
+      metadata: {},
     });
     const [debit] = (await bank.server.ledger()).filter(
       ({ billingRequestId }) => billingRequestId === idOf('agreed'),
     );
+    const { metadata: _, ...seenByBoth } = seenByMerchant ?? {};
     expect(seenByBank).toEqual({
-      ...seenByMerchant,
+      ...seenByBoth,
       bankTransactionId: debit?.bankTransactionId,
       payeeBankId: null,
       payeeLookupID: null,
