@@ -182,7 +182,7 @@ export async function saying<Result>(work: Promise<Result>): Promise<Result> {
 }
 
 function shown(exception: OperatorsException) {
-  const { amount, held, told: _, ageS, ...record } = exception;
+  const { amount, held, told: _, metadata: __, ageS, ...record } = exception;
   const { currency } = record;
   return {
     ...record,
