@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { FAILURES, type FailureCode } from '../../src/domain/failures';
 import { routes } from '../../src/api/app';
 import { openApiDocument } from '../../src/api/openapi/document';
 import { TAGS } from '../../src/api/openapi/operation';
@@ -69,7 +70,9 @@ function documented(): Documented[] {
           answers: Object.keys(responses).flatMap((status) => {
             const shared = SHARED[status];
             if (!shared || !entry || !shared.follows(entry.options)) return [status];
-            return status in (entry.operation.refusals ?? {}) ? [status, shared.label] : [shared.label];
+            const found = Object.keys(entry.operation.refusals ?? {}) as FailureCode[];
+            const own = found.some((code) => FAILURES[code].status === Number(status));
+            return own ? [status, shared.label] : [shared.label];
           }),
         };
       }),
