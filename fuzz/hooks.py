@@ -54,7 +54,7 @@ def before_call(ctx, case, kwargs):
     # Asked only now: what is changed may turn out to be valid, as with a header that nobody knows.
     if is_positive(case):
         put_in(case, seed, named=True)
-        for rule in RULES.get(operation_id(case), ()):
+        for rule in (notes_are_kept, *RULES.get(operation_id(case), ())):
             rule(case)
         give_own_key(case)
 
@@ -153,7 +153,7 @@ def is_number(value):
 
 def notes_are_kept(case):
     """What would be lost is refused: a digit of a long whole number, a value of two names that mean the same."""
-    notes = case.body.get("metadata")
+    notes = case.body.get("metadata") if isinstance(case.body, dict) else None
     if isinstance(notes, dict):
         case.body["metadata"] = {clean(name): with_all_digits(note) for name, note in notes.items()}
 
@@ -250,8 +250,11 @@ def days_are_few(case):
 
 
 def debits_are_named_by_banks(case):
+    """Metadata is the merchants'."""
     if ROLE != "bank":
         case.query.pop("bankTransactionId", None)
+    else:
+        case.query = {name: value for name, value in case.query.items() if not name.startswith("metadata")}
 
 
 def statement_can_be_read(case):
