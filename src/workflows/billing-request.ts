@@ -17,8 +17,9 @@ const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRe
 /**
  * One bill: a charge, or all the charges of one call.
  *
- * It asks the banks, waits for their answers, for the merchant to cancel or for the windows to pass, and tells the merchant and
- * the banks how each charge ended. The rows are there before it starts and name its id.
+ * It asks the banks, and waits for their answers, for the merchant to cancel or for the windows to
+ * pass. It tells the merchant and the banks how each charge ended. The rows are there before it
+ * starts and name its id.
  *
  * @param billingRequestIds none where it takes up what another run has left: it finds the open ones
  * by its own id

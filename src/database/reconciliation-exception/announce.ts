@@ -53,8 +53,8 @@ function sidesOf({ bankId, merchantId, payeeBankId }: ExceptionRecord): string[]
 }
 
 /**
- * What the list shows of it, but for notes. The bank's own id is for that bank, and metadata for the
- * merchant.
+ * What the list shows of it, but for notes. The bank's own id is for that bank, and metadata is for
+ * the merchant.
  */
 function itemFor(exception: ExceptionRecord, entityId: string): object {
   const { told, bankNote: _, payeeBankId: __, bankTransactionId, metadata, ...shown } = exception;

@@ -89,7 +89,7 @@ describe('cancelling a charge that waits for its customer', () => {
     expect(await told(standing.merchantId, 'billing.response')).toEqual([
       expect.objectContaining({ billingRequestId, sequence: 1, customerAction: 'declined', ...CANCELLED }),
     ]);
-    // Nothing of the question had been sent, so it is withdrawn, and this is the first that it hears.
+    // The question had not been sent, so it is withdrawn: the bank hears of this charge first now.
     expect(await told(standing.bankId, 'billing.closed')).toEqual([
       expect.objectContaining({ billingRequestId, sequence: 1, ...CANCELLED }),
     ]);
