@@ -8,6 +8,7 @@ import { ConfigError } from '../src/config';
 import { StartError } from '../src/start/start-error';
 import { attacksOn, type Attack, type Target } from './attack';
 import { send } from './connection';
+import { attackWithItems, ITEMS_LIMIT } from './items';
 import { pageTargets } from './page-targets';
 import { vitals, type Vitals } from './process-watch';
 
@@ -25,7 +26,7 @@ const options = new Command('npm run hostile --')
     (text) => z.coerce.number().int().min(1).max(1000).parse(text),
     1,
   )
-  .option('--only <pattern>', 'operations whose method and path match')
+  .option('--only <pattern>', 'operations whose method and path match, or "items"')
   .parse()
   .opts<{ part: number; only?: string }>();
 
@@ -70,6 +71,7 @@ async function main(): Promise<boolean> {
     RATE_LIMIT_TOKEN_ADDRESS: LOOSE,
     RATE_LIMIT_FAILED_AUTH: LOOSE,
     RATE_LIMIT_UNKNOWN: LOOSE,
+    RATE_LIMIT_ITEMS: ITEMS_LIMIT,
     ACCESS_TOKEN_TTL_S: '86400',
     NODE_OPTIONS: `--require=${path.join(__dirname, '../fuzz/loopback-only.cjs')}`,
   });
@@ -85,7 +87,13 @@ async function main(): Promise<boolean> {
         ...(await documentedTargets(engine.apiUrl, cast.parties)),
         ...(await pageTargets(engine.apiUrl, cast.parties)),
       ].filter(({ method, path: at }) => wanted.test(`${method} ${at}`));
-      return await attackAll({ host: hostname, port: Number(port), metricsUrl }, targets, interrupted.signal);
+      const api = { host: hostname, port: Number(port), metricsUrl };
+      const withItems = wanted.test('items');
+      const isClean =
+        (withItems && targets.length === 0) || (await attackAll(api, targets, interrupted.signal));
+      const foundWithItems = withItems ? await attackWithItems(engine.apiUrl, cast.parties) : [];
+      for (const finding of foundWithItems) say(`FOUND: ${finding}`);
+      return isClean && foundWithItems.length === 0;
     } finally {
       await cast.close();
     }
