@@ -6,6 +6,7 @@ import {
   halfSettings,
   overridingParameters,
   plaintextConnections,
+  uncheckedCertificates,
   weakSecrets,
 } from './settings/connections';
 import {
@@ -165,6 +166,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       ...unencrypted,
       ...plaintextTraces(config),
       ...weakSecrets(config),
+      ...uncheckedCertificates(environment),
       ...shortRetention(config),
     ]);
   }

@@ -1,4 +1,4 @@
-import { makeKeyring } from '../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../src/database/keys/keyring';
 import { ConfigError, readConfig, readConfigUntraced, requireServers, SETTING_NAMES } from '../src/config';
 
 /** The lines of the error that these settings are refused with. */
@@ -399,13 +399,36 @@ describe('readConfig', () => {
     expect(refusals({ ...there, ...alone })).toEqual([]);
   });
 
-  it.each([0, 255])('refuses a production key of which every byte is %i', (byte) => {
-    const key = Buffer.alloc(32, byte).toString('base64');
-    const ASSENT_KEYS = `${makeKeyring()},k1:${key}`;
-    expect(refusals({ ...productionServers, ASSENT_KEYS })).toEqual([
-      expect.stringMatching(/^ASSENT_KEYS: has a key of zeros/),
-    ]);
+  it.each([
+    ['zeros', Buffer.alloc(32).toString('base64')],
+    ['one byte over and over', Buffer.alloc(32, 255).toString('base64')],
+    [
+      'sixteen bytes, twice',
+      Buffer.from([...Array(32).keys()].map((n) => 150 + (n % 16))).toString('base64'),
+    ],
+    ['words', Buffer.from('correct horse battery staple, ok').toString('base64')],
+    ['words in place of base64', 'correct/horse/battery/staple/correct/horse+='],
+  ])('refuses a production key of %s, and says how to make one', (_, key) => {
+    const ASSENT_KEYS = `${makeKeyring()},k1:${key}:ids`;
+    const refused = refusals({ ...productionServers, ASSENT_KEYS });
+    expect(refused).toEqual([expect.stringMatching(/^ASSENT_KEYS: has a key .* "openssl rand -base64 32"$/)]);
+    expect(refused.join()).not.toContain(key.slice(0, 8));
+    expect(() => readKeyring(ASSENT_KEYS)).not.toThrow();
     expect(refusals({ ASSENT_KEYS })).toEqual([]);
+  });
+
+  it('takes each production key that is made at random', () => {
+    for (let i = 0; i < 2_000; i++) {
+      expect(refusals({ ...productionServers, ASSENT_KEYS: makeKeyring() })).toEqual([]);
+    }
+  });
+
+  it('refuses to check no certificate in production', () => {
+    const unchecked = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+    expect(refusals({ ...productionServers, ...unchecked })).toEqual([
+      expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED: must not be 0/),
+    ]);
+    expect(refusals(unchecked)).toEqual([]);
   });
 
   it('refuses a token of production that is good for longer than a day', () => {

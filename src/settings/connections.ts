@@ -179,12 +179,31 @@ function usesPostgresTls(url: string): boolean {
 /** The longest that a token may be of use in production: a day. */
 const TOKEN_TTL_MAX_S = 86_400;
 
-/** Whether a key of the ring is one byte over and over, as a placeholder is: no key at all. */
-function hasPlaceholderKey(ring: string): boolean {
+/** Random bytes of a key nearly always have 24 different values or more, and never so few. */
+const DIFFERENT_BYTES_MIN = 17;
+
+/**
+ * Whether somebody could guess a key of the ring: one that is text, or written as words in place of
+ * base64, or of few different bytes.
+ */
+function hasGuessableKey(ring: string): boolean {
   return ring.split(',').some((entry) => {
-    const bytes = Buffer.from(entry.slice(entry.indexOf(':') + 1), 'base64');
-    return bytes.length > 0 && bytes.every((byte) => byte === bytes[0]);
+    const written = entry.split(':')[1] ?? '';
+    const bytes = Buffer.from(written, 'base64');
+    const isText = bytes.every((byte) => byte >= 0x20 && byte < 0x7f);
+    const isWords = !/[a-z]/.test(written) || !/[A-Z]/.test(written);
+    return bytes.length > 0 && (isText || isWords || new Set(bytes).size < DIFFERENT_BYTES_MIN);
   });
+}
+
+/** Node takes any certificate then, also Temporal's, Postgres' and those of webhooks. */
+export function uncheckedCertificates({ NODE_TLS_REJECT_UNAUTHORIZED }: NodeJS.ProcessEnv): string[] {
+  return NODE_TLS_REJECT_UNAUTHORIZED === '0'
+    ? [
+        'NODE_TLS_REJECT_UNAUTHORIZED: must not be 0 in production, for no certificate would be checked: unset it, and ' +
+          'name an authority of your own by TEMPORAL_TLS_CA_FILE, ?sslrootcert or NODE_EXTRA_CA_CERTS',
+      ]
+    : [];
 }
 
 export function weakSecrets(config: {
@@ -192,8 +211,11 @@ export function weakSecrets(config: {
   ACCESS_TOKEN_TTL_S: number;
 }): string[] {
   return [
-    ...(config.ASSENT_KEYS !== undefined && hasPlaceholderKey(config.ASSENT_KEYS)
-      ? ['ASSENT_KEYS: has a key of zeros, or of one byte over and over: make one as .env.example says']
+    ...(config.ASSENT_KEYS !== undefined && hasGuessableKey(config.ASSENT_KEYS)
+      ? [
+          'ASSENT_KEYS: has a key that somebody could guess: words, zeros, or few different bytes. ' +
+            'Make one by "openssl rand -base64 32"',
+        ]
       : []),
     ...(config.ACCESS_TOKEN_TTL_S > TOKEN_TTL_MAX_S
       ? [
