@@ -52,8 +52,8 @@ async function writeJson(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
   await write(']}\n');
 }
 
-function shown({ at, actor, action, entityId, requestId, reason, before, after }: RecordedAct) {
-  return { at, actor, action, entityId, requestId, reason, before, after };
+function shown({ at, actor, action, entityId, requestId, ownRequestId, reason, before, after }: RecordedAct) {
+  return { at, actor, action, entityId, requestId, ownRequestId, reason, before, after };
 }
 
 async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
@@ -66,17 +66,30 @@ async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
     earlier ||= latest.length + page.length > TABLE_ROWS_MAX;
     latest = [...latest, ...page].slice(-TABLE_ROWS_MAX);
   }
-  const head = ['at', 'actor', 'action', 'entityId', 'before', 'after', 'reason', 'requestId'];
-  const table = latest.map(({ at, actor, action, entityId, before, after, reason, requestId }) => [
-    at,
-    actor,
-    action,
-    entityId,
-    cell(before),
-    cell(after),
-    reason,
-    requestId,
-  ]);
+  const head = [
+    'at',
+    'actor',
+    'action',
+    'entityId',
+    'before',
+    'after',
+    'reason',
+    'requestId',
+    'ownRequestId',
+  ];
+  const table = latest.map(
+    ({ at, actor, action, entityId, before, after, reason, requestId, ownRequestId }) => [
+      at,
+      actor,
+      action,
+      entityId,
+      cell(before),
+      cell(after),
+      reason,
+      requestId,
+      ownRequestId,
+    ],
+  );
   progress.end();
   await write(`${tableOf(head, table)}\n`);
   if (earlier) {

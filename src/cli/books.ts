@@ -88,7 +88,7 @@ export function addBooksCommands(program: Command): void {
       const { from, to } = rangeOf(days);
       progress.say('the heads are read');
       const heads = await dailyHeads(db, { from: from ?? '-infinity', to: to ?? 'infinity' });
-      const keys = (await chainKeys(db, ring)).map(({ publicJwk }) => publicJwk);
+      const keys = await chainKeys(db, ring);
       return { json: { keys, heads: heads.map(shown) }, text: headsTable(heads) };
     }, anyRing),
   );
@@ -126,8 +126,7 @@ async function readKept(file: string): Promise<Kept> {
 /** What heads may be signed with: what somebody has kept, or what the ring proves to be ours. */
 async function trusted(db: Database, ring: Keyring, kept: Kept | undefined): Promise<PublicKeys> {
   if (kept) return publicKeys(kept.keys);
-  const ours = (await chainKeys(db, ring)).filter(({ proven }) => proven);
-  return publicKeys(ours.map(({ publicJwk }) => publicJwk));
+  return publicKeys(await chainKeys(db, ring));
 }
 
 async function* allOf(

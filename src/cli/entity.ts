@@ -150,10 +150,10 @@ export function addEntityCommands(program: Command): void {
     .addOption(atOnceOption())
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, _config, entityId: string, options: AtOnce) => {
+      onEngine(async ({ db, ring }, _config, entityId: string, options: AtOnce) => {
         const by = operator(options);
         const endOld = { endOld: options.now === true };
-        const rotated = await db.transaction((trx) => rotateClientSecret(trx, by, entityId, endOld));
+        const rotated = await db.transaction((trx) => rotateClientSecret(trx, ring, by, entityId, endOld));
         if (rotated === undefined) throw unknownEntity();
         const json = { entityId, ...rotated };
         return { json, text: `${lines(json)}\n${SHOWN_ONCE}` };

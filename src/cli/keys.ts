@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { rotateChainKey } from '../database/chain/key';
+import { olderSecrets } from '../database/entity/client-credential';
 import { keyUse, reseal } from '../database/keys/reseal';
 import { claimRing } from '../database/keys/sealing-key';
 import { revokeSigningKey, rotateSigningKey } from '../database/keys/signing-key';
@@ -53,10 +54,10 @@ export function addKeyCommands(program: Command): void {
         const all = await keyUse(db, ring, ({ place, number, of }) =>
           progress.part(number - 1, of, `${place} is counted`),
         );
-        const head = ['key', 'in the ring', 'seals', 'paymentIDs', 'deviceIds'];
+        const head = ['key', 'in the ring', 'seals', 'paymentIDs', 'deviceIds', 'client secrets'];
         const table = all.map((one) => {
           const seals = Object.entries(one.seals).map(([column, count]) => `${count} ${column}`);
-          return [one.kid, one.ring, seals.join('\n'), one.paymentIds, one.deviceIds];
+          return [one.kid, one.ring, seals.join('\n'), one.paymentIds, one.deviceIds, one.clientSecrets];
         });
         return { json: { current: ring.current, keys: all }, text: tableOf(head, table) };
       }),
@@ -78,9 +79,15 @@ export function addKeyCommands(program: Command): void {
             ),
           );
           const total = Object.values(changed).reduce((sum, count) => sum + count, 0);
+          const clientSecretsLeft = await olderSecrets(db, ring);
+          const left =
+            clientSecretsLeft === 0
+              ? ''
+              : `\n${counted(clientSecretsLeft, 'client secrets')} keep their older key until the client's next token ` +
+                'call: run "assent keys reseal" again after it, before that key leaves the ring';
           return {
-            json: { kid: ring.current, changed },
-            text: `Everything is under ${ring.current} now; ${total} rows were not`,
+            json: { kid: ring.current, changed, clientSecretsLeft },
+            text: `Everything is under ${ring.current} now; ${total} rows were not${left}`,
           };
         }),
       ),

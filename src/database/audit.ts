@@ -15,8 +15,10 @@ export interface Actor {
   actor: string;
   /** For the record of what follows from the act. */
   cause: AuditEvent['cause'];
-  /** Of the API's request; null for the command line. */
+  /** Of the API's request, as its caller may have chosen it; null for the command line. */
   requestId: string | null;
+  /** Our own id of that request, which no other has. */
+  ownRequestId?: string | undefined;
   /** In the operator's words; null where none was given. */
   reason: string | null;
 }
@@ -33,11 +35,12 @@ export interface Act {
 export async function recordAct(trx: Transaction, by: Actor, act: Act): Promise<void> {
   await rows(
     trx,
-    `INSERT INTO audit_events (actor, action, entity_id, request_id, reason, before, after)
-     VALUES (:actor, :action, :entityId, :requestId, :reason, :before, :after)`,
+    `INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
+     VALUES (:actor, :action, :entityId, :requestId, :ownRequestId, :reason, :before, :after)`,
     {
       actor: by.actor,
       requestId: by.requestId,
+      ownRequestId: by.ownRequestId ?? null,
       reason: by.reason,
       action: act.action,
       entityId: act.entityId,
@@ -58,6 +61,7 @@ export function shownUrl(url: string | null): { origin: string; sha256: string }
 
 /** An act, as it is read. */
 export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason'>, Required<Act> {
+  ownRequestId: string | null;
   /** In the order of the acts. */
   id: bigint;
   at: Date;
@@ -85,8 +89,8 @@ export function readActs(
     (after) =>
       rows<RecordedAct>(
         db,
-        `SELECT id, recorded_at AS at, actor, action, entity_id AS "entityId", request_id AS "requestId", reason,
-           before, after
+        `SELECT id, recorded_at AS at, actor, action, entity_id AS "entityId", request_id AS "requestId",
+           own_request_id AS "ownRequestId", reason, before, after
          FROM audit_events
          WHERE id > :after AND (:entityId::text IS NULL OR entity_id = :entityId OR actor = :entityId)
            AND recorded_at >= coalesce(:since::timestamptz, '-infinity')

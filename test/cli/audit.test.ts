@@ -27,6 +27,7 @@ interface Shown {
   action: string;
   entityId: string | null;
   requestId: string | null;
+  ownRequestId: string | null;
   reason: string | null;
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;
@@ -109,7 +110,7 @@ describe('the audit record', () => {
       'PATCH',
       '/v1/provider/merchant/trust',
       { merchantId, trustLevel: 'trusted' },
-      { 'x-request-id': 'request-of-trust' },
+      { 'x-request-id': 'request-of-making' },
     );
     expect(trusted.status).toBe(200);
     const merchant = await enter(api, 'merchant');
@@ -121,7 +122,16 @@ describe('the audit record', () => {
     await as('POST', '/rotate-secret');
     await as('POST', '/rotate-secret/finish');
 
-    expect(await audit('--entity', merchantId, '--since', since)).toEqual([
+    const ofMerchant = await audit('--entity', merchantId, '--since', since);
+    // The caller has chosen one id for two requests, which ours tell apart, in the log as well.
+    const ours = ofMerchant.map(({ ownRequestId }) => ownRequestId);
+    expect(new Set(ours).size).toBe(2);
+    expect(api.log).toEqual(
+      expect.arrayContaining(
+        ours.map((ownRequestId) => expect.objectContaining({ requestId: 'request-of-making', ownRequestId })),
+      ),
+    );
+    expect(ofMerchant).toEqual([
       expect.objectContaining({
         actor: provider.entityId,
         action: 'entity.created',
@@ -131,7 +141,7 @@ describe('the audit record', () => {
       expect.objectContaining({
         actor: provider.entityId,
         action: 'entity.trust_set',
-        requestId: 'request-of-trust',
+        requestId: 'request-of-making',
         after: { trustLevel: 'trusted' },
       }),
     ]);

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const good = async (clientId: string, clientSecret: string) =>
-  (await authenticateClients(test.db, [{ clientId, clientSecret }]))[0] !== undefined;
+  (await authenticateClients(test.db, readKeyring(keys), [{ clientId, clientSecret }]))[0] !== undefined;
 
 const hasOldWebhookSecret = async (entityId: string) =>
   (

@@ -5,7 +5,7 @@ import { usableSigningKeys } from '../../src/database/keys/signing-key';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { createProductionDatabase, PRODUCTION } from '../support/production-database';
-import { standingApproval } from '../support/standing';
+import { renewHashes, standingApproval } from '../support/standing';
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
 let test: TestDatabase;
@@ -45,6 +45,7 @@ describe('an operator whose keyring has leaked', () => {
     });
     const { events } = await cli.json<{ events: { action: string; reason: string }[] }>('audit');
     expect(events.map(({ action, reason }) => [action, reason])).toEqual([
+      ['signing_key.created', null],
       ['keyring.resealed', 'leaked'],
       ['signing_key.revoked', 'leaked'],
     ]);
@@ -57,7 +58,7 @@ describe('with the logins of production, none of which is a superuser', () => {
     const db = openDatabase(production.url, 2);
     const old = readKeyring(OLD);
     await claimRing(db, old);
-    await standingApproval(db, old);
+    const standing = await standingApproval(db, old);
     const cli = createCli({
       url: production.url,
       keys: `${NEW},${OLD}`,
@@ -73,7 +74,10 @@ describe('with the logins of production, none of which is a superuser', () => {
     expect(await cli.json<object>('keys', 'reseal', '--reason', 'leaked')).toMatchObject({
       kid,
       changed: { customers: 1, webhook_endpoints: 3 },
+      clientSecretsLeft: 3,
     });
+    await renewHashes(db, readKeyring(`${NEW},${OLD}`), standing);
+    expect(await cli.json<object>('keys', 'reseal')).toMatchObject({ clientSecretsLeft: 0 });
     const ids = createCli({ url: production.url, keys: `${NEW},${OLD}:ids`, more: PRODUCTION });
     // To count, the login of API and worker will do.
     expect(await ids.json<object>('keys', 'status')).toMatchObject({

@@ -160,7 +160,7 @@ describe('what proves the books', () => {
   it('is added to by its maker alone: neither a key nor how far a chain has come is taken away', async () => {
     for (const sql of [
       'DELETE FROM chain_keys',
-      "UPDATE chain_keys SET public_jwk = '{}'",
+      "UPDATE chain_keys SET private_key_sealed = ''",
       'DELETE FROM chain_progress',
       "INSERT INTO chain_progress (stream, after) VALUES ('ledger', '0')",
     ]) {
@@ -387,21 +387,15 @@ describe('what the owner of the schema changes', () => {
       ),
     );
 
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const jwk = JSON.stringify({
-      ...publicKey.export({ format: 'jwk' }),
-      kid: 'key_own',
-      alg: 'ES256',
-      use: 'sig',
-    });
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const jws = sign(forged, privateKey, {
       algorithm: 'ES256',
       keyid: 'key_own',
       noTimestamp: true,
       header: { alg: 'ES256', typ: 'assent-head+jwt' },
     });
-    await tamper(`INSERT INTO chain_keys (kid, private_key_sealed, public_jwk, retired_at)
-        SELECT 'key_own', private_key_sealed, '${jwk}', clock_timestamp() FROM chain_keys;
+    await tamper(`INSERT INTO chain_keys (kid, private_key_sealed, retired_at)
+        SELECT 'key_own', private_key_sealed, clock_timestamp() FROM chain_keys;
       UPDATE chain_heads SET jws = '${jws}' WHERE number = 2`);
     expect(await found()).toContainEqual(
       expect.stringMatching(

@@ -14,7 +14,7 @@ import { deliveryToAttempt, openDelivery, recordAttempt } from '../../src/databa
 import { newWebhookSecret, rotateWebhookSecret } from '../../src/database/webhook/endpoint';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
-import { standingApproval } from '../support/standing';
+import { renewHashes, standingApproval } from '../support/standing';
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
 const old = readKeyring(OLD);
@@ -89,7 +89,8 @@ describe('reseal', () => {
     const claimed = await db.transaction((trx) => claimKey(trx, both, request(both, merchantId)));
     expect(claimed).toMatchObject({ outcome: 'done', answer: { body: { n: 1 } } });
     const [before] = (await keyUse(owner, both)).filter(({ kid }) => kid === old.current);
-    expect(before).toMatchObject({ ring: 'full', paymentIds: 1, deviceIds: 1 });
+    expect(before).toMatchObject({ ring: 'full', paymentIds: 1, deviceIds: 1, clientSecrets: 3 });
+    await renewHashes(db, both, standing);
     expect(before?.seals).toMatchObject({
       'customers.email_sealed': 1,
       'customers.phone_sealed': 1,
@@ -115,6 +116,7 @@ describe('reseal', () => {
       seals: {},
       paymentIds: 1,
       deviceIds: 1,
+      clientSecrets: 0,
     });
     expect((await onboard(retired, bankId)).summary.duplicates).toBe(1);
     expect((await enrol(retired, bankId)).token).toBe(device.token);

@@ -14,7 +14,7 @@ import { announce } from '../../src/database/webhook/webhook';
 import { ringProblems } from '../../src/temporal/readiness';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
-import { standingApproval } from '../support/standing';
+import { renewHashes, standingApproval } from '../support/standing';
 
 const key = () => randomBytes(32).toString('base64');
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
@@ -52,7 +52,7 @@ describe('a ring', () => {
     await claimRing(db, old);
     await expect(requireRing(db, fresh)).rejects.toThrow(
       new RegExp(
-        `^ASSENT_KEYS: lacks the key "${old.current}", which seals values in this database. Give this process`,
+        `^ASSENT_KEYS: lacks the key "${old.current}", which seals values or hashes client secrets in this database. Give this process`,
       ),
     );
     await expect(claimRing(db, fresh)).rejects.toThrow(KeyringError);
@@ -80,11 +80,15 @@ describe('a ring', () => {
   });
 
   it('that has a key for ids alone is refused until everything was brought under another', async () => {
-    await standingApproval(db, old);
+    const standing = await standingApproval(db, old);
     await claimRing(db, old);
     const idsOnly = readKeyring(`${NEW},${OLD}:ids`);
     await expect(claimRing(db, idsOnly)).rejects.toThrow(`has the key "${old.current}" for ids alone`);
     await claimRing(db, both);
+    await reseal(owner, both, OPERATOR, () => undefined);
+    // It has hashed client secrets, too.
+    await expect(claimRing(db, idsOnly)).rejects.toThrow(`has the key "${old.current}" for ids alone`);
+    await renewHashes(db, both, standing);
     await reseal(owner, both, OPERATOR, () => undefined);
     await expect(claimRing(db, idsOnly)).resolves.toBeUndefined();
     expect(await kids()).toEqual([

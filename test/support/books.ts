@@ -37,8 +37,7 @@ async function differencesIn(pages: AsyncIterable<Compared>): Promise<string[]> 
 }
 
 export async function chainDifferences(db: Database, ring: Keyring): Promise<string[]> {
-  const ours = (await chainKeys(db, ring)).filter(({ proven }) => proven);
-  return differencesIn(checkChains(db, publicKeys(ours.map(({ publicJwk }) => publicJwk)), WHOLE));
+  return differencesIn(checkChains(db, publicKeys(await chainKeys(db, ring)), WHOLE));
 }
 
 export const keptDifferences = (db: Database, kept: string[]) => differencesIn(checkKept(db, kept));

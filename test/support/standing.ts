@@ -3,11 +3,13 @@ import { answerBillingRequest } from '../../src/database/billing-request/outcome
 import { row, rows, type Database, type Executor } from '../../src/database/connection';
 import { onboardBatch } from '../../src/database/customer/migration';
 import { applyDecision } from '../../src/database/agreement/decision';
+import { authenticateClients, renewHash } from '../../src/database/entity/client-credential';
 import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity/entity';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { makePaymentId } from '../../src/database/agreement/payment-id';
 import { open } from '../../src/database/keys/sealing';
 import { createSchedule, type ScheduleTerms } from '../../src/database/recurring/create';
+import { OPERATOR } from './operator';
 
 /** A trusted merchant with the standing approval of a customer. */
 export interface Standing {
@@ -217,4 +219,15 @@ export async function announcedTo(db: Database, keyring: Keyring, entityId: stri
     };
     return { type, item: data[0] ?? {}, workflowId };
   });
+}
+
+/** Has the secrets of its parties hashed with the ring's current key, as token calls do. */
+export async function renewHashes(db: Database, keyring: Keyring, { credentials }: Standing): Promise<void> {
+  const claims = Object.values(credentials);
+  for (const [i, client] of (await authenticateClients(db, keyring, claims)).entries()) {
+    const claim = claims[i];
+    if (client && claim) {
+      await db.transaction((trx) => renewHash(trx, keyring, OPERATOR, client, claim));
+    }
+  }
 }

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import {
   authenticateClients,
   isClientSecret,
+  renewHash,
   type Claim,
   type Client,
 } from '../../database/entity/client-credential';
@@ -15,7 +16,8 @@ import { countedAddress } from '../http/client-address';
 import { answered } from '../http/deadline';
 import { gathered } from '../http/gathered';
 import { meter, meterCaller } from '../http/rate-limit';
-import { noteTokenRequest } from '../http/request-log';
+import { noteTokenRequest, ownRequestIdOf, requestIdOf } from '../http/request-log';
+import { actorOf } from '../http/route';
 
 /**
  * An access token for whoever proves to be a client: asked for by a program at the token endpoint,
@@ -24,7 +26,7 @@ import { noteTokenRequest } from '../http/request-log';
  * The secret is looked at before anything is counted, and the buckets of right and wrong ones are
  * apart: no number of wrong secrets, from wherever they come, keeps the owner of the right one out.
  * What that costs is bounded in another way: one look-up at a time serves all requests that wait
- * for one, and secrets are hashed once, with SHA-256.
+ * for one, and secrets are hashed with one round of SHA-256.
  *
  * @throws Failure unauthenticated where id and secret do not belong together; rate_limited
  */
@@ -38,7 +40,7 @@ export function createClientLogin(
   tokens: AccessTokens,
   failures: FailedAuthentication,
 ): ClientLogin {
-  const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, claims));
+  const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, deps.ring, claims));
 
   async function provenClient(req: Request, res: Response, claim: Claim): Promise<Client> {
     // What is no id may be anything, a secret in the wrong field too: it is neither logged nor
@@ -59,6 +61,10 @@ export function createClientLogin(
     const client = await provenClient(req, res, claim);
     await meter(deps, res, 'tokenAddress', addressKey(deps, req));
     await meterCaller(deps, res, 'token', client);
+    if (client.olderHash) {
+      const by = actorOf({ caller: client, requestId: requestIdOf(res), ownRequestId: ownRequestIdOf(req) });
+      await deps.db.transaction((trx) => renewHash(trx, deps.ring, by, client, claim));
+    }
     return tokens.issue(client);
   }
 

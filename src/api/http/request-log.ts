@@ -13,8 +13,14 @@ export function requestIdOf(res: Response): string {
   return res.get('X-Request-Id') ?? '';
 }
 
+/** Our own id of the request: no caller has chosen it, and no other request has it. */
+export function ownRequestIdOf(req: Request & LoggedRequest): string {
+  return req.ownRequestId ?? '';
+}
+
 /** What the handlers put on a request for its line. */
 export interface LoggedRequest {
+  ownRequestId?: string;
   route?: { path: string };
   caller?: { entityId: string };
   tokenRequest?: TokenRequestNote;
@@ -52,18 +58,21 @@ export function requestLog(logger: Logger): RequestHandler {
     customAttributeKeys: { reqId: 'requestId' },
     genReqId(req: IncomingMessage, res: ServerResponse) {
       const given = req.headers['x-request-id'];
-      const id = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
+      const ownRequestId = randomUUID();
+      const id = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : ownRequestId;
       res.setHeader('X-Request-Id', id);
       // Taken now: of a connection that is gone nobody knows the address.
-      Object.assign(req, { address: clientAddress(req as Request) });
+      Object.assign(req, { ownRequestId, address: clientAddress(req as Request) });
       return id;
     },
     serializers: { req: () => undefined, res: () => undefined },
     customProps(req: IncomingMessage, res: ServerResponse) {
       if (!res.headersSent && !res.destroyed) return {};
-      const { route, caller, tokenRequest, consoleSession, address } = req as IncomingMessage &
+      const { route, caller, tokenRequest, consoleSession, ownRequestId, address } = req as IncomingMessage &
         LoggedRequest & { address?: string };
       return {
+        // Where its caller has chosen another one.
+        ownRequestId: ownRequestId === req.id ? undefined : ownRequestId,
         method: req.method,
         route: route?.path,
         callerId: caller?.entityId,

@@ -26,7 +26,7 @@ import { canonicalJson } from './json';
 import type { Operation } from '../openapi/operation';
 import { OPERATIONS } from '../openapi/operations';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
-import { requestIdOf } from './request-log';
+import { ownRequestIdOf, requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
 
@@ -40,6 +40,7 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
   prefersCsv: boolean;
   deps: ApiDeps;
   requestId: string;
+  ownRequestId: string;
   /**
    * Runs the work of the request in one transaction, and answers with what it returns. On a route
    * that takes idempotency keys, the key and the answer are part of that transaction, and a repeat
@@ -67,8 +68,12 @@ declare const BY_ACCEPT: unique symbol;
 export type Accepted = Reply & { readonly [BY_ACCEPT]: true };
 
 /** Who a request is put on record as, where what it does is privileged. */
-export function actorOf({ caller, requestId }: Pick<Call, 'caller' | 'requestId'>): Actor {
-  return { actor: caller.entityId, cause: caller.role, requestId, reason: null };
+export function actorOf({
+  caller,
+  requestId,
+  ownRequestId,
+}: Pick<Call, 'caller' | 'requestId' | 'ownRequestId'>): Actor {
+  return { actor: caller.entityId, cause: caller.role, requestId, ownRequestId, reason: null };
 }
 
 interface RouteOptions<Body, Query, Params> {
@@ -203,6 +208,7 @@ export function serve(
       prefersCsv,
       deps: own,
       requestId,
+      ownRequestId: ownRequestIdOf(req),
       accept: (
         work: (trx: Transaction) => Promise<Answer>,
         afterRefusal?: (refusal: Failure) => Promise<void>,

@@ -1,14 +1,13 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Database, type Executor } from '../connection';
-import { KeyringError, type Keyring } from '../keys/keyring';
+import type { Keyring } from '../keys/keyring';
 import { open, type SealedPlace } from '../keys/sealing';
-import { makeKeyPair, type PublicJwk } from '../keys/signing-key';
+import { makeKey, openPublicJwk, type PublicJwk, type StoredKey } from '../keys/signing-key';
 
 /**
  * The ES256 keys that sign the heads of the chains. One signs at a time. Those before it sign
- * nothing any more, and are kept with what proves that they are ours: heads that they have signed
- * are as good as on the first day.
+ * nothing any more, and are kept: heads that they have signed are as good as on the first day.
  */
 
 export function chainKeyPlace(kid: string): SealedPlace {
@@ -50,43 +49,13 @@ export async function rotateChainKey(db: Database, ring: Keyring, by: Actor): Pr
   });
 }
 
-/** A public key, and whether the ring proves that it is one of ours. */
-export interface ChainKey {
-  publicJwk: PublicJwk;
-  /**
-   * False where the private half that is sealed beside it does not open, or is another's: whoever
-   * can write the table, and has no ring, has put it there. So it is with a ring that lacks the key
-   * it was sealed by.
-   */
-  proven: boolean;
-}
-
-export async function chainKeys(db: Executor, ring: Keyring): Promise<ChainKey[]> {
-  const all = await rows<{ kid: string; sealed: Buffer; publicJwk: PublicJwk }>(
+/** The public keys of all that the ring opens. No other key is proven to be ours. */
+export async function chainKeys(db: Executor, ring: Keyring): Promise<PublicJwk[]> {
+  const all = await rows<StoredKey>(
     db,
-    `SELECT kid, private_key_sealed AS sealed, public_jwk AS "publicJwk" FROM chain_keys ORDER BY created_at, kid`,
+    `SELECT kid, private_key_sealed AS sealed FROM chain_keys ORDER BY created_at, kid`,
   );
-  return all.map(({ kid, sealed, publicJwk }) => ({
-    publicJwk,
-    proven: isOurs(ring, kid, sealed, publicJwk),
-  }));
-}
-
-function isOurs(ring: Keyring, kid: string, sealed: Buffer, publicJwk: PublicJwk): boolean {
-  try {
-    const own = createPublicKey(createPrivateKey(open(ring, sealed, chainKeyPlace(kid)))).export({
-      format: 'jwk',
-    });
-    return publicJwk.kid === kid && own.x === publicJwk.x && own.y === publicJwk.y;
-  } catch (error) {
-    if (error instanceof KeyringError) return false;
-    throw error;
-  }
-}
-
-interface StoredKey {
-  kid: string;
-  sealed: Buffer;
+  return all.flatMap((one) => openPublicJwk(ring, one, chainKeyPlace) ?? []);
 }
 
 function currentKey(db: Executor): Promise<StoredKey | undefined> {
@@ -99,9 +68,9 @@ function currentKey(db: Executor): Promise<StoredKey | undefined> {
 async function insertKey(db: Executor, ring: Keyring): Promise<StoredKey> {
   await row(
     db,
-    `INSERT INTO chain_keys (kid, private_key_sealed, public_jwk) VALUES (:kid, :sealed, :publicJwk)
+    `INSERT INTO chain_keys (kid, private_key_sealed) VALUES (:kid, :sealed)
      ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING`,
-    { ...(await makeKeyPair(ring, chainKeyPlace)) },
+    { ...(await makeKey(ring, chainKeyPlace)) },
   );
   const current = await currentKey(db);
   if (!current) throw new Error('no key of the chain is in force');

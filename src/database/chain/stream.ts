@@ -46,7 +46,8 @@ export const ROWS_OF: Record<Stream, Rows> = {
     idType: 'bigint',
     start: '-9223372036854775808',
     called: 'act',
-    fields: `${microseconds('r.recorded_at')}, r.actor, r.action, r.entity_id, r.request_id, r.reason, r.before::text, r.after::text`,
+    fields: `${microseconds('r.recorded_at')}, r.actor, r.action, r.entity_id, r.request_id,
+       r.own_request_id::text, r.reason, r.before::text, r.after::text`,
     parts: `'{}'::text[]`,
   },
 };

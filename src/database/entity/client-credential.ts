@@ -1,14 +1,20 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../domain/entity';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
+import { KeyringError, type Keyring } from '../keys/keyring';
+import { keyIdIn, keyIdOf, keyPrefix } from '../keys/sealing';
 
 /**
  * The client id and secret by which an entity gets its access tokens.
  *
- * Secrets are 32 random bytes, not something that a person chose, so one round of SHA-256 keeps
- * them as safe as a slow hash would: there is nothing to guess. The client id goes into the hash,
- * so that a hash is worth nothing in another row.
+ * Secrets are 32 random bytes, not something that a person chose, so one round of HMAC-SHA-256
+ * keeps them as safe as a slow hash would: there is nothing to guess. Its key comes from the ring,
+ * so that write access to the table alone makes no secret good. Client and entity go into the hash,
+ * so that it is worth nothing in another row.
+ *
+ * A stored hash begins as a sealed value does, with the id of its key. After a rotation of the ring
+ * the next token call has its secret hashed with the current key.
  */
 export interface Client {
   clientId: string;
@@ -18,6 +24,8 @@ export interface Client {
   providerId?: string | undefined;
   /** What its tokens are issued as. */
   tokenGeneration: number;
+  /** The stored hash of the secret that it came with, where an older key of the ring made it. */
+  olderHash?: Buffer | undefined;
 }
 
 /** How long the secret before the last rotation stays good. */
@@ -37,16 +45,14 @@ export function isClientSecret(text: string): boolean {
 
 export async function insertClient(
   trx: Executor,
+  ring: Keyring,
   client: { clientId: string; entityId: string; clientSecret: string },
 ): Promise<void> {
+  const { clientId, entityId } = client;
   await row(
     trx,
     `INSERT INTO client_credentials (client_id, entity_id, secret_hash) VALUES (:clientId, :entityId, :hash)`,
-    {
-      clientId: client.clientId,
-      entityId: client.entityId,
-      hash: hashOf(client.clientId, client.clientSecret),
-    },
+    { clientId, entityId, hash: hashOf(ring, client) },
   );
 }
 
@@ -61,7 +67,11 @@ export interface Claim {
  * other; one statement, whatever their number. An unknown client takes the same query, hash and
  * comparisons as a wrong secret, so the time says nothing either.
  */
-export async function authenticateClients(db: Executor, claims: Claim[]): Promise<(Client | undefined)[]> {
+export async function authenticateClients(
+  db: Executor,
+  ring: Keyring,
+  claims: Claim[],
+): Promise<(Client | undefined)[]> {
   const found = await rows<{
     clientId: string;
     entityId: string;
@@ -83,14 +93,54 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
   const byId = new Map(found.map((client) => [client.clientId, client]));
   return claims.map(({ clientId, clientSecret }) => {
     const client = byId.get(clientId);
-    const given = hashOf(clientId, clientSecret);
-    const nothing = Buffer.alloc(given.length);
-    const current = timingSafeEqual(given, client?.hash ?? nothing);
-    const previous = timingSafeEqual(given, client?.previousHash ?? nothing);
+    const claimed = { clientId, clientSecret, entityId: client?.entityId ?? '' };
+    const isHashed = (stored: Buffer | null | undefined) => isHashOf(ring, claimed, stored);
+    const [current, previous] = [isHashed(client?.hash), isHashed(client?.previousHash)];
     if (!client?.active || !(current || previous)) return undefined;
     const { entityId, role, providerId, tokenGeneration } = client;
-    return { clientId, entityId, role, providerId: providerId ?? undefined, tokenGeneration };
+    const hash = current ? client.hash : client.previousHash;
+    const olderHash = hash && keyIdOf(hash) !== ring.current ? hash : undefined;
+    return { clientId, entityId, role, providerId: providerId ?? undefined, tokenGeneration, olderHash };
   });
+}
+
+/** Has a secret that has just proved good hashed with the current key, and that on record. */
+export async function renewHash(
+  trx: Transaction,
+  ring: Keyring,
+  by: Actor,
+  { entityId, olderHash }: Client,
+  claim: Claim,
+): Promise<void> {
+  const { clientId } = claim;
+  // Two calls at once renew it once.
+  const renewed = await row(
+    trx,
+    `UPDATE client_credentials SET
+       secret_hash = CASE secret_hash WHEN :olderHash THEN :hash ELSE secret_hash END,
+       previous_secret_hash = CASE previous_secret_hash WHEN :olderHash THEN :hash ELSE previous_secret_hash END
+     WHERE client_id = :clientId AND :olderHash IN (secret_hash, previous_secret_hash) RETURNING client_id`,
+    { clientId, olderHash, hash: hashOf(ring, { ...claim, entityId }) },
+  );
+  if (!renewed) return;
+  const after = { clientId, kid: ring.current };
+  await recordAct(trx, by, { action: 'client_secret.rehashed', entityId, after });
+}
+
+/** The id of the key behind each hash of a secret that is still good. */
+export const SECRET_KEYS = `
+  SELECT ${keyIdIn('hash')} AS kid FROM client_credentials, LATERAL unnest(ARRAY[
+    secret_hash, CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret_hash END]) AS hash
+  WHERE hash IS NOT NULL`;
+
+/** How many secrets are good that an older key has hashed. */
+export async function olderSecrets(db: Executor, ring: Keyring): Promise<number> {
+  const found = await row<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count FROM (${SECRET_KEYS}) AS keys WHERE kid <> :current`,
+    { current: ring.current },
+  );
+  return found?.count ?? 0;
 }
 
 /**
@@ -99,6 +149,7 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
  */
 export async function rotateClientSecret(
   trx: Transaction,
+  ring: Keyring,
   by: Actor,
   entityId: string,
   { endOld }: { endOld: boolean },
@@ -117,7 +168,7 @@ export async function rotateClientSecret(
        previous_secret_hash = CASE WHEN NOT :endOld::boolean THEN secret_hash END,
        previous_secret_until = CASE WHEN NOT :endOld::boolean THEN clock_timestamp() + :kept::interval END
      WHERE client_id = :clientId RETURNING previous_secret_until AS until`,
-    { clientId, hash: hashOf(clientId, clientSecret), endOld, kept: PREVIOUS_SECRET },
+    { clientId, hash: hashOf(ring, { clientId, entityId, clientSecret }), endOld, kept: PREVIOUS_SECRET },
   );
   await recordAct(trx, by, {
     action: 'client_secret.rotated',
@@ -127,6 +178,22 @@ export async function rotateClientSecret(
   return { clientId, clientSecret };
 }
 
-function hashOf(clientId: string, clientSecret: string): Buffer {
-  return createHash('sha256').update(`${clientId}:${clientSecret}`).digest();
+interface Secret extends Claim {
+  entityId: string;
+}
+
+/** @param kid of a key that the ring holds */
+function hashOf(ring: Keyring, { clientId, entityId, clientSecret }: Secret, kid = ring.current): Buffer {
+  const key = ring.derive(kid, 'client-secret', 32);
+  if (key === undefined) throw new KeyringError(`ASSENT_KEYS lacks the key "${kid}"`);
+  const mac = createHmac('sha256', key).update(`${entityId}:${clientId}:${clientSecret}`).digest();
+  return Buffer.concat([keyPrefix(ring, kid), mac]);
+}
+
+/** Takes as long where nothing is stored, and where the ring lacks the key that it names. */
+function isHashOf(ring: Keyring, secret: Secret, stored: Buffer | null | undefined): boolean {
+  const named = stored ? keyIdOf(stored) : ring.current;
+  const kid = ring.keys.some((one) => one.kid === named && one.full) ? named : ring.current;
+  const hash = hashOf(ring, secret, kid);
+  return timingSafeEqual(hash, stored?.length === hash.length ? stored : Buffer.alloc(hash.length));
 }

@@ -70,7 +70,7 @@ export async function createEntity(
     clientSecret: newClientSecret(),
     webhookSecret: newWebhookSecret(),
   };
-  await insertClient(trx, credentials);
+  await insertClient(trx, ring, credentials);
   await insertWebhookEndpoint(trx, ring, {
     entityId,
     url: entity.webhookUrl,

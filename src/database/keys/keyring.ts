@@ -44,7 +44,7 @@ type IndexPurpose =
   | 'idempotency.body'
   | 'rate_limit.address'
   | 'trace.id';
-type KeyPurpose = 'seal' | 'payment-id' | 'device-id' | 'blind-index' | 'check-value';
+type KeyPurpose = 'seal' | 'payment-id' | 'device-id' | 'client-secret' | 'blind-index' | 'check-value';
 
 export class KeyringError extends Error {
   override readonly name = 'KeyringError';

@@ -3,8 +3,9 @@ import { rows, type Database, type Executor } from '../connection';
 import { entriesPlace } from '../customer/migration';
 import { answerPlace } from '../idempotency';
 import { KeyringError, type Keyring } from './keyring';
-import { currentPrefix, open, seal, type SealedPlace } from './sealing';
+import { keyIdIn, keyPrefix, open, seal, type SealedPlace } from './sealing';
 import { retireOtherKeys } from './sealing-key';
+import { SECRET_KEYS } from '../entity/client-credential';
 import { signingKeyPlace } from './signing-key';
 import { chainKeyPlace } from '../chain/key';
 import { bodyPlace, responseHeadPlace } from '../webhook/webhook';
@@ -188,7 +189,7 @@ async function resealTable(
   sealed: Sealed,
   report: (changed: number) => void,
 ): Promise<number> {
-  const prefix = currentPrefix(ring);
+  const prefix = keyPrefix(ring);
   const columns = Object.keys(sealed.columns);
   const indexes = Object.keys(sealed.indexes ?? {});
   const older = columns
@@ -216,7 +217,7 @@ async function resealTable(
 
 /** @returns whether it was not under the current key */
 async function resealRow(db: Executor, ring: Keyring, sealed: Sealed, one: Row): Promise<boolean> {
-  const prefix = currentPrefix(ring);
+  const prefix = keyPrefix(ring);
   const fresh: Row = {};
   for (const [name, place] of Object.entries(sealed.columns)) {
     const value = one[name];
@@ -252,6 +253,8 @@ export interface KeyUse {
   seals: Record<string, number>;
   paymentIds: number;
   deviceIds: number;
+  /** Client secrets that it has hashed. */
+  clientSecrets: number;
 }
 
 /** Told before each count, which reads a table. */
@@ -275,6 +278,7 @@ export async function keyUse(
       seals: {},
       paymentIds: 0,
       deviceIds: 0,
+      clientSecrets: 0,
     };
     uses.set(kid, use);
     return use;
@@ -283,21 +287,20 @@ export async function keyUse(
   const sealed = SEALED.flatMap(({ table, columns }) =>
     Object.keys(columns).map((column) => ({ table, column })),
   );
-  const of = sealed.length + 2;
+  const of = sealed.length + 3;
   for (const [before, { table, column }] of sealed.entries()) {
     report({ place: `${table}.${column}`, number: before + 1, of });
-    const counts = await countedBy(
-      db,
-      `convert_from(substring(${column} FROM 3 FOR get_byte(${column}, 1)), 'UTF8')`,
-      `${table} WHERE ${column} IS NOT NULL`,
-    );
+    const counts = await countedBy(db, keyIdIn(column), `${table} WHERE ${column} IS NOT NULL`);
     for (const { kid, count } of counts) useOf(kid).seals[`${table}.${column}`] = count;
   }
-  report({ place: 'agreements.payment_id_key', number: of - 1, of });
+  report({ place: 'agreements.payment_id_key', number: of - 2, of });
   for (const { kid, count } of await countedBy(db, 'payment_id_key', 'agreements'))
     useOf(kid).paymentIds = count;
-  report({ place: 'devices.token_key', number: of, of });
+  report({ place: 'devices.token_key', number: of - 1, of });
   for (const { kid, count } of await countedBy(db, 'token_key', 'devices')) useOf(kid).deviceIds = count;
+  report({ place: 'client_credentials.secret_hash', number: of, of });
+  for (const { kid, count } of await countedBy(db, 'kid', `(${SECRET_KEYS}) AS keys`))
+    useOf(kid).clientSecrets = count;
   return [...uses.values()];
 }
 

@@ -1,5 +1,6 @@
 import { ringRefusal, type RingFault } from '../../domain/words/service-words';
 import { row, rows, type Executor, type Transaction } from '../connection';
+import { SECRET_KEYS } from '../entity/client-credential';
 import { KeyringError, type Keyring } from './keyring';
 import { open, type SealedPlace } from './sealing';
 import { openSigningKey } from './signing-key';
@@ -85,19 +86,18 @@ function refuse(faults: RingFault[]): void {
 
 /**
  * After everything was brought under one key: the others are needed for pinned ids alone, or not at
- * all.
+ * all. A key that has hashed a client's secret is needed whole until that client's next token call.
  */
 export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
   await rows(
     trx,
-    `UPDATE sealing_keys SET seals = false, sample = NULL, place = NULL WHERE kid <> :current`,
-    {
-      current,
-    },
+    `UPDATE sealing_keys SET seals = false, sample = NULL, place = NULL
+     WHERE kid <> :current AND kid NOT IN (${SECRET_KEYS})`,
+    { current },
   );
   await rows(
     trx,
-    `DELETE FROM sealing_keys k WHERE kid <> :current
+    `DELETE FROM sealing_keys k WHERE kid <> :current AND NOT seals
        AND NOT EXISTS (SELECT FROM agreements WHERE payment_id_key = k.kid)
        AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`,
     { current },

@@ -17,18 +17,26 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export function seal(ring: Keyring, plain: string, place: SealedPlace): Buffer {
-  const kid = Buffer.from(ring.current, 'ascii');
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', sealingKey(ring, ring.current), nonce);
   cipher.setAAD(Buffer.from(place));
   const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-  return Buffer.concat([Buffer.from([FORMAT, kid.length]), kid, nonce, text, cipher.getAuthTag()]);
+  return Buffer.concat([keyPrefix(ring), nonce, text, cipher.getAuthTag()]);
 }
 
-/** The first bytes of everything that the current key sealed. */
-export function currentPrefix(ring: Keyring): Buffer {
-  return Buffer.concat([Buffer.from([FORMAT, ring.current.length]), Buffer.from(ring.current, 'ascii')]);
+/** The first bytes of everything that the current key sealed, or that another one has. */
+export function keyPrefix(ring: Keyring, kid = ring.current): Buffer {
+  return Buffer.concat([Buffer.from([FORMAT, kid.length]), Buffer.from(kid, 'ascii')]);
 }
+
+/** The id of the key that a stored value names in its first bytes. */
+export function keyIdOf(stored: Buffer): string {
+  return stored.toString('latin1', 2, 2 + (stored[1] ?? 0));
+}
+
+/** The same in SQL. */
+export const keyIdIn = (column: string) =>
+  `convert_from(substring(${column} FROM 3 FOR get_byte(${column}, 1)), 'UTF8')`;
 
 /**
  * @throws KeyringError when the ring lacks the key, or the value is damaged or was sealed for
@@ -41,7 +49,7 @@ export function open(ring: Keyring, sealed: Buffer, place: SealedPlace): string 
   const tagAt = sealed.length - TAG_BYTES;
   if (sealed[0] !== FORMAT || tagAt < textAt)
     throw new KeyringError(`what is stored in ${place} is not sealed`);
-  const key = sealingKey(ring, sealed.toString('latin1', 2, nonceAt));
+  const key = sealingKey(ring, keyIdOf(sealed));
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(nonceAt, textAt), {
     authTagLength: TAG_BYTES,
   });

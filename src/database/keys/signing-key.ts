@@ -1,9 +1,9 @@
-import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { recordAct, type Actor } from '../audit';
-import { row, rows, type Database, type Executor } from '../connection';
+import { row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { newId } from '../ids';
-import type { Keyring } from './keyring';
+import { KeyringError, type Keyring } from './keyring';
 import { open, seal, type SealedPlace } from './sealing';
 
 export type PublicJwk = {
@@ -27,31 +27,42 @@ export interface SigningKey {
   privateKey?: KeyObject;
 }
 
+/** Makes the first key, in nobody's name. */
+const NETWORK: Actor = { actor: 'network', cause: 'network', requestId: null, reason: null };
+
 /**
  * The key that signs now, first, and those that still verify. Makes the first key where there is
  * none; of several processes that do so at once, one wins and all use its key.
  *
+ * A retired key that the ring does not open verifies nothing: the table alone proves no key.
+ *
  * @param verifyForS how long a retired key's last tokens may still come
+ * @throws KeyringError where the ring does not open the key that signs
  */
 export async function usableSigningKeys(
-  db: Executor,
+  db: Database,
   ring: Keyring,
   verifyForS: number,
 ): Promise<[SigningKey & { privateKey: KeyObject }, ...SigningKey[]]> {
   const found = await readKeys(db, verifyForS);
   if (found[0]?.retired !== false) {
-    await insertSigningKey(db, ring);
+    await db.transaction(async (trx) => {
+      const kid = await insertSigningKey(trx, ring);
+      if (kid === undefined) return;
+      await recordAct(trx, NETWORK, { action: 'signing_key.created', entityId: null, after: { kid } });
+    });
     found.splice(0, found.length, ...(await readKeys(db, verifyForS)));
   }
   const [current, ...retired] = found;
   if (current === undefined || current.retired) throw new Error('no signing key is in force');
+  const { kid } = current;
+  const privateKey = openSigningKey(ring, current);
   return [
-    {
-      kid: current.kid,
-      publicJwk: current.publicJwk,
-      privateKey: openSigningKey(ring, current),
-    },
-    ...retired.map(({ kid, publicJwk }) => ({ kid, publicJwk })),
+    { kid, publicJwk: publicJwkOf(kid, privateKey), privateKey },
+    ...retired.flatMap((one) => {
+      const publicJwk = openPublicJwk(ring, one, signingKeyPlace);
+      return publicJwk ? [{ kid: one.kid, publicJwk }] : [];
+    }),
   ];
 }
 
@@ -65,6 +76,7 @@ export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): 
       `UPDATE signing_keys SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`,
     );
     const kid = await insertSigningKey(trx, ring);
+    if (kid === undefined) throw new Error('the signing key in force was not retired');
     await recordAct(trx, by, {
       action: 'signing_key.rotated',
       entityId: null,
@@ -110,9 +122,9 @@ export async function revokeSigningKey(
 }
 
 async function readKeys(db: Executor, verifyForS: number) {
-  return rows<{ kid: string; sealed: Buffer; publicJwk: PublicJwk; retired: boolean }>(
+  return rows<StoredKey & { retired: boolean }>(
     db,
-    `SELECT kid, private_key_sealed AS sealed, public_jwk AS "publicJwk", retired_at IS NOT NULL AS retired
+    `SELECT kid, private_key_sealed AS sealed, retired_at IS NOT NULL AS retired
      FROM signing_keys
      WHERE retired_at IS NULL OR revoked_at IS NULL AND retired_at > clock_timestamp() - :verifyForS * interval '1 second'
      ORDER BY retired_at DESC NULLS FIRST`,
@@ -120,30 +132,58 @@ async function readKeys(db: Executor, verifyForS: number) {
   );
 }
 
-async function insertSigningKey(db: Executor, ring: Keyring): Promise<string> {
-  const { kid, sealed, publicJwk } = await makeKeyPair(ring, signingKeyPlace);
-  await row(
-    db,
-    `INSERT INTO signing_keys (kid, private_key_sealed, public_jwk) VALUES (:kid, :sealed, :publicJwk)
-     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING`,
-    { kid, sealed, publicJwk },
+/** @returns undefined where there is a key in force */
+async function insertSigningKey(trx: Transaction, ring: Keyring): Promise<string | undefined> {
+  const inserted = await row<{ kid: string }>(
+    trx,
+    `INSERT INTO signing_keys (kid, private_key_sealed) VALUES (:kid, :sealed)
+     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`,
+    { ...(await makeKey(ring, signingKeyPlace)) },
   );
-  return kid;
+  return inserted?.kid;
 }
 
-/** A new key for ES256, whose private half is sealed. */
-export async function makeKeyPair(ring: Keyring, placeOf: (kid: string) => SealedPlace) {
-  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
+/** A private key, sealed as it is stored. */
+export interface StoredKey {
+  kid: string;
+  sealed: Buffer;
+}
+
+/** A new key for ES256. */
+export async function makeKey(ring: Keyring, placeOf: (kid: string) => SealedPlace): Promise<StoredKey> {
+  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
   // An id of its own alphabet: what a token's header names is checked before it is looked up.
   const kid = newId('signingKey');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const publicJwk = JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' });
-  return { kid, sealed: seal(ring, pem, placeOf(kid)), publicJwk };
+  return { kid, sealed: seal(ring, pem, placeOf(kid)) };
 }
 
 /** @throws KeyringError where the ring does not open it */
-export function openSigningKey(ring: Keyring, { kid, sealed }: { kid: string; sealed: Buffer }): KeyObject {
+export function openSigningKey(ring: Keyring, { kid, sealed }: StoredKey): KeyObject {
   return createPrivateKey(open(ring, sealed, signingKeyPlace(kid)));
+}
+
+/**
+ * The public half of a stored key; undefined where the ring does not open the private one, so that
+ * nothing proves the key to be ours.
+ */
+export function openPublicJwk(
+  ring: Keyring,
+  { kid, sealed }: StoredKey,
+  placeOf: (kid: string) => SealedPlace,
+): PublicJwk | undefined {
+  try {
+    return publicJwkOf(kid, createPrivateKey(open(ring, sealed, placeOf(kid))));
+  } catch (error) {
+    if (error instanceof KeyringError) return undefined;
+    throw error;
+  }
+}
+
+function publicJwkOf(kid: string, privateKey: KeyObject): PublicJwk {
+  const { x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
+  if (x === undefined || y === undefined) throw new Error(`${kid} is no key of ES256`);
+  return { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' };
 }
 
 export function signingKeyPlace(kid: string): SealedPlace {

@@ -1,0 +1,206 @@
+import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { sign } from 'jsonwebtoken';
+import { newClientSecret } from '../../../src/database/entity/client-credential';
+import { recordAct } from '../../../src/database/audit';
+import { row, rows } from '../../../src/database/connection';
+import { newId } from '../../../src/database/ids';
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { claimRing } from '../../../src/database/keys/sealing-key';
+import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
+import { createCli } from '../../support/cli';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { OPERATOR } from '../../support/operator';
+
+/** What somebody gains who has the database login of the API, and nothing of the ring. */
+
+const [OLD, NEW] = [makeKeyring(), makeKeyring()];
+const UNRECORDED = {
+  code: '23001',
+  message: expect.stringMatching(/together with an audit event alone/) as string,
+};
+
+let test: TestDatabase;
+let api: ServedApi;
+let bank: Party;
+let thief: Party;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  api = await serveApi(test.db, {
+    ring: readKeyring(OLD),
+    settings: { RATE_LIMIT_TOKEN: '1000/1000', RATE_LIMIT_TOKEN_ADDRESS: '1000/1000' },
+  });
+  bank = await enter(api, 'bank');
+  thief = await enter(api, 'merchant');
+});
+afterAll(async () => {
+  await api.close();
+  await test.drop();
+});
+
+/** Runs a statement together with an audit event, which the login may write as well. */
+const plant = (action: `${string}.${string}`, entityId: string | null, sql: string, bindings: object) =>
+  test.db.transaction(async (trx) => {
+    await rows(trx, sql, { ...bindings });
+    await recordAct(trx, OPERATOR, { action, entityId });
+  });
+
+async function tokenStatus(clientId: string, clientSecret: string, url = api.url): Promise<number> {
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+  });
+  return (await fetch(`${url}/v1/oauth/token`, { method: 'POST', body })).status;
+}
+
+const hashOf = (entityId: string) =>
+  row<{ hash: Buffer; previous: Buffer | null }>(
+    test.db,
+    `SELECT secret_hash AS hash, previous_secret_hash AS previous FROM client_credentials WHERE entity_id = :entityId`,
+    { entityId },
+  );
+
+const PREVIOUS = `UPDATE client_credentials
+  SET previous_secret_hash = :hash, previous_secret_until = clock_timestamp() + interval '1 day'
+  WHERE entity_id = :entityId`;
+
+describe('a planted hash of a client secret', () => {
+  it('is refused where no audit event is written with it', async () => {
+    const { entityId } = bank;
+    const hash = (await hashOf(entityId))?.hash;
+    for (const sql of [
+      PREVIOUS,
+      'UPDATE client_credentials SET secret_hash = :hash WHERE entity_id = :entityId',
+    ]) {
+      await expect(test.db.transaction((trx) => rows(trx, sql, { hash, entityId }))).rejects.toMatchObject(
+        UNRECORDED,
+      );
+    }
+    // One about somebody else is none.
+    await expect(
+      plant('client_secret.rotated', thief.entityId, PREVIOUS, { hash, entityId }),
+    ).rejects.toMatchObject(UNRECORDED);
+    expect((await hashOf(entityId))?.previous).toBeNull();
+  });
+
+  it('gives no token without the ring, however it was made', async () => {
+    const { entityId, clientId } = bank;
+    const guess = newClientSecret();
+    const stored = (await hashOf(entityId))?.hash ?? Buffer.alloc(0);
+    const head = stored.subarray(0, -32);
+    const text = `${entityId}:${clientId}:${guess}`;
+    const unknown = Buffer.from([1, 4, ...Buffer.from('mine')]);
+    const planted: [name: string, hash: Buffer, secret: string][] = [
+      [
+        'without a key',
+        Buffer.concat([head, createHash('sha256').update(`${clientId}:${guess}`).digest()]),
+        guess,
+      ],
+      [
+        'with another key',
+        Buffer.concat([head, createHmac('sha256', randomBytes(32)).update(text).digest()]),
+        guess,
+      ],
+      [
+        'with a key of no ring',
+        Buffer.concat([unknown, createHmac('sha256', 'mine').update(text).digest()]),
+        guess,
+      ],
+      ['of another client', (await hashOf(thief.entityId))?.hash ?? stored, thief.clientSecret],
+    ];
+    for (const [, hash, secret] of planted) {
+      await plant('client_secret.rotated', entityId, PREVIOUS, { hash, entityId });
+      expect(await tokenStatus(clientId, secret)).toBe(401);
+    }
+    expect(await tokenStatus(clientId, bank.clientSecret)).toBe(200);
+    // Nor does it open what is another's to the one who has copied it.
+    expect(await tokenStatus(thief.clientId, bank.clientSecret)).toBe(401);
+  });
+});
+
+describe('a planted signing key', () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const insert = `INSERT INTO signing_keys (kid, private_key_sealed, retired_at) VALUES (:kid, :sealed, clock_timestamp() + interval '1 second')`;
+
+  it('is refused where no audit event is written with it', async () => {
+    await expect(
+      test.db.transaction((trx) => rows(trx, insert, { kid: newId('signingKey'), sealed: randomBytes(99) })),
+    ).rejects.toMatchObject(UNRECORDED);
+  });
+
+  it('verifies nothing, whatever stands in the place of its private half, and is told to nobody', async () => {
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    const own = await row<{ kid: string; sealed: Buffer }>(
+      test.db,
+      `SELECT kid, private_key_sealed AS sealed FROM signing_keys WHERE retired_at IS NULL`,
+    );
+    const kids: string[] = [];
+    for (const sealed of [randomBytes(99), Buffer.from(pem), own?.sealed]) {
+      const kid = newId('signingKey');
+      kids.push(kid);
+      await plant('signing_key.rotated', null, insert, { kid, sealed });
+    }
+    // A process that has never seen the keys before.
+    const other = await serveApi(test.db, { ring: api.deps.ring });
+    for (const kid of kids) {
+      const token = sign({ role: 'bank', gen: 0 }, privateKey, {
+        algorithm: 'ES256',
+        keyid: kid,
+        issuer: 'assent',
+        audience: 'assent',
+        subject: bank.entityId,
+        expiresIn: 600,
+      });
+      const answer = await send(other.url, 'GET', '/v1/events', undefined, {
+        authorization: `Bearer ${token}`,
+      });
+      expect(answer.status).toBe(401);
+    }
+    const jwks = (await (await fetch(`${other.url}/.well-known/jwks.json`)).json()) as {
+      keys: { kid: string }[];
+    };
+    expect(jwks.keys.map(({ kid }) => kid)).toEqual([own?.kid]);
+    expect(
+      await send(other.url, 'GET', '/v1/events', undefined, { authorization: `Bearer ${bank.token}` }),
+    ).toMatchObject({ status: 200 });
+    await other.close();
+  });
+});
+
+describe('a client secret', () => {
+  jest.setTimeout(120_000);
+
+  it('is hashed with the new key of the ring at its next token call, and needs the old one no more', async () => {
+    const own = await createTestDatabase();
+    await claimRing(own.db, readKeyring(OLD));
+    const before = await serveApi(own.db, { ring: readKeyring(OLD) });
+    const { clientId, clientSecret, entityId } = await enter(before, 'bank');
+    const silent = await enter(before, 'merchant');
+    await before.close();
+    const [old, fresh] = [readKeyring(OLD).current, readKeyring(NEW).current];
+    const cli = createCli({ url: own.url, keys: `${NEW},${OLD}` });
+    const left = async () => {
+      const { keys } = await cli.json<{ keys: { kid: string; clientSecrets: number }[] }>('keys', 'status');
+      return Object.fromEntries(keys.map(({ kid, clientSecrets }) => [kid, clientSecrets]));
+    };
+    expect(await cli.json<object>('keys', 'reseal')).toMatchObject({ clientSecretsLeft: 2 });
+    expect(await left()).toEqual({ [fresh]: 0, [old]: 2 });
+    const refused = await createCli({ url: own.url, keys: NEW }).run('entity', 'list');
+    expect(refused).toMatchObject({ err: expect.stringContaining(`lacks the key "${old}"`) as string });
+
+    const rotated = await serveApi(own.db, { ring: readKeyring(`${NEW},${OLD}`) });
+    const both = Array.from({ length: 2 }, () => tokenStatus(clientId, clientSecret, rotated.url));
+    expect(await Promise.all(both)).toEqual([200, 200]);
+    expect(await left()).toEqual({ [fresh]: 1, [old]: 1 });
+    expect(
+      await rows(own.db, `SELECT actor, after FROM audit_events WHERE action = 'client_secret.rehashed'`),
+    ).toEqual([{ actor: entityId, after: { clientId, kid: fresh } }]);
+    await rotated.close();
+
+    const alone = await serveApi(own.db, { ring: readKeyring(NEW) });
+    expect(await tokenStatus(clientId, clientSecret, alone.url)).toBe(200);
+    expect(await tokenStatus(silent.clientId, silent.clientSecret, alone.url)).toBe(401);
+    await alone.close();
+    await own.drop();
+  });
+});
