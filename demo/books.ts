@@ -14,6 +14,7 @@ type Role = 'merchant' | 'bank';
 const MOVES = [
   { field: 'charges', words: 'charged', merchant: 1n, bank: -1n },
   { field: 'refunds', words: 'refunded', merchant: -1n, bank: 1n },
+  { field: 'refundReturns', words: 'refunds that came back', merchant: 1n, bank: -1n },
   { field: 'reversals', words: 'reversed', merchant: -1n, bank: 1n },
   { field: 'credits', words: 'credited', merchant: 1n, bank: 1n },
   { field: 'creditsReversed', words: 'credits reversed', merchant: 0n, bank: -1n },

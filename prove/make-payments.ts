@@ -61,7 +61,7 @@ function drawPayment(
   );
   const [at, thenAt] = [day, later].map((one) => dayAt(plan, one + 2, random.one(HOURS))) as [number, number];
   const drawn = random.weighted(i < PAYMENTS_MIN ? ANSWERS : ANSWERS_OF_PAYMENTS);
-  const answer = i === 0 ? 'pay' : i === 1 ? random.one(['payAgain', 'payThenDecline'] as const) : drawn;
+  const answer = i === 0 ? 'pay' : i === 1 ? 'payThenDecline' : drawn;
   const isAnswered = i === 1 || random.next() < 0.7;
   const resolution: Resolution =
     i === 1 ? random.one(['no_money_moved', 'reversed']) : random.one(RESOLUTIONS);

@@ -122,7 +122,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/refund/outcome.ts',
+        file: 'src/database/refund/return.ts',
         find: `SET refunded_amount = refunded_amount - :amount WHERE`,
         replace: `SET refunded_amount = refunded_amount - 0 * :amount WHERE`,
       },

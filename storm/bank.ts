@@ -165,9 +165,13 @@ export class Bank {
     this.takeBackIfRefused(status, bankTransactionId);
   }
 
-  /** Of a charge: the bank has found out that it should not have debited. */
+  /**
+   * Of a charge: the bank has found out that it should not have debited. Of two debits the second
+   * went back when it was refused, and the first stands.
+   */
   takeBack(about: string): void {
-    for (const entry of this.book) if (entry.about === about) entry.state = 'reversed';
+    const debits = this.book.filter((entry) => entry.about === about);
+    if (debits.length === 1) for (const entry of debits) entry.state = 'reversed';
   }
 
   private takeBackIfRefused(status: number, bankTransactionId: string): void {

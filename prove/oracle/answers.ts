@@ -32,6 +32,9 @@ export const OUTCOMES: Record<ChargeAnswer, OutcomeOf> = {
   silence: inDoubt(declined('expired'), 'unanswered'),
 };
 
+/** All that its bank says is that it was paid: what it says of the money is of the second debit. */
+export const isOfSecondDebit = (answer: ChargeAnswer): boolean => answer === 'payAgain';
+
 /** Of what has no first answer there is none that could stand. */
 export const canBe = (resolution: Resolution, kind: string): boolean =>
   resolution !== 'confirmed' || kind === 'conflicting_answer';

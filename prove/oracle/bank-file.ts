@@ -1,5 +1,6 @@
 import { Random } from '../../storm/random';
 import type { Amount, Plan, Resolution } from '../plan';
+import { isOfSecondDebit } from './answers';
 import { inNaira, type Difference } from './both';
 import type { Zone } from './calendar';
 import type { PredictedPayment } from './predict-payments';
@@ -63,7 +64,8 @@ export class BankFile {
       if (charge.bank !== this.bank || charge.status !== 'successful') continue;
       const { said } = doubted.get(charge) ?? {};
       const reversal = said && charge.reversed > 0n ? { id: `reversal-${said.act}`, at: said.at } : undefined;
-      this.debit(made.get(id), charge.at, !doubted.has(charge), said?.resolution, reversal);
+      const resolution = isOfSecondDebit(charge.answer) ? undefined : said?.resolution;
+      this.debit(made.get(id), charge.at, !doubted.has(charge), resolution, reversal);
     }
     const asked = new Map(
       (desk?.heard ?? [])
@@ -85,7 +87,8 @@ export class BankFile {
       const id = String(asked.get(n)?.billingRequestId);
       if (status !== 'successful') continue;
       if (payer.bank === this.bank) {
-        const resolution = response === 200 ? payment.response?.resolution : undefined;
+        const resolution =
+          response === 200 && !isOfSecondDebit(payment.answer) ? payment.response?.resolution : undefined;
         const reversal =
           reversedAt === undefined ? undefined : { id: `payment-reversal-${n}`, at: reversedAt };
         this.debit(made.get(id), at, exception === undefined, resolution, reversal);

@@ -1,5 +1,5 @@
 import type { Payment, Plan } from '../plan';
-import { canBe, OUTCOMES, type ExceptionOfCharge } from './answers';
+import { canBe, isOfSecondDebit, OUTCOMES, type ExceptionOfCharge } from './answers';
 import type { Zone } from './calendar';
 import type { Owed } from './compare-positions';
 import { add, dayIn, type Day } from './ledger';
@@ -26,7 +26,11 @@ export function predictPayments({ payments }: Plan): PredictedPayment[] {
       return { payment, status, declineReason, exception, response: undefined, reversedAt: undefined };
     }
     const isTaken = canBe(said.resolution, kind);
-    const isReversed = isTaken && status === 'successful' && said.resolution !== 'confirmed';
+    const isReversed =
+      isTaken &&
+      status === 'successful' &&
+      said.resolution !== 'confirmed' &&
+      !isOfSecondDebit(payment.answer);
     return {
       payment,
       status,

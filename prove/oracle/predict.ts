@@ -8,7 +8,7 @@ import {
   type Plan,
   type Resolution,
 } from '../plan';
-import { canBe, OUTCOMES, type ExceptionOfCharge } from './answers';
+import { canBe, isOfSecondDebit, OUTCOMES, type ExceptionOfCharge } from './answers';
 import { DAY_MS } from './calendar';
 import { Allowance } from './limits';
 import { Booked } from './ledger';
@@ -438,7 +438,7 @@ class Years {
     exception.resolvedAt = this.now;
     exception.said = { act: n, at: this.now, resolution };
     of.held = 0n;
-    if (of.status === 'successful' && resolution !== 'confirmed') {
+    if (of.status === 'successful' && resolution !== 'confirmed' && !isOfSecondDebit(of.answer)) {
       of.reversed = of.kobo - of.refunded;
       this.seen.booked.reversal(this.now, of, of.reversed);
     }

@@ -70,13 +70,20 @@ export function addExceptionCommands(program: Command): void {
     .argument('<exceptionId>')
     .action(
       onEngine(async ({ db }, _config, exceptionId: string) => {
-        const { exception, events } = await saying(operatorsException(db, exceptionId));
+        const { exception, answers, events } = await saying(operatorsException(db, exceptionId));
         const json = shown(exception);
         const story = events.map(
           ({ type, at, cause, kind }) =>
             `${at.toISOString()}  ${type}, by ${cause}${kind === null ? '' : `: ${kind}`}`,
         );
-        return { json: { ...json, events }, text: [...facts(json), ...story].join('\n') };
+        const said = answers.map(
+          ({ at, says, bankTransactionId }) =>
+            `${at.toISOString()}  the bank said: ${says}${bankTransactionId === null ? '' : ` ${bankTransactionId}`}`,
+        );
+        return {
+          json: { ...json, answers, events },
+          text: [...facts(json), ...said, ...story].join('\n'),
+        };
       }, anyRing),
     );
 

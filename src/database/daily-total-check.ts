@@ -38,10 +38,10 @@ const ENTRIES = `
   sums AS (
     SELECT page.kind, p.party_id, p.currency, count(*)::int AS count, sum(p.amount)::text AS amount
     FROM page JOIN ledger_postings p ON p.entry_id = page.id
-    WHERE page.kind IN ('charge', 'refund', 'reversal') AND p.account IN ('merchant', 'customer_bank')
+    WHERE page.kind IN ('charge', 'refund', 'refund_return', 'reversal') AND p.account IN ('merchant', 'customer_bank')
     GROUP BY 1, 2, 3),
   totals AS (
-    SELECT ${named(`CASE kind WHEN 'charge' THEN 'charged' WHEN 'refund' THEN 'refunded' ELSE 'reversed' END`, `''`, 'party_id', 'currency')}
+    SELECT ${named(`CASE kind WHEN 'charge' THEN 'charged' WHEN 'refund' THEN 'refunded' WHEN 'refund_return' THEN 'returned' ELSE 'reversed' END`, `''`, 'party_id', 'currency')}
       AS total, count, amount FROM sums)
   SELECT (SELECT max(id)::text FROM page) AS last, coalesce((SELECT jsonb_agg(totals) FROM totals), '[]') AS sums`;
 

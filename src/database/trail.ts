@@ -154,23 +154,33 @@ const PAGES = {
   refundTrails: `
     WITH scope AS MATERIALIZED (
       SELECT id, status, sequence, recorded_at, closed_at, amount, currency, billing_request_id, bank_id, bank_transaction_id,
-        reject_reason, merchant_id, customer_id, reminders
+        reject_reason, merchant_id, customer_id, reminders, returned_at, return_transaction_id, return_reference, returned_by
       FROM refunds WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('recorded_at'))}),
     ${trailOf(
       ['refund.completed', 'refund.rejected'],
-      `, count(*) FILTER (WHERE e.type IN ('refund.overdue', 'refund.reminded')) AS reminders
+      `, count(*) FILTER (WHERE e.type IN ('refund.overdue', 'refund.reminded')) AS reminders,
+        ${lastOf(['refund.returned'])} AS returned, max(e.business_at) FILTER (WHERE e.type = 'refund.returned') AS returned_at
         ${contentSaid('refunds')}`,
     )}
     ${found('max(id)')} (
       ${COUNTED}
       UNION ALL
-      ${ended('page.status', `CASE page.status WHEN 'pending' THEN '' ELSE 'refund.' || page.status END`)}
+      ${ended('page.status', `CASE page.status WHEN 'pending' THEN '' WHEN 'returned' THEN 'refund.completed' ELSE 'refund.' || page.status END`)}
       UNION ALL
       ${differing([
         begunWith('amount', 'amount'),
         begunWith('currency', 'currency'),
         begunWith('billing_request_id', 'billingRequestId'),
+        {
+          column: 'returned_at',
+          stands: `date_trunc('milliseconds', page.returned_at)`,
+          said: `date_trunc('milliseconds', trail.returned_at)`,
+          known: 'true',
+        },
+        fieldOf('returned')('return_transaction_id', 'transactionId'),
+        fieldOf('returned')('return_reference', 'returnReference'),
+        fieldOf('returned')('returned_by', 'exceptionId'),
         endedWith('bank_transaction_id', 'bankTransactionId'),
         reason('reject_reason'),
         { column: 'reminders', said: 'trail.reminders', known: 'true' },

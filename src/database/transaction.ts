@@ -1,5 +1,5 @@
 import { Failure } from '../domain/failures';
-import type { BillingRequestStatus, RefundStatus } from '../domain/lifecycle';
+import type { BillingRequestStatus, RefundStatus, TransactionType } from '../domain/lifecycle';
 import { isId } from '../domain/identifier/ids';
 import type { Metadata } from '../domain/metadata';
 import type { ExceptionKind } from '../domain/books/reconciliation-exception';
@@ -37,7 +37,7 @@ type TransactionPage = Page<keyof typeof TRANSACTION_SORTS>;
 export interface TransactionRecord {
   transactionId: string;
   reference: string;
-  type: 'charge' | 'refund' | 'reversal';
+  type: TransactionType;
   status: BillingRequestStatus | RefundStatus;
   amount: bigint;
   currency: string;
@@ -127,7 +127,8 @@ const NAMED_BY_BANK = `
     SELECT t.resource_id AS id FROM entities bank
       JOIN bank_transactions t ON t.bank_id = bank.id AND t.bank_transaction_id = :bankTransactionId
     WHERE bank.type = 'bank')
-  SELECT id FROM named UNION ALL SELECT transaction_id FROM reversals JOIN named ON exception_id = named.id`;
+  SELECT id FROM named UNION ALL SELECT transaction_id FROM reversals JOIN named ON exception_id = named.id
+  UNION ALL SELECT return_transaction_id FROM refunds JOIN named ON returned_by = named.id`;
 
 const sortOf = (filter: TransactionFilter, sortBy: keyof typeof TRANSACTION_SORTS) => ({
   by: TRANSACTION_SORTS[sortBy].by,
@@ -228,7 +229,8 @@ const EVENTS_MAX = 1_000;
 
 /**
  * One transaction with what has happened to it, oldest first; to a charge belong its refunds, and
- * to both their reconciliation exceptions; to a reversal belongs the one that it follows from.
+ * to both their reconciliation exceptions; to a reversal belongs the one that it follows from, to a
+ * returned refund's return what belongs to the refund.
  *
  * @param named its reference, or its id
  * @throws Failure not_found
@@ -258,9 +260,9 @@ export async function readTransaction(
      FROM events
      -- As one array: with OR, all events there are would be read.
      WHERE resource_id = ANY(ARRAY(
-       SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id
-       UNION ALL SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId
-         AND :id IN (billing_request_id, refund_id)
+       SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id OR return_transaction_id = :id
+       UNION ALL SELECT x.id FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
+         WHERE x.billing_request_id = :billingRequestId AND :id IN (x.billing_request_id, x.refund_id, r.return_transaction_id)
        UNION ALL SELECT exception_id FROM reversals WHERE transaction_id = :id))
      ORDER BY business_at DESC, id DESC LIMIT :limit`,
     { id, billingRequestId: transaction.billingRequestId, limit: EVENTS_MAX },

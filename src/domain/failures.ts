@@ -79,6 +79,11 @@ const TABLE = {
     meaning: 'The `bankTransactionId` belongs to another transaction of yours. Answer with the right one.',
     kept: true,
   },
+  not_a_charge: {
+    status: 409,
+    meaning: 'Only a charge can be refunded, and the reference is that of something else. Name the charge.',
+    kept: true,
+  },
   not_refundable: {
     status: 409,
     meaning: 'Only a successful charge can be refunded; `data.status` says how this one stands.',

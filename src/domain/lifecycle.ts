@@ -14,10 +14,22 @@ export type BillingRequestStatus = (typeof BILLING_REQUEST_STATUSES)[number];
 
 /**
  * Only its bank ends a refund; being overdue is no state of its own, for it may still go either
- * way.
+ * way. A completed refund is `returned` once an exception has found that its money came back.
  */
-export const REFUND_STATUSES = ['pending', 'completed', 'rejected'] as const;
+export const REFUND_STATUSES = ['pending', 'completed', 'rejected', 'returned'] as const;
 export type RefundStatus = (typeof REFUND_STATUSES)[number];
+
+/** Of what moves money, in the history. */
+export const TRANSACTION_TYPES = ['charge', 'refund', 'refund_return', 'reversal'] as const;
+export type TransactionType = (typeof TRANSACTION_TYPES)[number];
+export const TRANSACTION_STATUSES = [
+  'pending',
+  'successful',
+  'declined',
+  'completed',
+  'rejected',
+  'returned',
+] as const satisfies (BillingRequestStatus | RefundStatus)[];
 
 /**
  * One due date of a schedule, with all attempts at charging it. The database has it from its first

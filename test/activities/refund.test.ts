@@ -1,7 +1,7 @@
 import { createRefundActivities } from '../../src/activities/refund';
 import { billingRules, readConfig } from '../../src/config';
 import { acceptCharges } from '../../src/database/billing-request/billing-request';
-import { rows, type Database, type Executor } from '../../src/database/connection';
+import { rows, type Database, type Transaction } from '../../src/database/connection';
 import { signalDue } from '../../src/database/entity/sandbox-clock';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { answerRefund, fallAsleep } from '../../src/database/refund/outcome';
@@ -51,7 +51,7 @@ beforeEach(async () => {
 const activities = () => createRefundActivities(db, keyring, config.NETWORK_TIMEZONE);
 const readRefund = () => activities().readRefund(refundId);
 
-const answer = (trx: Executor) =>
+const answer = (trx: Transaction) =>
   answerRefund(trx, keyring, config.NETWORK_TIMEZONE, standing.bankId, refundId, {
     action: 'completed',
     bankTransactionId: `back-${refundId}`,

@@ -124,7 +124,15 @@ const VIEWS: Record<string, View> = {
   'an exception that is resolved': {
     role: 'bank',
     at: () => `exceptions/${data.resolvedId}`,
-    shows: ['resolved No money moved', 'Resolved', 'What has happened', 'It was resolved'],
+    shows: [
+      'resolved No money moved',
+      'Resolved',
+      'What the bank answered',
+      'It approved the charge, by its transaction ',
+      'It declined the charge',
+      'What has happened',
+      'It was resolved',
+    ],
   },
   'an exception about a transaction that is unknown here': {
     role: 'bank',

@@ -102,8 +102,9 @@ test('an operator finds what is open, takes it, and resolves it: each act is on 
   });
 
   expect(await list('--entity', standing.bankId)).toEqual({ exceptions: [] });
-  const { events, ...shown } = await show(exceptionId);
+  const { events, answers, ...shown } = await show(exceptionId);
   expect(shown).toMatchObject({ state: 'resolved', resolution: 'written_off', held: 0 });
+  expect(answers).toMatchObject([{ says: 'approved' }, { says: 'declined', bankTransactionId: null }]);
   expect(events.map(({ type, cause }) => `${type} by ${cause}`)).toEqual([
     'exception.opened by bank',
     'exception.investigating by operator',

@@ -10,7 +10,7 @@ import { faultWords } from '../../src/domain/words/verify-words';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';
 import { OPERATOR } from '../support/operator';
-import { charge, refund, settleOfEachKind } from '../support/settled';
+import { charge, refund, returnedRefund, settleOfEachKind } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -94,6 +94,26 @@ describe('the ledger', () => {
       entries: 10,
     });
     expect(counts.get('balances')).toBeGreaterThanOrEqual(4);
+  });
+
+  it('says which return of a refund it lacks, has too much, or has otherwise', async () => {
+    const { reference } = await charge(database.db, keyring, standing);
+    const refundId = await returnedRefund(database.db, keyring, standing, reference, 0.4);
+    expect(await differences()).toEqual([]);
+    const returned = `(SELECT return_transaction_id FROM refunds WHERE id = '${refundId}')`;
+    const posted = `(SELECT id FROM ledger_entries WHERE resource_id = ${returned})`;
+
+    await tamper(`UPDATE ledger_postings SET amount = 39 WHERE entry_id = ${posted}`);
+    expect(await differences()).toContain(
+      `refunds: ${refundId}: its row says that there is a refund_return, and the ledger has another or none`,
+    );
+    await tamper(`UPDATE ledger_postings SET amount = 40 WHERE entry_id = ${posted};
+      UPDATE refunds SET status = 'completed', returned_at = NULL, returned_by = NULL, return_reference = NULL,
+        return_transaction_id = NULL WHERE id = '${refundId}'`);
+    expect(await differences()).toEqual([
+      expect.stringMatching(/^charges: brq_\w+: refunded_amount is 0, and its refunds .* are 40$/),
+      expect.stringMatching(/^entries: \d+: the entry is a refund_return of txn_\w+, which there is not$/),
+    ]);
   });
 
   it('agrees with an agreement whose currency was changed, and back', async () => {
@@ -236,7 +256,7 @@ describe('the ledger', () => {
       'a refund’s end in its row',
       () =>
         `UPDATE refunds SET status = 'rejected', bank_transaction_id = NULL WHERE id = '${made.refundId}'`,
-      () => [`refunds: ${made.refundId}: the ledger has a refund that is not completed`],
+      () => [`refunds: ${made.refundId}: the ledger has a refund that its row does not say`],
     ],
     [
       'what a customer has spent today',
@@ -248,7 +268,7 @@ describe('the ledger', () => {
       () =>
         `UPDATE ledger_postings SET party_id = 'mch_thief' WHERE entry_id = ${entry(made.refundId, 'refund')} AND n = 1`,
       () => [
-        `refunds: ${made.refundId}: it is completed, and the ledger has another refund or none`,
+        `refunds: ${made.refundId}: its row says that there is a refund, and the ledger has another or none`,
         expect.stringMatching(
           /^balances: merchant of mch_\w+ in NGN on .*debits of 130.* and the postings 100 and 400$/,
         ),

@@ -19,7 +19,7 @@ import { STATEMENT_FORM } from '../../src/domain/books/statement';
 import { bookDifferences, chainBooks, chainDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
-import { answerBill, bill, charge, refund, settleOfEachKind } from '../support/settled';
+import { answerBill, bill, charge, refund, returnedRefund, settleOfEachKind } from '../support/settled';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, lookupIdOf, makeSchedule, moveClock, standingApproval } from '../support/standing';
 import { dayOf } from '../support/statements';
@@ -110,6 +110,8 @@ async function writeBooks(): Promise<Record<string, string>> {
     ),
   );
   const backInWords = await refund(db, keyring, standing, explained.reference, 0.1, 'rejected');
+  const bounced = await charge(db, keyring, standing);
+  const returnedId = await returnedRefund(db, keyring, standing, bounced.reference, 0.3);
   const stated = { bankTransactionId: 'tx-unknown', direction: 'debit', currency: 'NGN' } as const;
   const booked = { amount: 500n, bookedAmount: 500n, bookedCurrency: 'NGN', held: 0n };
   const [unknown] = await db.transaction((trx) =>
@@ -171,6 +173,7 @@ async function writeBooks(): Promise<Record<string, string>> {
     declinedId: declined.id,
     inWordsId: inWords.id,
     backInWordsId: backInWords,
+    returnedId,
     explainedId: explainedException,
     lateId: await exceptionOf(inWords.id),
     conflictId: await exceptionOfRefund(backInWords),
@@ -278,6 +281,18 @@ const CHANGED: [
       sequence: '7',
     },
     the('refundId'),
+  ],
+  [
+    'refunds',
+    (of) => `id = '${of['returnedId']}'`,
+    {
+      returned_at: `returned_at + interval '1 ms'`,
+      return_transaction_id: `'txn_x'`,
+      return_reference: `'X'`,
+      returned_by: `(SELECT max(id) FROM reconciliation_exceptions WHERE id <> returned_by)`,
+      status: `'completed', returned_at = NULL, return_transaction_id = NULL, return_reference = NULL, returned_by = NULL`,
+    },
+    the('returnedId'),
   ],
   [
     'reversals',
@@ -814,6 +829,8 @@ test('whatever is changed for good later has the SHA-256 of it in its event, too
     'intent.superseded: intentEnded',
     'refund.completed: refundEnded',
     'refund.rejected: refundEnded',
+    // All that it writes is compared with its details.
+    'refund.returned: ',
     // Of another amount.
     'schedule.changed: ',
     'schedule.changed: scheduleDescription',

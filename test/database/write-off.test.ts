@@ -5,6 +5,7 @@ import { postWriteOff } from '../../src/database/ledger/settlement';
 import { bookCursor, walkBooks } from '../../src/database/operation/books';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { lockCharges, openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
+import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { answerRefund } from '../../src/database/refund/outcome';
 import type { Resolution } from '../../src/domain/books/reconciliation-exception';
 import { bookDifferences } from '../support/books';
@@ -87,7 +88,10 @@ async function writeOffDenied() {
 
 /** The bank has debited anew instead, and finds that no money moved. */
 async function reverse() {
-  await answerBill(db, keyring, standing, charged.id, `second-${charged.id}`);
+  const closed = { outcome: 'declined', declineReason: 'account_closed', action: null } as const;
+  await db.transaction((trx) =>
+    answerBillingRequest(trx, keyring, timeZone, standing.bankId, charged.id, closed, {}),
+  );
   await resolveAll('no_money_moved');
 }
 

@@ -17,12 +17,17 @@ describe('the database', () => {
     .map((file) => readFileSync(join(folder, file), 'utf8'))
     .join('\n');
 
-  /** The values of `column … CHECK (column IN ('…'))` in a table's definition. */
+  /** The values of `column … CHECK (column IN ('…'))` in a table's definition, or in its later change. */
   function checked(table: string, column: string): string[] {
     const definition = schema.slice(schema.indexOf(`CREATE TABLE ${table} (`));
-    const list = new RegExp(`\\b${column}\\s+text NOT NULL[^)]*?CHECK \\(${column} IN\\s*\\(([^)]*)\\)`).exec(
-      definition,
-    );
+    const changed = new RegExp(
+      `ADD CONSTRAINT ${table}_${column}_check CHECK \\(${column} IN\\s*\\(([^)]*)\\)`,
+    ).exec(schema);
+    const list =
+      changed ??
+      new RegExp(`\\b${column}\\s+text NOT NULL[^)]*?CHECK \\(${column} IN\\s*\\(([^)]*)\\)`).exec(
+        definition,
+      );
     return (list?.[1] ?? '').split(',').map((value) => value.trim().replaceAll("'", ''));
   }
 

@@ -238,7 +238,7 @@ function tell({ heard, feed }: SeenMerchant, told: Told): void {
 }
 
 /** Has some of everything. */
-const plan = makePlan(208, 80, 2028);
+const plan = makePlan(215, 80, 2028);
 const predictions = new Map(plan.merchants.map((one) => [one.n, predict(plan, one)]));
 const compared = (seen: Seen) => {
   const sums = seen.banks.map(() => new BankSum());

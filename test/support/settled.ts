@@ -156,6 +156,28 @@ async function resolveDenied(
   return billed;
 }
 
+/** A refund that was completed, and whose money came back. */
+export async function returnedRefund(
+  db: Database,
+  keyring: Keyring,
+  standing: Standing,
+  reference: string,
+  amount: number,
+): Promise<string> {
+  const refundId = await refund(db, keyring, standing, reference, amount, 'completed');
+  const rejected = { action: 'rejected', bankTransactionId: null, reason: 'account_closed' } as const;
+  await db.transaction((trx) => answerRefund(trx, keyring, timeZone, standing.bankId, refundId, rejected));
+  const exception = await row<{ id: string }>(
+    db,
+    `SELECT id FROM reconciliation_exceptions WHERE refund_id = :refundId`,
+    { refundId },
+  );
+  const by = { cause: 'operator', note: null } as const;
+  const finding = { resolution: 'reversed', bankTransactionId: null } as const;
+  await db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exception?.id ?? '', finding));
+  return refundId;
+}
+
 /**
  * Charges and refunds that ended in every way, payments between customers, one of them in transit,
  * and charges that were taken back or written off.

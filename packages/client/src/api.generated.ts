@@ -24,7 +24,7 @@ export type Token = {
  * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
  * to do
  */
-export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
 
 export type Problem = {
   /**
@@ -670,13 +670,16 @@ export type Transaction = {
   transactionId: string;
   /** Transaction reference, unique in the network */
   reference: string;
-  /** Type of the transaction */
-  type: 'charge' | 'refund' | 'reversal';
   /**
-   * `pending`, `successful` or `declined` for a charge; `pending`, `completed` or
-   * `rejected` for a refund; `completed` for a reversal
+   * Type of the transaction. `refund_return`: the money of a completed refund came back to
+   * the bank
    */
-  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected';
+  type: 'charge' | 'refund' | 'refund_return' | 'reversal';
+  /**
+   * `pending`, `successful` or `declined` for a charge; `pending`, `completed`, `rejected`
+   * or `returned` for a refund; `completed` for a reversal and a refund return
+   */
+  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned';
   /** The amount; in major units */
   amount: number;
   /** ISO 4217 code */
@@ -710,7 +713,10 @@ export type Transaction = {
    * `null` unless declined
    */
   declineReason: string | null;
-  /** For a charge, the sum of its pending and completed refunds; in major units */
+  /**
+   * For a charge, the sum of its pending and completed refunds, without those that were
+   * returned; in major units
+   */
   refundedAmount: number;
   /** For a charge, how much of it did not stay: the sum of its reversals; in major units */
   reversedAmount: number;
@@ -726,13 +732,16 @@ export type TransactionWithEvents = {
   transactionId: string;
   /** Transaction reference, unique in the network */
   reference: string;
-  /** Type of the transaction */
-  type: 'charge' | 'refund' | 'reversal';
   /**
-   * `pending`, `successful` or `declined` for a charge; `pending`, `completed` or
-   * `rejected` for a refund; `completed` for a reversal
+   * Type of the transaction. `refund_return`: the money of a completed refund came back to
+   * the bank
    */
-  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected';
+  type: 'charge' | 'refund' | 'refund_return' | 'reversal';
+  /**
+   * `pending`, `successful` or `declined` for a charge; `pending`, `completed`, `rejected`
+   * or `returned` for a refund; `completed` for a reversal and a refund return
+   */
+  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned';
   /** The amount; in major units */
   amount: number;
   /** ISO 4217 code */
@@ -766,7 +775,10 @@ export type TransactionWithEvents = {
    * `null` unless declined
    */
   declineReason: string | null;
-  /** For a charge, the sum of its pending and completed refunds; in major units */
+  /**
+   * For a charge, the sum of its pending and completed refunds, without those that were
+   * returned; in major units
+   */
   refundedAmount: number;
   /** For a charge, how much of it did not stay: the sum of its reversals; in major units */
   reversedAmount: number;
@@ -860,6 +872,13 @@ export type Statement = {
     /** Their sum; in major units */
     amount: number;
   };
+  /** Completed refunds whose money came back */
+  refundReturns: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units */
+    amount: number;
+  };
   /** Charges whose money did not stay */
   reversals: {
     /** How many */
@@ -896,6 +915,7 @@ export type Statement = {
     closingBalance?: string;
     charges?: string;
     refunds?: string;
+    refundReturns?: string;
     reversals?: string;
     credits?: string;
     creditsReversed?: string;
@@ -933,6 +953,15 @@ export type SummaryTotal = {
   };
   /** Refunds that were completed */
   refunded: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+  };
+  /** Completed refunds whose money came back */
+  returned: {
     /** How many */
     count: number;
     /** Their sum; in major units. Rounded to 15 digits where it has more */
@@ -1001,6 +1030,15 @@ export type SummaryDay = {
     /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
     exact?: string;
   };
+  /** Completed refunds whose money came back */
+  returned: {
+    /** How many */
+    count: number;
+    /** Their sum; in major units. Rounded to 15 digits where it has more */
+    amount: number;
+    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+    exact?: string;
+  };
   /** Charges whose money did not stay */
   reversed: {
     /** How many */
@@ -1061,8 +1099,11 @@ export type Refund = {
   reason: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
   metadata?: Record<string, string | number | boolean>;
-  /** Status of the refund */
-  status: 'pending' | 'completed' | 'rejected';
+  /**
+   * Status of the refund. `returned`: it was completed, and its money came back to the
+   * bank
+   */
+  status: 'pending' | 'completed' | 'rejected' | 'returned';
   /** Whether it is still pending after `expectedBy` */
   overdue: boolean;
   /** The reason that the bank gave for a rejection */
@@ -1188,6 +1229,11 @@ export type ReconciliationExceptionWithEvents = {
   note: string | null;
   /** That of the latest webhook about it */
   sequence: number;
+  /**
+   * Each answer of the bank, oldest first: also the one that settled, and those that
+   * changed nothing; of more than 100 the first
+   */
+  answers: Array<BankAnswer>;
   /** Oldest first; of more than 100 the latest */
   events: Array<{
     /** Type of the event */
@@ -1209,6 +1255,15 @@ export type ReconciliationExceptionWithEvents = {
      */
     kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   }>;
+};
+
+export type BankAnswer = {
+  /** When the bank gave it; UTC */
+  at: string;
+  /** `approved` or `declined` of a charge, `completed` or `rejected` of a refund */
+  says: 'approved' | 'declined' | 'completed' | 'rejected';
+  /** The id that the bank gave with it; shown only to banks, `null` to the payee’s */
+  bankTransactionId?: string | null;
 };
 
 export type BankStatement = {
@@ -1250,7 +1305,7 @@ export type Delivery = {
   /** Id of an event */
   eventId: string;
   /** Type of the webhook */
-  webhookType: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed';
+  webhookType: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed';
   batchId: string | null;
   /** Status of the delivery */
   status: 'pending' | 'delivered' | 'failed';
@@ -1583,6 +1638,27 @@ export type RefundResponseItem = {
   metadata: Record<string, string | number | boolean>;
 };
 
+export type RefundReturnedItem = {
+  /** Id of a refund */
+  refundId: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+  /** Reference of the refund */
+  reference: string;
+  /** Reference of the charge */
+  originalReference: string;
+  /** The amount of the refund; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  status: 'returned';
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
+};
+
 export type ExceptionOpenedItem = {
   /** Id of a reconciliation exception */
   exceptionId: string;
@@ -1809,6 +1885,7 @@ export interface WebhookItems {
   'decision.updated': DecisionUpdatedItem;
   'refund.request': RefundRequestItem;
   'refund.response': RefundResponseItem;
+  'refund.returned': RefundReturnedItem;
   'exception.opened': ExceptionOpenedItem;
   'exception.resolved': ExceptionResolvedItem;
   'recurring.upcoming': RecurringUpcomingItem;
@@ -2828,9 +2905,9 @@ export interface Operations {
        */
       settledTo?: string | undefined;
       /** Only transactions with this status */
-      status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | undefined;
+      status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned' | undefined;
       /** Only transactions of this type */
-      type?: 'charge' | 'refund' | 'reversal' | undefined;
+      type?: 'charge' | 'refund' | 'refund_return' | 'reversal' | undefined;
       /** Only those of a customer with this id */
       customerId?: string | undefined;
       /** Only those of a merchant with this id */
@@ -2878,7 +2955,10 @@ export interface Operations {
   /** Retrieve a transaction */
   getTransaction: {
     query: {
-      /** Reference of a charge, a refund or a reversal, or its `transactionId` */
+      /**
+       * Reference of a charge, a refund, a refund return or a reversal, or its
+       * `transactionId`
+       */
       reference: string;
     };
     answer: {
@@ -3032,8 +3112,11 @@ export interface Operations {
       data: {
         /** Id of a refund */
         refundId: string;
-        /** Status of the refund */
-        status: 'pending' | 'completed' | 'rejected';
+        /**
+         * Status of the refund. `returned`: it was completed, and its money came back to
+         * the bank
+         */
+        status: 'pending' | 'completed' | 'rejected' | 'returned';
       };
     };
   };
@@ -3041,7 +3124,7 @@ export interface Operations {
   listRefunds: {
     query?: {
       /** Only those with this status */
-      status?: 'pending' | 'completed' | 'rejected' | undefined;
+      status?: 'pending' | 'completed' | 'rejected' | 'returned' | undefined;
       /** Page number, from 1 */
       page?: number | undefined;
       /** Entries per page */
@@ -3321,7 +3404,7 @@ export interface Operations {
       /** Only those with this status */
       status?: 'pending' | 'delivered' | 'failed' | undefined;
       /** Only those of this type */
-      webhookType?: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed' | undefined;
+      webhookType?: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed' | undefined;
       /** Page number, from 1 */
       page?: number | undefined;
       /** Entries per page */
@@ -3477,6 +3560,13 @@ export interface Operations {
           /** When the event happened; UTC */
           timestamp: string;
           data: Array<RefundResponseItem>;
+        } | {
+          /** Id of an event */
+          eventId: string;
+          webhookType: 'refund.returned';
+          /** When the event happened; UTC */
+          timestamp: string;
+          data: Array<RefundReturnedItem>;
         } | {
           /** Id of an event */
           eventId: string;

@@ -84,6 +84,7 @@ const TYPES: Record<keyof WebhookItems, true> = {
   'decision.updated': true,
   'refund.request': true,
   'refund.response': true,
+  'refund.returned': true,
   'exception.opened': true,
   'exception.resolved': true,
   'recurring.upcoming': true,

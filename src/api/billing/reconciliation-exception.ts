@@ -49,11 +49,16 @@ export async function showExceptions({
 export const exceptionPath = z.strictObject({ exceptionId: id('exception') });
 
 export async function showException({ caller, params, deps }: PathCall<typeof exceptionPath>) {
-  const { exception, events } = await readException(deps.db, caller, params.exceptionId);
+  const { exception, answers, events } = await readException(deps.db, caller, params.exceptionId);
   return {
     message: `The exception is ${exception.state}`,
     data: {
       ...shown(exception, caller),
+      answers: answers.map(({ at, says, bankTransactionId }) => ({
+        at: formatInstant(at),
+        says,
+        ...banksOwn(exception, caller, bankTransactionId),
+      })),
       events: events.map(({ at, kind, ...event }) => ({
         ...event,
         at: formatInstant(at),
@@ -127,18 +132,24 @@ export async function respondToException({
   };
 }
 
+/** An id of the bank that is asked is that bank's: to another bank it is null. */
+const banksOwn = (
+  { bankId }: ExceptionRecord,
+  { role, entityId }: Pick<Caller, 'role' | 'entityId'>,
+  bankTransactionId: string | null,
+) => (role === 'bank' ? { bankTransactionId: bankId === entityId ? bankTransactionId : null } : {});
+
 /** What the bank that is asked has said of it is that bank's: its own ids and its note. */
-function shown(exception: ExceptionRecord, { role, entityId }: Pick<Caller, 'role' | 'entityId'>) {
+function shown(exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) {
   const { bankNote, bankTransactionId, payeeBankId: _, told, metadata, ...record } = exception;
-  const isItsBank = record.bankId === entityId;
   return {
     ...record,
     amount: formatAmount(record.amount, record.currency),
-    ...(role === 'bank' && { bankTransactionId: isItsBank ? bankTransactionId : null }),
-    ...(role !== 'bank' && { metadata: metadata ?? {} }),
+    ...banksOwn(exception, caller, bankTransactionId),
+    ...(caller.role !== 'bank' && { metadata: metadata ?? {} }),
     openedAt: formatInstant(record.openedAt),
     resolvedAt: record.resolvedAt && formatInstant(record.resolvedAt),
-    note: isItsBank ? bankNote : null,
+    note: record.bankId === caller.entityId ? bankNote : null,
     sequence: told,
   };
 }

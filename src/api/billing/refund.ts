@@ -110,7 +110,7 @@ export async function respondToRefund({
   if (duplicate) throw new Failure('duplicate_transaction_id', DUPLICATE_TRANSACTION, { data });
   if (!agreed) {
     const message = `The refund is ${data.status} already; this answer changes nothing`;
-    throw new Failure('already_answered', message, { data });
+    throw new Failure(data.status === 'returned' ? 'late_answer' : 'already_answered', message, { data });
   }
   return { message: `The refund is ${data.status}`, data };
 }

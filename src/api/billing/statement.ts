@@ -196,6 +196,7 @@ function shown({ party, currency: code }: StatementOf, totals: StatementTotals) 
     closingBalance: sum('closingBalance', closingBalance(party.role, totals.openingBalance, totals)),
     charges: moved('charges'),
     refunds: moved('refunds'),
+    refundReturns: moved('refundReturns'),
     reversals: moved('reversals'),
     credits: moved('credits'),
     ...(totals.creditsReversed.count > 0 && { creditsReversed: moved('creditsReversed') }),

@@ -67,6 +67,7 @@ function shown(activity: Activity) {
       reasons: declined.reasons.map(({ reason, ...one }) => ({ reason, ...written(one, currency) })),
     },
     refunded: written(activity.refunded, currency),
+    returned: written(activity.returned, currency),
     reversed: written(activity.reversed, currency),
     successRate: successRate(activity),
   };

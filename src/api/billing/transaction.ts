@@ -11,6 +11,7 @@ import {
 import { addDays, formatInstant, startOfDay } from '../../domain/calendar';
 import type { Viewer } from '../../database/viewer';
 import type { Role } from '../../domain/entity';
+import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import {
   dayOrInstant,
@@ -42,14 +43,8 @@ export const historyQuery = withMetadataPair({
       description: 'Only transactions that settled on this settlement day or before, or before this time',
     })
     .optional(),
-  status: z
-    .enum(['pending', 'successful', 'declined', 'completed', 'rejected'])
-    .meta({ description: 'Only transactions with this status' })
-    .optional(),
-  type: z
-    .enum(['charge', 'refund', 'reversal'])
-    .meta({ description: 'Only transactions of this type' })
-    .optional(),
+  status: z.enum(TRANSACTION_STATUSES).meta({ description: 'Only transactions with this status' }).optional(),
+  type: z.enum(TRANSACTION_TYPES).meta({ description: 'Only transactions of this type' }).optional(),
   customerId: idFilter('customer').optional(),
   merchantId: idFilter('merchant').optional(),
   reference: textFor('Only the transaction with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
@@ -123,7 +118,7 @@ async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, viewer: View
 
 export const detailsQuery = z.strictObject({
   reference: textFor(
-    'Reference of a charge, a refund or a reversal, or its `transactionId`',
+    'Reference of a charge, a refund, a refund return or a reversal, or its `transactionId`',
     NAME_MAX,
     EXAMPLE_REFERENCE,
   ),

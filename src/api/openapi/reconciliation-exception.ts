@@ -85,6 +85,20 @@ const resolved = z.strictObject({
   resolution: resolution.nullable().meta({ example: null }),
 });
 
+const answer = z
+  .strictObject({
+    at: moment('When the bank gave it'),
+    says: z.enum(['approved', 'declined', 'completed', 'rejected']).meta({
+      description: '`approved` or `declined` of a charge, `completed` or `rejected` of a refund',
+      example: 'approved',
+    }),
+    bankTransactionId: z.string().nullable().optional().meta({
+      description: 'The id that the bank gave with it; shown only to banks, `null` to the payee’s',
+      example: 'FT26081XK2',
+    }),
+  })
+  .meta({ id: 'BankAnswer' });
+
 const event = z.strictObject({
   type: words('Type of the event', 'exception.opened'),
   at: moment('When it happened'),
@@ -107,12 +121,17 @@ export const EXCEPTIONS = {
     id: 'getException',
     tag: 'Reconciliation',
     summary: 'Retrieve a reconciliation exception',
-    description: 'One exception with what has happened to it in `events`.',
+    description:
+      'One exception, with what the bank has said of the charge or the refund in `answers`, and what has happened to the exception in `events`.',
     answers: {
       200: {
         description: 'The exception is open',
         data: exception
           .extend({
+            answers: z.array(answer).meta({
+              description:
+                'Each answer of the bank, oldest first: also the one that settled, and those that changed nothing; of more than 100 the first',
+            }),
             events: z.array(event).meta({ description: 'Oldest first; of more than 100 the latest' }),
           })
           .meta({ id: 'ReconciliationExceptionWithEvents' }),
@@ -125,7 +144,7 @@ export const EXCEPTIONS = {
     tag: 'Reconciliation',
     summary: 'Say what became of the money',
     description:
-      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. `no_money_moved` of a `duplicate_transaction_id` reverses nothing, nor does what is said of a refund. Sending the same again changes nothing and is a 200.',
+      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. `no_money_moved` of a `duplicate_transaction_id` reverses nothing. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Sending the same again changes nothing and is a 200.',
     answers: {
       200: {
         description: 'The exception is resolved',

@@ -4,7 +4,10 @@ import { EXAMPLE_REFUND_REFERENCE } from './example';
 import type { Operation } from './operation';
 import { currencyCode, metadataForMerchants, moment, money, pageOf, reference, shownId } from './parts';
 
-const status = z.enum(REFUND_STATUSES).meta({ description: 'Status of the refund', example: 'pending' });
+const status = z.enum(REFUND_STATUSES).meta({
+  description: 'Status of the refund. `returned`: it was completed, and its money came back to the bank',
+  example: 'pending',
+});
 
 const refund = z
   .strictObject({
@@ -56,6 +59,7 @@ export const REFUNDS = {
     },
     refusals: {
       not_found: 'You have no charge with this reference',
+      not_a_charge: 'The reference is that of a refund, of its return or of a reversal',
       not_refundable: 'The charge is not `successful` (`data.status`)',
       exceeds_remaining:
         'The amount is more than what is left to refund: what was charged, less pending and completed refunds',
@@ -68,13 +72,14 @@ export const REFUNDS = {
     tag: 'Refunds',
     summary: 'Answer a refund request',
     description:
-      'The bank’s answer to the webhook `refund.request`: whether the customer has received the money. The amount of a rejected refund can be refunded again. Sending the same answer again changes nothing and is a 200.',
+      'The bank’s answer to the webhook `refund.request`: whether the customer has received the money. The amount of a rejected refund can be refunded again. Sending the same answer again changes nothing and is a 200, as is another rejection of a rejected refund.',
     answers: {
       200: { description: 'The refund is completed', data: outcome, example: { status: 'completed' } },
     },
     refusals: {
       not_found: 'You have no such refund request',
       already_answered: 'You have answered otherwise before (`data.status`)',
+      late_answer: 'The refund is `returned`',
       duplicate_transaction_id: 'The `bankTransactionId` belongs to another transaction',
     },
     refusedWith: { 409: { data: outcome, example: { status: 'rejected' } } },

@@ -40,6 +40,7 @@ const statement = z
     closingBalance: sum('The same when the day ended', 13_000.5),
     charges: moved('Charges that settled', 1, 1500.5),
     refunds: moved('Refunds that were completed', 1, 500),
+    refundReturns: moved('Completed refunds whose money came back', 0, 0),
     reversals: moved('Charges whose money did not stay', 0, 0),
     credits: moved('For a bank, payments to its customers', 0, 0),
     creditsReversed: moved(
@@ -56,6 +57,7 @@ const statement = z
       closingBalance: inFull,
       charges: inFull,
       refunds: inFull,
+      refundReturns: inFull,
       reversals: inFull,
       credits: inFull,
       creditsReversed: inFull,
@@ -95,7 +97,7 @@ export const STATEMENTS = {
     tag: 'Statements',
     summary: 'Retrieve a statement',
     description:
-      'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
+      'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
     answers: { 200: { description: 'The statement of 2026-03-02 in NGN is final', data: statement } },
     refusals: { not_found: NOT_YOURS },
   },
@@ -104,7 +106,7 @@ export const STATEMENTS = {
     tag: 'Statements',
     summary: 'Download a statement',
     description:
-      'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for, until a version of the network writes the file in another form, which its changelog says.',
+      'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for, until a version of the network writes the file in another form, which its changelog says.',
     answers: { 200: { description: 'The file', csv: 'only' } },
     refusals: { not_found: NOT_YOURS },
   },

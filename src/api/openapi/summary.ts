@@ -34,6 +34,7 @@ const activity = {
     })
     .meta({ description: 'Charges that did not succeed' }),
   refunded: moved('Refunds that were completed'),
+  returned: moved('Completed refunds whose money came back'),
   reversed: moved('Charges whose money did not stay'),
   successRate: z.number().min(0).max(1).nullable().meta({
     description:
@@ -52,7 +53,7 @@ export const SUMMARY = {
     tag: 'Statements',
     summary: 'Summarize days',
     description:
-      'How many and how much was charged, declined and by which reason, refunded and reversed, per day and currency: for a merchant its own, for a provider all its merchants together, for a bank what its customers have paid. What moved money counts on its settlement day, as in statements; what was declined, on the day that it was. Without `from` and `to`: this month until today.',
+      'How many and how much was charged, declined and by which reason, refunded, returned and reversed, per day and currency: for a merchant its own, for a provider all its merchants together, for a bank what its customers have paid. What moved money counts on its settlement day, as in statements; what was declined, on the day that it was. Without `from` and `to`: this month until today.',
     answers: {
       200: {
         description: 'From 2026-03-01 to 2026-03-31',

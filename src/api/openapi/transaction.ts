@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EXCEPTION_KINDS } from '../../domain/books/reconciliation-exception';
+import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/lifecycle';
 import type { Operation } from './operation';
 import {
   credit,
@@ -19,12 +20,14 @@ const transaction = z
   .strictObject({
     transactionId: shownId('transaction'),
     reference,
-    type: z
-      .enum(['charge', 'refund', 'reversal'])
-      .meta({ description: 'Type of the transaction', example: 'charge' }),
-    status: z.enum(['pending', 'successful', 'declined', 'completed', 'rejected']).meta({
+    type: z.enum(TRANSACTION_TYPES).meta({
       description:
-        '`pending`, `successful` or `declined` for a charge; `pending`, `completed` or `rejected` for a refund; `completed` for a reversal',
+        'Type of the transaction. `refund_return`: the money of a completed refund came back to the bank',
+      example: 'charge',
+    }),
+    status: z.enum(TRANSACTION_STATUSES).meta({
+      description:
+        '`pending`, `successful` or `declined` for a charge; `pending`, `completed`, `rejected` or `returned` for a refund; `completed` for a reversal and a refund return',
       example: 'successful',
     }),
     amount: money('The amount'),
@@ -54,7 +57,8 @@ const transaction = z
     }),
     declineReason,
     refundedAmount: z.number().min(0).meta({
-      description: 'For a charge, the sum of its pending and completed refunds; in major units',
+      description:
+        'For a charge, the sum of its pending and completed refunds, without those that were returned; in major units',
       example: 0,
     }),
     reversedAmount: z.number().min(0).meta({
@@ -63,7 +67,7 @@ const transaction = z
     }),
     createdAt: moment('When it was created'),
     settledAt: moment(
-      'When it settled: money moved, or came back by a reversal; `null` unless `status` is `successful` or `completed`',
+      'When it settled: money moved, or came back by a reversal or a refund return; `null` unless `status` is `successful`, `completed` or `returned`',
       '2026-03-02T08:05:00.000Z',
     ).nullable(),
     metadata: metadataForMerchants,
@@ -106,7 +110,7 @@ export const TRANSACTIONS = {
     tag: 'Transactions',
     summary: 'List transactions',
     description:
-      'Your charges, refunds and reversals, newest first unless sorted otherwise. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file of all transactions that match the filters; `page` and `limit` are then ignored.',
+      'Your charges, refunds, refund returns and reversals, newest first unless sorted otherwise. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file of all transactions that match the filters; `page` and `limit` are then ignored.',
     answers: {
       200: { description: '1 transaction', data: pageOf('transactions', transaction), csv: 'offered' },
     },

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { ROLES, type Role } from '../../domain/entity';
-import { REFUND_STATUSES } from '../../domain/lifecycle';
 import type { WebhookType } from '../../domain/webhook/webhook';
 import { batchOutcome } from './customer';
 import { customerDecision } from './decision';
@@ -277,7 +276,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       ...refundReferences,
       amount: money('The amount of the refund'),
       currency: currencyCode,
-      status: z.enum(REFUND_STATUSES).meta({ example: 'completed' }),
+      status: z.enum(['pending', 'completed', 'rejected']).meta({ example: 'completed' }),
       overdue: z
         .boolean()
         .meta({ description: 'Whether it is still pending after `expectedBy`', example: false }),
@@ -287,6 +286,21 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
         .meta({ description: 'The reason that the bank gave for a rejection', example: null }),
       expectedBy,
       metadata,
+    }),
+  },
+  'refund.returned': {
+    to: ['merchant', 'bank'],
+    summary: 'The money of a completed refund came back',
+    description:
+      'The customer’s bank, or the operator, has found that the money of the refund did not reach the customer. The refund is `returned`, and its amount can be refunded again. The return is in your history as a transaction of type `refund_return`.',
+    item: z.strictObject({
+      refundId: shownId('refund'),
+      sequence,
+      ...refundReferences,
+      amount: money('The amount of the refund'),
+      currency: currencyCode,
+      status: z.literal('returned'),
+      metadata: metadataForMerchants,
     }),
   },
   'exception.opened': {
@@ -300,7 +314,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ['merchant', 'bank'],
     summary: 'A reconciliation exception was resolved',
     description:
-      'The bank, or the operator, has said what became of the money. What the exception held of a charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was reversed, `billing.reversed` says so.',
+      'The bank, or the operator, has said what became of the money. What the exception held of a charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was reversed, `billing.reversed` says so; where a refund was returned, `refund.returned`.',
     item: exceptionItem,
   },
   'recurring.upcoming': {

@@ -9,7 +9,7 @@ import { Facts, Id } from './facts';
 import { inWords, Show, useLoaded } from './loaded';
 import { SearchLink } from './search-link';
 import { Timeline } from './timeline';
-import { exceptionEventInWords, kindInWords, resolutionInWords, toneOf } from './words';
+import { answerInWords, exceptionEventInWords, kindInWords, resolutionInWords, toneOf } from './words';
 
 /** One reconciliation exception, and what its bank can say of it. */
 export function ExceptionShown({ id }: { id: string }) {
@@ -66,6 +66,18 @@ function Found({ exception: one }: { exception: ReconciliationExceptionWithEvent
           ['Id', <Id of={one.exceptionId} />],
         ]}
       />
+      {one.answers.length > 0 && (
+        <>
+          <h3>What the bank answered</h3>
+          <Timeline
+            of={one.answers.map(({ at, says, bankTransactionId }) => ({
+              at,
+              what: 'bank',
+              text: `${answerInWords(says)}${bankTransactionId ? `, by its transaction ${bankTransactionId}` : ''}`,
+            }))}
+          />
+        </>
+      )}
       <h3>What has happened</h3>
       <Timeline
         of={one.events.map(({ type, at, cause }) => ({ at, what: cause, text: exceptionEventInWords(type) }))}
@@ -82,16 +94,25 @@ interface Choice {
   means: string;
 }
 
-const CHOICES: Choice[] = [
+/** What becomes of the money where it did not stay. */
+function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): string {
+  if (refundId !== null) return 'A completed refund is returned, unless this is about a second transfer.';
+  const isSecondDebit = answers.length > 1 && answers.every(({ says }) => says === 'approved');
+  return isSecondDebit
+    ? 'This is about the second debit: the charge stands.'
+    : 'A charge that stands as successful is taken back.';
+}
+
+const choicesFor = (exception: ReconciliationExceptionWithEvents): Choice[] => [
   {
     said: 'no_money_moved',
     name: 'No money moved',
-    means: 'None of it left the customer’s account. A charge that stands as successful is taken back.',
+    means: `None of it moved. ${consequence(exception)}`,
   },
   {
     said: 'reversed',
     name: 'The money moved, and we have taken it back',
-    means: 'Name the transaction that did so. A charge that stands as successful is taken back.',
+    means: `Name the transaction that did so. ${consequence(exception)}`,
   },
   {
     said: 'confirmed',
@@ -123,7 +144,9 @@ function Answer({
       <p class="card quiet">The payer’s bank, or the network’s operator, says what became of the money.</p>
     );
   }
-  const choices = CHOICES.filter((one) => one.said !== 'confirmed' || CONFIRMED.includes(exception.kind));
+  const choices = choicesFor(exception).filter(
+    (one) => one.said !== 'confirmed' || CONFIRMED.includes(exception.kind),
+  );
   const chosen = choices.find((one) => one.said === said);
 
   async function send(): Promise<void> {

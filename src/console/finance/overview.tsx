@@ -126,11 +126,12 @@ function InCurrency({ total, days, today, month }: OfCurrency) {
 }
 
 function Figures({ of }: { of: SummaryTotal }) {
-  const { currency, charged, declined, refunded, reversed, successRate } = of;
+  const { currency, charged, declined, refunded, returned, reversed, successRate } = of;
   const shown = [
     { name: 'Charged', of: charged, one: 'charge' },
     { name: 'Declined', of: declined, one: 'charge' },
     { name: 'Refunded', of: refunded, one: 'refund' },
+    ...(returned.count > 0 ? [{ name: 'Refunds that came back', of: returned, one: 'refund' }] : []),
     ...(reversed.count > 0 ? [{ name: 'Taken back', of: reversed, one: 'charge' }] : []),
   ];
   return (

@@ -101,6 +101,7 @@ function OfDay({ first }: { first: string }) {
 const MOVED = [
   ['Charges', 'charges'],
   ['Refunds', 'refunds'],
+  ['Refunds that came back', 'refundReturns'],
   ['Taken back', 'reversals'],
   ['Payments to customers', 'credits'],
 ] as const;

@@ -1,4 +1,8 @@
-import type { ReconciliationException, Schedule } from '../../../packages/client/src/api.generated';
+import type {
+  ReconciliationException,
+  ReconciliationExceptionWithEvents,
+  Schedule,
+} from '../../../packages/client/src/api.generated';
 
 /* What the API has codes for, in words. A code that is new to this page is shown as it is. */
 
@@ -29,6 +33,15 @@ const KINDS: Record<ReconciliationException['kind'], string> = {
 };
 
 export const kindInWords = (kind: ReconciliationException['kind']) => KINDS[kind] ?? kind;
+
+const ANSWERS: Record<ReconciliationExceptionWithEvents['answers'][number]['says'], string> = {
+  approved: 'It approved the charge',
+  declined: 'It declined the charge',
+  completed: 'It completed the refund',
+  rejected: 'It rejected the refund',
+};
+
+export const answerInWords = (says: keyof typeof ANSWERS) => ANSWERS[says];
 
 export type Resolution = NonNullable<ReconciliationException['resolution']>;
 
@@ -68,6 +81,7 @@ const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
   declined: 'bad',
   failed: 'bad',
   rejected: 'bad',
+  returned: 'bad',
   past_due: 'bad',
 };
 

@@ -64,7 +64,7 @@ export interface Refund {
   originalReference: string;
   amount: number;
   currency: string;
-  status: 'pending' | 'completed' | 'rejected';
+  status: 'pending' | 'completed' | 'rejected' | 'returned';
   at: string;
   workflowId: string;
 }

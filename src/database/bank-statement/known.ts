@@ -2,6 +2,7 @@ import { BOOKED_WITHIN_DAYS, type Known, type StatementLine } from '../../domain
 import { rows, type Executor } from '../connection';
 import { borneOf } from '../ledger/settlement';
 import { IS_CREDIT_MISSING, IS_OTHERWISE_MISSING } from '../reconciliation-exception/credit';
+import { IS_OF_SECOND_DEBIT } from '../reconciliation-exception/second-debit';
 
 /**
  * What the network has of a page's lines, in one statement. Each line is looked for by its bank's
@@ -38,6 +39,9 @@ export async function knownOf(
   return found;
 }
 
+/** Its bank has transferred it, also where the money came back later. */
+const IS_SETTLED_REFUND = `r.status IN ('completed', 'returned')`;
+
 const dayOf = (moment: string) => `to_char((${moment}) AT TIME ZONE :timeZone, 'YYYY-MM-DD')`;
 
 /**
@@ -47,7 +51,7 @@ const dayOf = (moment: string) => `to_char((${moment}) AT TIME ZONE :timeZone, '
  */
 const BOOKABLE = `
     ${dayOf(`least(coalesce(r.created_at, b.created_at), coalesce(r.recorded_at, b.recorded_at)) - interval '${BOOKED_WITHIN_DAYS} days'`)} AS "bookableFrom",
-    CASE WHEN (r.id IS NULL AND b.status = 'successful' AND b.bank_transaction_id = l.id) OR (r.status = 'completed' AND r.bank_transaction_id = l.id)
+    CASE WHEN (r.id IS NULL AND b.status = 'successful' AND b.bank_transaction_id = l.id) OR (${IS_SETTLED_REFUND} AND r.bank_transaction_id = l.id)
       THEN ${dayOf(`greatest(coalesce(r.closed_at, b.closed_at), coalesce(r.recorded_at, b.recorded_at)) + interval '${BOOKED_WITHIN_DAYS} days'`)}
     END AS "bookableTo"`;
 
@@ -57,7 +61,7 @@ const BOOKABLE = `
  */
 export const isLetOff = (charge: string) => `(EXISTS (
     SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = ${charge} AND o.refund_id IS NULL
-      AND ((o.resolution = 'no_money_moved' AND o.kind <> 'duplicate_transaction_id')
+      AND ((o.resolution = 'no_money_moved' AND o.kind <> 'duplicate_transaction_id' AND NOT ${IS_OF_SECOND_DEBIT('o')})
         -- Of an amount that differs the difference alone is written off: all, where it cannot be compared.
         OR (o.resolution = 'written_off' AND (${IS_OTHERWISE_MISSING('o')} OR o.outcome = 'declined'
             OR (o.kind = 'amount_differs' AND (o.booked_currency, o.direction) IS DISTINCT FROM (o.currency, 'debit')))
@@ -113,12 +117,13 @@ const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direct
 const IS_OF_CREDIT = `(xr.direction IS NOT DISTINCT FROM 'credit' AND NOT ${IS_CREDIT_MISSING('xr')})`;
 
 /**
- * The bank takes back what it has booked, and of a charge that is counted what was left of it, with
- * what it booked beyond it or has not. What another id took back is not there for this one; what
+ * The bank takes back what it has booked: a refund, a second debit, and of a charge that is counted
+ * what was left of it, with what it booked beyond it or has not. What another id took back is not there for this one; what
  * was reversed without an id is the first one's.
  */
 const TAKEN_BACK = `(CASE
-      WHEN xr.refund_id IS NOT NULL OR ${IS_OF_CREDIT} OR b.status IS DISTINCT FROM 'successful' OR xr.booked_currency <> b.currency
+      WHEN xr.refund_id IS NOT NULL OR ${IS_OF_CREDIT} OR ${IS_OF_SECOND_DEBIT('xr')} OR b.status IS DISTINCT FROM 'successful'
+          OR xr.booked_currency <> b.currency
         THEN coalesce(xr.booked_amount, xr.amount)
       ELSE (SELECT coalesce(sum(v.amount), 0) FROM reversals v
             WHERE v.billing_request_id = b.id AND (v.exception_id = xr.id OR (v.bank_transaction_id IS NULL AND NOT EXISTS (
@@ -149,7 +154,7 @@ export const IS_KNOWN_BY_NOW = `EXISTS (
       LEFT JOIN refunds r ON r.id = t.resource_id
       LEFT JOIN billing_requests b ON b.id = coalesce(r.billing_request_id, xr.billing_request_id, t.resource_id)
       LEFT JOIN LATERAL (SELECT t.bank_transaction_id = CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END
-        AND coalesce(r.status = 'completed', b.status = 'successful')) AS s (settles) ON true
+        AND coalesce(${IS_SETTLED_REFUND}, b.status = 'successful')) AS s (settles) ON true
       LEFT JOIN LATERAL (${exceptionOfRefused('b.id', 'r.id', 't.bank_transaction_id')}) AS x ON xr.id IS NULL
     WHERE t.bank_id = u.bank_id AND t.bank_transaction_id = u.bank_transaction_id
       AND CASE
@@ -175,11 +180,11 @@ const BY_ID = `
     (CASE WHEN xr.id IS NULL THEN coalesce(r.amount, b.amount) ELSE ${TAKEN_BACK} END)::bigint AS amount,
     coalesce(${TAKEN_BACK_CURRENCY}, r.currency, b.currency) AS currency,
     CASE WHEN xr.id IS NOT NULL THEN 'reversal'
-         WHEN r.id IS NOT NULL THEN CASE WHEN r.status = 'completed' AND r.bank_transaction_id = l.id THEN 'counted' ELSE 'refused' END
+         WHEN r.id IS NOT NULL THEN CASE WHEN ${IS_SETTLED_REFUND} AND r.bank_transaction_id = l.id THEN 'counted' ELSE 'refused' END
          WHEN b.status = 'successful' AND b.bank_transaction_id = l.id THEN
            CASE WHEN l.direction = 'credit' AND b.payee_bank_id = :bankId THEN 'payee' ELSE 'counted' END
          ELSE 'refused' END AS role,
-    coalesce(r.status = 'completed', b.status = 'successful', false) AS settled,
+    coalesce(${IS_SETTLED_REFUND}, b.status = 'successful', false) AS settled,
     coalesce(r.status, b.status) IS NOT DISTINCT FROM 'pending' AS pending,
     x.id AS "exceptionId", coalesce(x.accounted, false) AS accounted,
     r.id IS NULL AND b.id IS NOT NULL AND ${isLetOff('b.id')} AS "letOff",${BOOKABLE}
@@ -200,7 +205,7 @@ const BY_REFERENCE = `
     CASE WHEN r.id IS NOT NULL OR paid.to_customer THEN 'credit' ELSE 'debit' END AS direction,
     coalesce(r.amount, b.amount)::bigint AS amount, b.currency,
     CASE WHEN r.id IS NULL AND paid.to_customer THEN 'payee' ELSE 'open' END AS role,
-    coalesce(r.status = 'completed', b.status = 'successful') AS settled, coalesce(r.status, b.status) = 'pending' AS pending, NULL AS "exceptionId", false AS accounted,
+    coalesce(${IS_SETTLED_REFUND}, b.status = 'successful') AS settled, coalesce(r.status, b.status) = 'pending' AS pending, NULL AS "exceptionId", false AS accounted,
     false AS "letOff",${BOOKABLE}
   FROM ${GIVEN}
     LEFT JOIN refunds r ON r.reference = l.reference AND r.bank_id = :bankId

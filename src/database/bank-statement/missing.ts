@@ -134,7 +134,8 @@ const NEXT_ENTRIES = `
  * its money never moved or the network bears it, is nowhere; nor is a reversal of it, for which the
  * bank has no id. What a file had before the bank's answer is unknown here until \`reconcile\` has
  * seen that it is not, or differs in its amount, and is missing no more than that; by the word of
- * files that were not dismissed, be it that the difference was resolved before one was. What the
+ * files that were not dismissed, be it that the difference was resolved before one was. A refund
+ * that is returned is missing nowhere: its bank has said what became of it. What the
  * file has in a line of too many fields is not lacked by it, whatever that line says.
  *
  * Of a payment between customers the payee's bank has the credit, from the day that it was told of
@@ -155,7 +156,8 @@ const MISSING = `
     UNION ALL
     SELECT p.id, p.currencies, r.id, r.billing_request_id, r.id, r.reference, r.bank_transaction_id, 'credit', r.amount::bigint,
       r.currency, 0, false
-    FROM page p JOIN refunds r ON r.id = p.resource_id AND r.bank_id = :bankId WHERE p.kind = 'refund'
+    FROM page p JOIN refunds r ON r.id = p.resource_id AND r.bank_id = :bankId
+    WHERE p.kind = 'refund' AND r.status = 'completed'
     UNION ALL
     SELECT p.id, p.currencies, v.exception_id, v.billing_request_id, NULL, v.reference, v.bank_transaction_id, 'credit',
       v.amount::bigint, v.currency, 0, false

@@ -18,7 +18,9 @@ import { postCharge } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { openException } from '../reconciliation-exception/open';
+import { endDuplicates, endExplained } from '../reconciliation-exception/resolve';
 import { signalAnswered } from '../recurring/schedule';
+import { noteRefusedAnswer } from '../refused-answer';
 import { withdraw } from '../webhook/withdrawal';
 
 /**
@@ -49,9 +51,10 @@ export type AnswerResult = {
 );
 
 /**
- * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again;
- * another, a late one, or one with the id of another transaction is kept as a reconciliation
- * exception, for money may have moved.
+ * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again,
+ * as is another decline of what its bank has declined. Any other, a late approval, or an answer
+ * with the id of another transaction is kept as a reconciliation exception, for money may have
+ * moved. A late decline is noted: by it no money has moved.
  *
  * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
@@ -76,7 +79,7 @@ export async function answerBillingRequest(
   const decided = await decide(trx, billingRequestId, answer, more.metadata);
   if (!decided) {
     if (asked.grants) await trx.query('ROLLBACK TO SAVEPOINT granting');
-    return answerRefused(trx, keyring, billingRequestId, answer);
+    return answerRefused(trx, keyring, timeZone, billingRequestId, answer);
   }
 
   const { scheduleId } = decided;
@@ -86,6 +89,9 @@ export async function answerBillingRequest(
     postCharge(trx, timeZone, decided),
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
+  if (answer.outcome === 'approved') {
+    await endDuplicates(trx, keyring, timeZone, { billingRequestId, refundId: null });
+  }
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 
@@ -190,8 +196,9 @@ async function decide(
  * transaction that the answer names is another's, and the request stays as it is.
  */
 async function answerRefused(
-  trx: Executor,
+  trx: Transaction,
   keyring: Keyring,
+  timeZone: string,
   billingRequestId: string,
   answer: BankAnswer,
 ): Promise<AnswerResult> {
@@ -211,7 +218,29 @@ async function answerRefused(
   if (status === 'pending' && !duplicate) throw new Error(`${billingRequestId} is neither open nor closed`);
   // A window that passed is nobody's answer, whatever reason the bank may now give.
   if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
+    if (answer.outcome === 'approved') {
+      await endDuplicates(trx, keyring, timeZone, { billingRequestId, refundId: null });
+    }
     return { billingRequestId, status, agreed: true, duplicate };
+  }
+  if (closedBy !== 'bank' && answer.outcome === 'declined') {
+    await noteRefusedAnswer(trx, 'billing_request', billingRequestId, {
+      outcome: 'declined',
+      bankTransactionId,
+    });
+    await endExplained(
+      trx,
+      keyring,
+      timeZone,
+      { cause: 'bank', bankId, note: null },
+      {
+        kind: 'unanswered',
+        resolution: 'no_money_moved',
+        billingRequestId,
+        refundId: null,
+      },
+    );
+    return { billingRequestId, status, agreed: false, duplicate, late: true };
   }
   const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
   const opened = await openException(trx, {
@@ -232,12 +261,12 @@ async function answerRefused(
 const said = (action: string | null) =>
   action === 'approve_recurring' || action === 'suspended' ? action : '';
 
-/** Whether the answer says what was said before, in either of the two forms. */
+/** Whether the answer says what was said before. A decline does in whatever words: no money moved. */
 function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
-  if (said(answer.action) !== said(ended.answerAction)) return false;
-  return answer.outcome === 'approved'
-    ? answer.bankTransactionId === ended.bankTransactionId
-    : ended.status === 'declined' && answer.declineReason === ended.declineReason;
+  if (answer.outcome === 'declined') return ended.status === 'declined';
+  return (
+    said(answer.action) === said(ended.answerAction) && answer.bankTransactionId === ended.bankTransactionId
+  );
 }
 
 /**

@@ -56,8 +56,9 @@ const PAGES = {
     refunded AS (
       SELECT page.id, page.refunded_amount AS amount, coalesce(sum(CASE
         WHEN r.status = 'pending' THEN r.amount
-        ELSE (SELECT sum(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
-              WHERE e.resource_id = r.id AND e.kind = 'refund') END), 0) AS known
+        ELSE (SELECT sum(CASE e.kind WHEN 'refund' THEN p.amount ELSE -p.amount END)
+              FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.direction = 'debit'
+              WHERE (e.resource_id, e.kind) IN ((r.id, 'refund'), (r.return_transaction_id, 'refund_return'))) END), 0) AS known
       FROM page LEFT JOIN refunds r ON r.billing_request_id = page.id
       WHERE page.status = 'successful' GROUP BY page.id, page.refunded_amount),
     reversed AS (
@@ -91,25 +92,34 @@ const PAGES = {
       FROM written_off WHERE known < least(amount, rest) OR known > amount) AS d (id, wrong, facts)`,
   refunds: `
     WITH scope AS MATERIALIZED (
-      SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, date_trunc('milliseconds', closed_at) AS closed_at
+      SELECT id, status, amount::bigint, currency::text, bank_id, merchant_id, return_transaction_id,
+        date_trunc('milliseconds', closed_at) AS closed_at, date_trunc('milliseconds', returned_at) AS returned_at
       FROM refunds WHERE id > :after ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays(dayOf('closed_at'))}),
     expected AS (
-      SELECT id, closed_at, amount, currency, 'debit' AS direction, merchant_id AS party, 'merchant' AS account
-      FROM page WHERE status = 'completed'
+      SELECT id, 'refund' AS kind, closed_at AS at, amount, currency, 'debit' AS direction, merchant_id AS party, 'merchant' AS account
+      FROM page WHERE status IN ('completed', 'returned')
       UNION ALL
-      SELECT id, closed_at, amount, currency, 'credit', bank_id, 'customer_bank' FROM page WHERE status = 'completed'),
+      SELECT id, 'refund', closed_at, amount, currency, 'credit', bank_id, 'customer_bank'
+      FROM page WHERE status IN ('completed', 'returned')
+      UNION ALL
+      SELECT id, 'refund_return', returned_at, amount, currency, 'debit', bank_id, 'customer_bank'
+      FROM page WHERE status = 'returned'
+      UNION ALL
+      SELECT id, 'refund_return', returned_at, amount, currency, 'credit', merchant_id, 'merchant'
+      FROM page WHERE status = 'returned'),
     posted AS (
-      SELECT page.id, e.settled_at AS closed_at, p.amount::bigint, p.currency::text, p.direction, p.party_id AS party, p.account
-      FROM page JOIN ledger_entries e ON e.resource_id = page.id AND e.kind = 'refund'
+      SELECT page.id, e.kind, e.settled_at AS at, p.amount::bigint, p.currency::text, p.direction, p.party_id AS party, p.account
+      FROM page JOIN ledger_entries e
+          ON (e.resource_id, e.kind) IN ((page.id, 'refund'), (page.return_transaction_id, 'refund_return'))
         JOIN ledger_postings p ON p.entry_id = e.id)
     ${found('max(id)')} (
-      SELECT DISTINCT id, ${fault('refund_missing')}
+      SELECT DISTINCT id, ${fault('entry_missing', { kind: 'kind' })}
       FROM (SELECT * FROM expected EXCEPT ALL SELECT * FROM posted) AS missing
       UNION ALL
-      SELECT DISTINCT id, ${fault('unexpected_refund')}
+      SELECT DISTINCT id, ${fault('unexpected_entry', { kind: 'kind' })}
       FROM (SELECT * FROM posted EXCEPT ALL SELECT * FROM expected) AS unexpected
-      WHERE NOT EXISTS (SELECT FROM expected x WHERE x.id = unexpected.id)) AS d (id, wrong, facts)`,
+      WHERE NOT EXISTS (SELECT FROM expected x WHERE x.id = unexpected.id AND x.kind = unexpected.kind)) AS d (id, wrong, facts)`,
   reversals: `
     WITH scope AS MATERIALIZED (
       SELECT transaction_id AS id, billing_request_id, amount::bigint, currency::text, bank_id, coalesce(merchant_id, payee_bank_id) AS payee_id,
@@ -189,10 +199,11 @@ const PAGES = {
       SELECT id::text, ${fault('of_nothing', { kind: 'kind', resourceId: 'resource_id' })} FROM page
       WHERE CASE WHEN kind IN ('charge', 'credit') THEN NOT EXISTS (SELECT FROM billing_requests b WHERE b.id = resource_id)
                  WHEN kind = 'refund' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id)
+                 WHEN kind = 'refund_return' THEN NOT EXISTS (SELECT FROM refunds r WHERE r.return_transaction_id = resource_id)
                  WHEN kind = 'reversal' THEN NOT EXISTS (SELECT FROM reversals v WHERE v.transaction_id = resource_id)
                  ELSE NOT EXISTS (SELECT FROM reconciliation_exceptions x
                                   WHERE x.id = resource_id AND x.resolution = 'written_off')
-                   AND NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id AND r.status = 'rejected') END
+                   AND NOT EXISTS (SELECT FROM refunds r WHERE r.id = resource_id AND r.status IN ('rejected', 'returned')) END
       UNION ALL
       -- Its bank is let off by the network, of a charge that it was to pay.
       SELECT page.id::text, ${fault('other_write_off', { resourceId: 'resource_id' })} FROM page

@@ -2,11 +2,12 @@ import {
   chargeEntry,
   creditEntry,
   refundEntry,
+  refundReturnEntry,
   reversalEntry,
   writeOffEntry,
   type Payment,
 } from '../../domain/books/ledger';
-import type { BillingRequestStatus } from '../../domain/lifecycle';
+import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
 import { row, type Executor } from '../connection';
 import { postEntries } from './entry';
 
@@ -70,7 +71,7 @@ interface AnsweredRefund {
   bankId: string;
   amount: bigint;
   currency: string;
-  status: 'pending' | 'completed' | 'rejected';
+  status: RefundStatus;
   closedAt: Date | null;
 }
 
@@ -81,6 +82,21 @@ export async function postRefund(trx: Executor, timeZone: string, refund: Answer
     refundEntry(
       { resourceId: refundId, settledAt: closedAt ?? new Date(Number.NaN) },
       paymentOf({ ...refund, ownerId: merchantId }),
+    ),
+  ]);
+}
+
+/** A completed refund whose money came back: the contra entry, of the day that this was found. */
+export async function postRefundReturn(
+  trx: Executor,
+  timeZone: string,
+  returned: Omit<Settled, 'ownerId'> & { transactionId: string; merchantId: string; at: Date },
+): Promise<void> {
+  const { transactionId, merchantId, at } = returned;
+  await postEntries(trx, timeZone, [
+    refundReturnEntry(
+      { resourceId: transactionId, settledAt: at },
+      paymentOf({ ...returned, ownerId: merchantId }),
     ),
   ]);
 }

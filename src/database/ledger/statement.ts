@@ -170,6 +170,7 @@ export async function readTotals(
          WHEN 'charge of in_transit' THEN 'credits'
          WHEN 'reversal of payee_bank' THEN 'creditsReversed'
          WHEN 'write_off of customer_bank' THEN 'writeOffs'
+         WHEN 'refund_return of ' || p.account THEN 'refundReturns'
          ELSE e.kind || 's' END AS what,
        count(*)::int AS count, sum(p.amount)::text AS amount
      FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
@@ -183,6 +184,7 @@ export async function readTotals(
     openingBalance: BigInt(opening?.balance ?? 0),
     charges: of('charges'),
     refunds: of('refunds'),
+    refundReturns: of('refundReturns'),
     reversals: of('reversals'),
     credits: of('credits'),
     creditsReversed: of('creditsReversed'),
@@ -287,16 +289,22 @@ async function postedTo(db: Executor, { party, date, currency }: StatementOf): P
   return found.map(({ partyId }) => partyId);
 }
 
-const IMMUTABLE = `transaction_id, reference, type, status, currency, description, customer_id, merchant_id, bank_id,
+/** A refund has a line in the statement of the day it was completed, whatever became of it since. */
+const STATUS_THEN = `CASE type WHEN 'refund' THEN 'completed' ELSE status END AS status`;
+
+const IMMUTABLE = `transaction_id, reference, type, ${STATUS_THEN}, currency, description, customer_id, merchant_id, bank_id,
   billing_request_id, schedule_id, bank_transaction_id, decline_reason, created_at, payee_bank_id, payee_lookup_id, metadata`;
 
 /** What came back of a charge by the end of the day. */
-const backBy = (kind: 'refund' | 'reversal', of: string) =>
+const backBy = (kind: 'refund' | 'refund_return' | 'reversal', of: string) =>
   `CASE e.kind WHEN 'charge' THEN coalesce((
      SELECT sum(back.amount)::bigint FROM ${of}
        JOIN ledger_entries later ON later.resource_id = part.id AND later.kind = '${kind}'
        JOIN ledger_postings back ON back.entry_id = later.id AND back.direction = 'debit'
      WHERE part.billing_request_id = e.resource_id AND later.settlement_day <= :date), 0) ELSE 0 END`;
+
+const RETURNS = `(
+       SELECT return_transaction_id AS id, billing_request_id FROM refunds WHERE returned_at IS NOT NULL) AS part`;
 
 const LINES = `
   WITH page AS MATERIALIZED (
@@ -310,7 +318,7 @@ const LINES = `
     t.description, t.customer_id AS "customerId", t.merchant_id AS "merchantId", t.bank_id AS "bankId",
     t.billing_request_id AS "billingRequestId", t.schedule_id AS "scheduleId",
     t.bank_transaction_id AS "bankTransactionId", t.decline_reason AS "declineReason",
-    ${backBy('refund', 'refunds part')} AS "refundedAmount",
+    ${backBy('refund', 'refunds part')} - ${backBy('refund_return', RETURNS)} AS "refundedAmount",
     ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS "reversedAmount",
     t.created_at AS "createdAt", e.settled_at AS "settledAt", t.payee_bank_id AS "payeeBankId",
     t.payee_lookup_id AS "payeeLookupID", t.metadata,

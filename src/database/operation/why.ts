@@ -22,7 +22,16 @@ const ACT_WITHIN_MS = 1_000;
 /** What the story is about. */
 export interface About {
   id: string;
-  kind: 'charge' | 'refund' | 'reversal' | 'exception' | 'schedule' | 'intent' | 'agreement' | 'delivery';
+  kind:
+    | 'charge'
+    | 'refund'
+    | 'refund_return'
+    | 'reversal'
+    | 'exception'
+    | 'schedule'
+    | 'intent'
+    | 'agreement'
+    | 'delivery';
   reference: string | null;
   status: string | null;
   amount: bigint | null;
@@ -216,7 +225,7 @@ async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]>
   );
 }
 
-/** Refunds, reversals, exceptions, schedules, intents and agreements that are read at most. */
+/** Refunds, their returns, reversals, exceptions, schedules, intents and agreements that are read at most. */
 const OTHERS_MAX = 1_000;
 
 async function readOthers(
@@ -229,6 +238,9 @@ async function readOthers(
        r.merchant_id AS "merchantId", '${workflowIds.refund('')}' || r.id AS "workflowId", NULL AS "batchId",
        ${parties('r')}], NULL) AS parties, r.status = 'pending' AS "isOpen", r.bank_delivery_ids AS asked
      FROM refunds r WHERE r.billing_request_id = ANY(:chargeIds)
+     UNION ALL SELECT r.return_transaction_id, 'refund_return', r.return_reference, 'completed', r.amount::bigint, r.currency::text,
+       r.bank_id, r.merchant_id, NULL, NULL, ${parties('r')}], NULL), false, '{}'
+     FROM refunds r WHERE r.billing_request_id = ANY(:chargeIds) AND r.returned_at IS NOT NULL
      UNION ALL SELECT v.transaction_id, 'reversal', v.reference, 'completed', v.amount::bigint, v.currency::text, v.bank_id,
        v.merchant_id, NULL, NULL, ${parties('v')}, v.payee_bank_id], NULL), false, '{}'
      FROM reversals v WHERE v.billing_request_id = ANY(:chargeIds)

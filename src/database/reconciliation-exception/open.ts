@@ -132,8 +132,8 @@ export async function openException(trx: Executor, exception: NewException): Pro
  * - what a statement has booked with another amount: beyond the refund, where the booking is the
  *   one that is counted, or a transfer in doubt; else all of it, up to the amount. Of a pending
  *   refund one booking may yet be counted: that with which the most is held;
- * - for an id that was refused, once and only where the refund is rejected, what these two leave
- *   of the amount.
+ * - for an id that was refused, once and only where the refund is rejected or returned, what these
+ *   two leave of the amount.
  *
  * All amounts held are set anew whenever one of these is opened or resolved, and when a refund
  * ends: they depend on each other. If a transfer turns out never to have happened, the refused id
@@ -169,7 +169,7 @@ export async function holdRefunds(
        FROM weighed),
      due AS (
        SELECT id, held AS before, CASE
-         WHEN status = 'rejected' AND id = min(id) FILTER (WHERE kind = 'duplicate_transaction_id') OVER (PARTITION BY refund_id)
+         WHEN status IN ('rejected', 'returned') AND id = min(id) FILTER (WHERE kind = 'duplicate_transaction_id') OVER (PARTITION BY refund_id)
            THEN greatest(0, amount - sum(moved) OVER (PARTITION BY refund_id))::bigint
          ELSE moved END AS held
        FROM moved),

@@ -6,10 +6,10 @@ import { row, rows, type Executor, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { allOf, literal } from '../list';
 import {
-  eventsOf,
   EXCEPTION_COLUMNS,
   UNKNOWN_EXCEPTION,
-  type ExceptionEvent,
+  withStory,
+  type ExceptionFound,
   type ExceptionRecord,
 } from './read';
 import { resolveException, takeException, type ResolvedException } from './resolve';
@@ -61,14 +61,14 @@ export async function operatorsExceptions(
 export async function operatorsException(
   db: Executor,
   exceptionId: string,
-): Promise<{ exception: OperatorsException; events: ExceptionEvent[] }> {
+): Promise<ExceptionFound<OperatorsException>> {
   const exception = await row<OperatorsException>(
     db,
     `SELECT ${OPERATORS_COLUMNS} FROM reconciliation_exceptions x WHERE x.id = :exceptionId`,
     { exceptionId },
   );
   if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
-  return { exception, events: await eventsOf(db, exceptionId) };
+  return withStory(db, exception);
 }
 
 /** Takes it, or takes it over. @throws Failure not_found; conflict */

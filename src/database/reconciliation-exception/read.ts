@@ -110,7 +110,7 @@ export async function listExceptions(
 }
 
 /** One step of an exception's story. */
-export interface ExceptionEvent {
+interface ExceptionEvent {
   type: string;
   at: Date;
   cause: AuditEvent['cause'];
@@ -118,8 +118,15 @@ export interface ExceptionEvent {
   kind: ExceptionKind | null;
 }
 
+/** An exception, what the bank has answered, and what has happened to it, each oldest first. */
+export interface ExceptionFound<Exception extends ExceptionRecord = ExceptionRecord> {
+  exception: Exception;
+  answers: BankAnswer[];
+  events: ExceptionEvent[];
+}
+
 /**
- * One exception with what has happened to it, oldest first.
+ * One exception with all that was said of it.
  *
  * @throws Failure not_found
  */
@@ -127,7 +134,7 @@ export async function readException(
   db: Executor,
   viewer: Viewer,
   exceptionId: string,
-): Promise<{ exception: ExceptionRecord; events: ExceptionEvent[] }> {
+): Promise<ExceptionFound> {
   const exception = await row<ExceptionRecord>(
     db,
     `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x
@@ -135,7 +142,51 @@ export async function readException(
     { exceptionId, entityId: viewer.entityId },
   );
   if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
-  return { exception, events: await eventsOf(db, exceptionId) };
+  return withStory(db, exception);
+}
+
+export async function withStory<Exception extends ExceptionRecord>(
+  db: Executor,
+  exception: Exception,
+): Promise<ExceptionFound<Exception>> {
+  const events = await eventsOf(db, exception.exceptionId);
+  return { exception, answers: await answersOf(db, exception), events };
+}
+
+/** What the bank has said of the charge, or of the refund, that an exception is about. */
+interface BankAnswer {
+  at: Date;
+  says: 'approved' | 'declined' | 'completed' | 'rejected';
+  /** The bank's own. */
+  bankTransactionId: string | null;
+}
+
+/** The first answers say what an exception is about. Its bank repeats itself after some dozens. */
+const ANSWERS_MAX = 100;
+
+/**
+ * Each answer that the bank gave, oldest first: the one that settled, those that opened exceptions,
+ * and those that were noted alone. A repeat is no answer of its own.
+ */
+async function answersOf(
+  db: Executor,
+  { billingRequestId, refundId }: Pick<ExceptionRecord, 'billingRequestId' | 'refundId'>,
+): Promise<BankAnswer[]> {
+  return rows<BankAnswer>(
+    db,
+    `SELECT e.business_at AS at, said.says, e.details->>'bankTransactionId' AS "bankTransactionId"
+     FROM events e, LATERAL (SELECT coalesce(e.details->>'outcome', CASE e.type
+         WHEN 'billing_request.successful' THEN 'approved' WHEN 'billing_request.declined' THEN 'declined'
+         WHEN 'refund.completed' THEN 'completed' WHEN 'refund.rejected' THEN 'rejected' END)) AS said (says)
+     -- A charge of a bank that is declined as it is made was asked of nobody.
+     WHERE e.cause = 'bank' AND said.says IS NOT NULL AND (e.type <> 'billing_request.declined' OR e.sequence > 1)
+       AND e.resource_id = ANY(ARRAY(
+         SELECT coalesce(:refundId::text, :billingRequestId::text)
+         UNION ALL SELECT id FROM reconciliation_exceptions
+         WHERE billing_request_id = :billingRequestId AND refund_id IS NOT DISTINCT FROM :refundId))
+     ORDER BY e.business_at, e.id LIMIT ${ANSWERS_MAX}`,
+    { billingRequestId, refundId },
+  );
 }
 
 export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
@@ -146,7 +197,7 @@ export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
  */
 const EVENTS_MAX = 100;
 
-export async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
+async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
   const latest = await rows<ExceptionEvent>(
     db,
     `SELECT type, business_at AS at, cause, details->>'kind' AS kind FROM events

@@ -1,10 +1,11 @@
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
-import { consequenceOf, type Resolution } from '../../domain/books/reconciliation-exception';
+import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
 import { row, rows, type Transaction } from '../connection';
 import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
+import { returnRefund } from '../refund/return';
 import { announceExceptions } from './announce';
 import { holdRefunds } from './open';
 import { EXCEPTION_COLUMNS, UNKNOWN_EXCEPTION, type ExceptionRecord } from './read';
@@ -15,8 +16,9 @@ import { reverseRest, writeOffRest } from './reversal';
  *
  * One UPDATE decides, `WHERE state <> 'resolved'`, so of a bank and an operator who resolve it at
  * the same time one is taken, and the other is told how it ended. What it held can be refunded from
- * then on, unless another exception of the same refund is about it as well; where the money of a
- * successful charge did not stay, what is left of the charge is reversed.
+ * then on, unless another exception of the same refund is about it as well. Where the money of a
+ * successful charge did not stay, what is left of the charge is reversed; where that of a completed
+ * refund came back, the refund is returned.
  */
 
 /** Who resolves it. */
@@ -56,14 +58,13 @@ export async function resolveException(
   const { billingRequestId, state: before, bankId } = await lockCharge(trx, by, exceptionId);
   const resolved = await decide(trx, by, exceptionId, finding);
   if (!resolved) return { ...(await refused(trx, exceptionId, finding)), bankId, changed: false, before };
-  const { kind, outcome, refundId, resolution, released, sequence, resolvedAt } = resolved;
+  const { kind, refundId, resolution, released, sequence, resolvedAt } = resolved;
   await rows(
     trx,
     `UPDATE billing_requests SET held_amount = held_amount - :released::bigint
      WHERE id = :billingRequestId AND :released::bigint > 0`,
     { billingRequestId, released },
   );
-  if (refundId !== null) await holdRefunds(trx, [refundId]);
   await recordEvents(trx, [
     {
       resourceId: exceptionId,
@@ -81,19 +82,67 @@ export async function resolveException(
     },
   ]);
   await announceExceptions(trx, keyring, 'exception.resolved', [exceptionId]);
-  // What is said of a refund, or of what is unknown here, is about no money that the ledger counts.
-  if (refundId === null && billingRequestId !== null) {
-    const consequence = consequenceOf(kind, outcome, finding.resolution);
-    if (consequence === 'reversal') {
-      const of = { exceptionId, billingRequestId, refundId: null };
-      await reverseRest(trx, keyring, timeZone, by.cause, of);
-    } else if (consequence === 'write_off') {
+  // What is unknown here is about no money that the ledger counts.
+  if (refundId !== null) {
+    await returnRefund(trx, keyring, timeZone, by.cause, exceptionId);
+    await holdRefunds(trx, [refundId]);
+  } else if (billingRequestId !== null) {
+    await reverseRest(trx, keyring, timeZone, by.cause, { exceptionId, billingRequestId, refundId: null });
+    if (finding.resolution === 'written_off') {
       await writeOffRest(trx, timeZone, { resourceId: exceptionId, billingRequestId, at: resolvedAt });
-    } else if (kind === 'credit_undelivered' && finding.resolution === 'no_difference') {
+    }
+    if (kind === 'credit_undelivered' && finding.resolution === 'no_difference') {
       await settleCreditByWord(trx, timeZone, billingRequestId);
     }
   }
   return { exceptionId, state: 'resolved', resolution: finding.resolution, bankId, changed: true, before };
+}
+
+/**
+ * Ends what the bank's answer to a charge, or to a refund of it, has explained. The caller holds
+ * the charge locked.
+ */
+export async function endExplained(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  by: Resolver,
+  {
+    kind,
+    resolution,
+    ...of
+  }: {
+    kind: ExceptionKind;
+    resolution: Resolution;
+    billingRequestId: string;
+    refundId: string | null;
+  },
+): Promise<void> {
+  const explained = await rows<{ id: string }>(
+    trx,
+    `SELECT id FROM reconciliation_exceptions
+     WHERE billing_request_id = :billingRequestId AND refund_id IS NOT DISTINCT FROM :refundId AND kind = :kind
+       AND state <> 'resolved' ORDER BY id`,
+    { kind, ...of },
+  );
+  for (const { id } of explained) {
+    const finding = { resolution, bankTransactionId: null };
+    await resolveException(trx, keyring, timeZone, by, id, finding);
+  }
+}
+
+/**
+ * Ends what was opened for an id of something else, which was refused, once the bank has sent the
+ * right one.
+ */
+export async function endDuplicates(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  of: { billingRequestId: string; refundId: string | null },
+): Promise<void> {
+  const right = { kind: 'duplicate_transaction_id', resolution: 'no_difference', ...of } as const;
+  await endExplained(trx, keyring, timeZone, { cause: 'network', note: null }, right);
 }
 
 /**
@@ -123,7 +172,6 @@ async function lockCharge(trx: Transaction, by: Resolver, exceptionId: string) {
 }
 
 type Decided = Pick<ExceptionRecord, 'kind' | 'refundId' | 'resolution'> & {
-  outcome: string | null;
   released: bigint;
   sequence: number;
   resolvedAt: Date;
@@ -157,7 +205,7 @@ async function decide(
        operator_note = CASE WHEN :byBank::boolean THEN x.operator_note ELSE coalesce(:note, x.operator_note) END
      FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
      WHERE x.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
-     RETURNING x.kind, x.outcome, x.refund_id AS "refundId", x.resolution, asked.held AS released, x.sequence,
+     RETURNING x.kind, x.refund_id AS "refundId", x.resolution, asked.held AS released, x.sequence,
        x.resolved_at AS "resolvedAt"`,
     { exceptionId, resolution, bankTransactionId, byBank: by.cause === 'bank', note: by.note },
   );

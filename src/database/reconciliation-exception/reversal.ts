@@ -8,6 +8,7 @@ import type { Keyring } from '../keys/keyring';
 import { borneByNetwork, postReversal, postWriteOff } from '../ledger/settlement';
 import { announce, type Announcement } from '../webhook/webhook';
 import { IS_OTHERWISE_MISSING } from './credit';
+import { IS_OF_SECOND_DEBIT } from './second-debit';
 
 /**
  * Reversals: of a successful charge whose money did not stay, what neither a refund nor a reversal
@@ -30,7 +31,16 @@ interface Reversed {
 }
 
 /**
- * Reverses what is left of a charge, if anything is. The caller holds the charge locked.
+ * Whether an exception `x` has found that the money of a charge `b`, which was successful by then,
+ * did not stay. An id that was refused moved no money, so `no_money_moved` says nothing of it.
+ */
+const HAS_REVERSED = `(x.billing_request_id = b.id AND x.refund_id IS NULL AND b.status = 'successful'
+  AND (x.resolution = 'reversed' OR (x.resolution = 'no_money_moved' AND x.kind <> 'duplicate_transaction_id'))
+  AND x.resolved_at >= b.closed_at AND NOT ${IS_OF_SECOND_DEBIT('x')})`;
+
+/**
+ * Reverses what is left of a charge, if anything is, and if a resolved exception has found that its
+ * money did not stay. The caller holds the charge locked.
  *
  * @param timeZone of the network, for the ledger's day
  * @param of the exception that it follows from, and the refund whose rejection has left this part,
@@ -47,14 +57,15 @@ export async function reverseRest(
   const reversed = await row<Reversed>(
     trx,
     `WITH charge AS (
-       SELECT id, amount - refunded_amount - reversed_amount AS rest FROM billing_requests
-       WHERE id = :billingRequestId AND status = 'successful' FOR UPDATE)
+       SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount AS rest FROM billing_requests b
+       WHERE b.id = :billingRequestId
+         AND EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.id = :exceptionId AND ${HAS_REVERSED}) FOR UPDATE)
      UPDATE billing_requests b SET reversed_amount = b.reversed_amount + c.rest, sequence = b.sequence + 1
      FROM charge c WHERE b.id = c.id AND c.rest > 0
      RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.metadata, b.bank_id AS "bankId", b.sequence,
        settling_now(b.owner_id) AS at,
        (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
-    { billingRequestId },
+    { billingRequestId, exceptionId: of.exceptionId },
   );
   if (!reversed) return;
   const { amount, currency, sequence, at } = reversed;
@@ -129,21 +140,13 @@ function numberOf({ ownerId, bankId, earlier, creditWithdrawn }: AnnouncedRevers
   return (ownerId === bankId ? 1 : 0) + (creditWithdrawn ? 0 : 1) + earlier + 1;
 }
 
-/**
- * Whether an exception `x` has found that the money of a charge `b`, which was successful by then,
- * did not stay (`consequenceOf`).
- */
-const HAS_REVERSED = `(x.billing_request_id = b.id AND x.refund_id IS NULL AND b.status = 'successful'
-  AND (x.resolution = 'reversed' OR (x.resolution = 'no_money_moved' AND x.kind <> 'duplicate_transaction_id'))
-  AND x.resolved_at >= b.closed_at)`;
-
 /** Whether of a charge `b` something is left, though it was found that its money did not stay. */
 export const IS_LEFT_UNREVERSED = `(b.amount > b.refunded_amount + b.reversed_amount
   AND EXISTS (SELECT FROM reconciliation_exceptions x WHERE ${HAS_REVERSED}))`;
 
 /**
- * A refund that is rejected after its charge was found reversed has left a part that did not stay
- * either. It is the only one there is where refunds had taken all of the charge until then. The
+ * A refund that is rejected, or returned, after its charge was found reversed has left a part that
+ * did not stay either. It is the only one there is where refunds had taken all of the charge until then. The
  * caller holds the charge locked.
  */
 export async function reverseRejectedRefund(
@@ -180,8 +183,8 @@ export const LET_OFF = `(CASE
  * it. Several exceptions tell of the same money, so the largest of them counts, and what the
  * network bears already is not written off again. The caller holds the charge locked.
  *
- * @param resourceId of the exception, or of a refund that was rejected: what it had taken is left
- *   again
+ * @param resourceId of the exception, or of a refund that was rejected or returned: what it had
+ *   taken is left again
  */
 export async function writeOffRest(
   trx: Executor,

@@ -7,7 +7,7 @@ import { formatAmount } from '../../domain/money';
 import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { claimBankTransaction } from '../billing-request/bank-transaction';
-import { row, rows, type Executor } from '../connection';
+import { row, type Executor, type Transaction } from '../connection';
 import { afterS } from '../moment';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
@@ -15,8 +15,10 @@ import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
 import { announceExceptions } from '../reconciliation-exception/announce';
 import { holdRefunds, openException } from '../reconciliation-exception/open';
-import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
+import { endDuplicates } from '../reconciliation-exception/resolve';
+import { noteRefusedAnswer } from '../refused-answer';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
+import { freePart } from './return';
 import { announce, type Announcement } from '../webhook/webhook';
 
 /** How a refund goes on: by a reminder, or by the bank's answer, which alone can end it. */
@@ -38,15 +40,15 @@ interface RefundAnswered {
 }
 
 /**
- * Takes the bank's answer. The same again changes nothing and is agreed to again; another, or one
- * with the id of another transaction, is kept as a reconciliation exception, for money may have
- * moved.
+ * Takes the bank's answer. The same again changes nothing and is agreed to again, as is another
+ * rejection of what is rejected. Any other, or one with the id of another transaction, is kept as a
+ * reconciliation exception, for money may have moved. What is returned takes no answer any more.
  *
  * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found
  */
 export async function answerRefund(
-  trx: Executor,
+  trx: Transaction,
   keyring: Keyring,
   timeZone: string,
   bankId: string,
@@ -61,26 +63,11 @@ export async function answerRefund(
   );
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
-  if (!ended) return answerRefused(trx, keyring, refundId, answer);
+  if (!ended) return answerRefused(trx, keyring, timeZone, refundId, answer);
   // It may have been paid all the same, if only by an id that was refused, or by two transfers.
   await holdRefunds(trx, [refundId]);
-  if (ended.status === 'rejected') {
-    await rows(
-      trx,
-      `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
-      { amount: ended.amount.toString(), billingRequestId: asked.billingRequestId },
-    );
-    await reverseRejectedRefund(trx, keyring, timeZone, 'bank', {
-      billingRequestId: asked.billingRequestId,
-      refundId,
-    });
-    const at = ended.closedAt ?? new Date(Number.NaN);
-    await writeOffRest(trx, timeZone, {
-      resourceId: refundId,
-      billingRequestId: asked.billingRequestId,
-      at,
-    });
-  }
+  const at = ended.closedAt ?? new Date(Number.NaN);
+  if (ended.status === 'rejected') await freePart(trx, keyring, timeZone, 'bank', { ...ended, at });
   await recordEvents(trx, [
     {
       resourceId: refundId,
@@ -91,11 +78,12 @@ export async function answerRefund(
         declineReason: ended.rejectReason && reasonForAudit(ended.rejectReason),
         bankTransactionId: ended.bankTransactionId,
       },
-      at: ended.closedAt ?? new Date(Number.NaN),
+      at,
     },
   ]);
   await postRefund(trx, timeZone, ended);
   await announceToMerchant(trx, keyring, ended);
+  if (ended.status === 'completed') await endDuplicates(trx, keyring, timeZone, ended);
   await signalSleepers(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
@@ -126,8 +114,9 @@ async function end(
 }
 
 async function answerRefused(
-  trx: Executor,
+  trx: Transaction,
   keyring: Keyring,
+  timeZone: string,
   refundId: string,
   answer: RefundAnswer,
 ): Promise<RefundAnswered> {
@@ -141,8 +130,12 @@ async function answerRefused(
     bankTransactionId !== null &&
     !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: refundId }));
   const agreed =
-    status === action && found.bankTransactionId === bankTransactionId && found.rejectReason === reason;
-  if (!agreed) {
+    status === action && (action === 'rejected' || found.bankTransactionId === bankTransactionId);
+  if (status === 'returned') {
+    await noteRefusedAnswer(trx, 'refund', refundId, { outcome: action, bankTransactionId });
+  } else if (agreed) {
+    if (action === 'completed') await endDuplicates(trx, keyring, timeZone, found);
+  } else {
     const opened = await openException(trx, {
       kind: duplicate ? 'duplicate_transaction_id' : 'refund_conflict',
       billingRequestId,

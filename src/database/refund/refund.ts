@@ -1,6 +1,6 @@
 import { addBusinessDays } from '../../domain/business-day';
 import { Failure } from '../../domain/failures';
-import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
+import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount, parseAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
@@ -64,8 +64,9 @@ interface Charge {
  * Sends a part of a successful charge back, or what is left of it.
  *
  * @param wish `amount` in major units of the charge's currency
- * @throws Failure not_found; invalid_request (no amount in that currency); conflict (the charge has
- *   not succeeded, or less is left of it)
+ * @throws Failure not_found; not_a_charge; invalid_request (no amount in that currency);
+ *   not_refundable (the charge has not succeeded); exceeds_remaining or held_by_exception (less is
+ *   left of it)
  */
 export async function initiateRefund(
   trx: Executor,
@@ -128,8 +129,15 @@ async function findCharge(trx: Executor, merchantId: string, reference: string):
      WHERE b.reference = :reference AND b.merchant_id = :merchantId`,
     { reference, merchantId },
   );
-  if (!charge) throw new Failure('not_found', 'There is no charge with this reference.');
-  return charge;
+  if (charge) return charge;
+  const other = await row<{ type: TransactionType }>(
+    trx,
+    `SELECT type FROM transactions WHERE reference = :reference AND merchant_id = :merchantId`,
+    { reference, merchantId },
+  );
+  if (!other) throw new Failure('not_found', 'There is no charge with this reference.');
+  const name = other.type.replace('_', ' ');
+  throw new Failure('not_a_charge', `This is the reference of a ${name}: name that of its charge.`);
 }
 
 /**

@@ -23,6 +23,7 @@ type EntryKind =
   | 'charge' // a charge was debited; of a payment between customers, its first half
   | 'credit' // the second half: the payee's bank was told of it
   | 'refund' // the bank has completed a refund
+  | 'refund_return' // the money of a completed refund came back to the bank
   | 'reversal' // a successful charge whose money did not stay
   | 'write_off'; // a difference that the network bears
 
@@ -38,7 +39,7 @@ export interface Posting {
 
 export interface LedgerEntry {
   kind: EntryKind;
-  /** The id of what it follows: of a charge, a refund, a reversal, an exception. */
+  /** The id of what it follows: a charge, a refund, its return, a reversal, an exception. */
   resourceId: string;
   /** Business time. */
   settledAt: Date;
@@ -106,6 +107,20 @@ export function refundEntry(what: What, paid: Payment): LedgerEntry {
     ownerId: ownerOf(paid),
     kind: 'refund',
     postings: move(payeeOf(paid), customerBank(paid), paid),
+  };
+}
+
+/**
+ * Undoes the entry of a refund.
+ *
+ * @param paid with the amount of the refund
+ */
+export function refundReturnEntry(what: What, paid: Payment): LedgerEntry {
+  return {
+    ...what,
+    ownerId: ownerOf(paid),
+    kind: 'refund_return',
+    postings: move(customerBank(paid), payeeOf(paid), paid),
   };
 }
 

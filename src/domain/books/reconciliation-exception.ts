@@ -30,32 +30,3 @@ export const BANK_RESOLUTIONS = [
 export const RESOLUTIONS = [...BANK_RESOLUTIONS, 'written_off', 'no_difference'] as const;
 
 export type Resolution = (typeof RESOLUTIONS)[number];
-
-/**
- * What a resolution does to a charge that counts as successful.
- *
- * - `reversal`: the money did not stay with the payee.
- * - `write_off`: the payee keeps it, though the payer's bank does not have all of it. That bank is
- *   let off, and the network bears the loss.
- *
- * A `duplicate_transaction_id` is about an answer that was refused and moved no money, so it does
- * not touch a charge that another answer settled.
- *
- * @param outcome what the bank said; null where it said nothing
- */
-export function consequenceOf(
-  kind: ExceptionKind,
-  outcome: string | null,
-  resolution: Resolution,
-): 'reversal' | 'write_off' | null {
-  if (resolution === 'reversed') return 'reversal';
-  if (kind === 'duplicate_transaction_id') return null;
-  if (resolution === 'no_money_moved') return 'reversal';
-  return resolution === 'written_off' && deniesDebit(kind, outcome) ? 'write_off' : null;
-}
-
-/** Whether its bank says, or its books do, that it never had the money, or some of it. */
-function deniesDebit(kind: ExceptionKind, outcome: string | null): boolean {
-  if (kind === 'conflicting_answer') return outcome === 'declined';
-  return kind === 'missing_at_bank' || kind === 'amount_differs';
-}

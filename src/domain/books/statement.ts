@@ -29,6 +29,8 @@ export interface Movement {
 export interface Movements {
   charges: Movement;
   refunds: Movement;
+  /** Of completed refunds, those whose money came back. */
+  refundReturns: Movement;
   reversals: Movement;
   /** Of a bank, payments to its customers. */
   credits: Movement;
@@ -45,8 +47,8 @@ export interface Movements {
  * @param opening positive where the network owes it to the party; in minor units, as the rest
  */
 export function closingBalance(role: Role, opening: bigint, moved: Movements): bigint {
-  const { charges, refunds, reversals, credits, creditsReversed, writeOffs } = moved;
-  const charged = charges.amount - refunds.amount - reversals.amount;
+  const { charges, refunds, refundReturns, reversals, credits, creditsReversed, writeOffs } = moved;
+  const charged = charges.amount - refunds.amount + refundReturns.amount - reversals.amount;
   return role === 'bank'
     ? opening - charged + credits.amount - creditsReversed.amount + writeOffs.amount
     : opening + charged;
@@ -54,8 +56,8 @@ export function closingBalance(role: Role, opening: bigint, moved: Movements): b
 
 /** How many things moved money; one that is on both sides of a bank counts twice. */
 export function movementCount(moved: Movements): number {
-  const { charges, refunds, reversals, credits, creditsReversed, writeOffs } = moved;
-  return [charges, refunds, reversals, credits, creditsReversed, writeOffs].reduce(
+  const { charges, refunds, refundReturns, reversals, credits, creditsReversed, writeOffs } = moved;
+  return [charges, refunds, refundReturns, reversals, credits, creditsReversed, writeOffs].reduce(
     (total, { count }) => total + count,
     0,
   );

@@ -8,7 +8,10 @@ export type DailyTotal = Movement & {
   /** `2026-11-21`, in the network's zone. */
   day: string;
   currency: string;
-} & ({ what: 'charged' | 'refunded' | 'reversed'; reason: '' } | { what: 'declined'; reason: KindOfReason });
+} & (
+    | { what: 'charged' | 'refunded' | 'returned' | 'reversed'; reason: '' }
+    | { what: 'declined'; reason: KindOfReason }
+  );
 
 /** A day in one currency, or all days of it. */
 export interface Activity {
@@ -16,6 +19,8 @@ export interface Activity {
   charged: Movement;
   declined: Movement & { reasons: ({ reason: KindOfReason } & Movement)[] };
   refunded: Movement;
+  /** Of completed refunds, those whose money came back. */
+  returned: Movement;
   reversed: Movement;
 }
 
@@ -37,6 +42,7 @@ const nothing = (currency: string): Activity => ({
   charged: { count: 0, amount: 0n },
   declined: { count: 0, amount: 0n, reasons: [] },
   refunded: { count: 0, amount: 0n },
+  returned: { count: 0, amount: 0n },
   reversed: { count: 0, amount: 0n },
 });
 

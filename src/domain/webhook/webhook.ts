@@ -9,6 +9,7 @@ export const WEBHOOK_TYPES = [
   'decision.updated',
   'refund.request',
   'refund.response',
+  'refund.returned',
   'exception.opened',
   'exception.resolved',
   'recurring.upcoming',

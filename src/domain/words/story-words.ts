@@ -45,6 +45,9 @@ const EVENT_WORDS = new Map([
   ['billing_request.successful', 'charge successful'],
   ['billing_request.declined', 'charge declined'],
   ['billing_request.reversed', 'charge reversed'],
+  ['billing_request.answer_refused', 'a late decline of the bank, which changes nothing'],
+  ['refund.returned', 'refund returned: its money came back to the bank'],
+  ['refund.answer_refused', 'an answer of the bank to a refund that is returned, which changes nothing'],
   ['billing_request.announced', 'its end was announced now, for no webhook told of it'],
   ['billing_request.credit_overdue', 'the payee’s bank was not told in time'],
   ...['refund', 'intent', 'schedule', 'exception'].map((kind): [string, string] => [

@@ -17,8 +17,6 @@ const SENTENCES = {
   reversed_differs: ({ amount, known }: Sum) =>
     `reversed_amount is ${amount}, and its reversals in the ledger are ${known}`,
   unexpected_entry: ({ kind }: { kind: string }) => `the ledger has a ${kind} that its row does not say`,
-  refund_missing: () => 'it is completed, and the ledger has another refund or none',
-  unexpected_refund: () => 'the ledger has a refund that is not completed',
   reversal_differs: () => 'the ledger has another reversal or none',
   reversed_too_much: () => 'the reversals of its charge give back more than was written off',
   spent_day_differs: spent('spent_day_total'),

@@ -485,6 +485,53 @@ test('what the bank has not booked cannot be refunded, and is reversed where it 
   await theBooksAreRight();
 });
 
+test.each([
+  ['no_money_moved', {}, 1],
+  ['reversed', { bankTransactionId: 'RB3' }, 2],
+])(
+  'a refund that the bank has not booked is returned once it is %s; its own booking stays known, and its return by its id',
+  async (resolution, by, matched) => {
+    const { reference } = await paid('RB1');
+    const refundId = await refunded(reference, 40, 'RB2');
+    expect((await match(csv(debit('RB1')))).summary).toMatchObject({ matched: 1, missingAtBank: 1 });
+    const [one] = await exceptions();
+    expect(one).toMatchObject({ kind: 'missing_at_bank', refundId });
+
+    expect((await respond(one?.['exceptionId'], { resolution, ...by })).status).toBe(200);
+
+    const { body } = await get(tokens.merchant, `/v1/refunds/${String(refundId)}`);
+    expect(body.data).toMatchObject({ status: 'returned' });
+    const again = await match(csv(debit('RB1'), debit('RB9')));
+    expect(again.summary).toMatchObject({ matched: 1, missingAtBank: 0 });
+    const { summary } = await match(csv(credit('RB2', 40), debit('RB3', 40)));
+    expect(summary).toMatchObject({ lines: 2, matched, unknownHere: 2 - matched });
+    expect((await post(tokens.merchant, '/v1/refunds/initiate', { reference })).body.data).toMatchObject({
+      amount: 100,
+    });
+    await theBooksAreRight();
+  },
+);
+
+test('a second debit and what took it back are both accounted for, and the first is booked as ever', async () => {
+  const { id } = await paid('SD1');
+  const second = { billingRequestId: id, bankTransactionId: 'SD2' };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
+  const [doubted] = await exceptions();
+  const taken = { resolution: 'reversed', bankTransactionId: 'SD3' };
+  expect((await respond(doubted?.['exceptionId'], taken)).status).toBe(200);
+
+  const { summary } = await match(csv(debit('SD1'), debit('SD2'), credit('SD3', 100)));
+
+  expect(summary).toEqual({ ...NOTHING, lines: 3, matched: 3 });
+  const next = await paid('SD4');
+  const again = { billingRequestId: next.id, bankTransactionId: 'SD5' };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', again)).status).toBe(409);
+  const [never] = await exceptions(tokens.bank, '&state=open');
+  expect((await respond(never?.['exceptionId'], { resolution: 'no_money_moved' })).status).toBe(200);
+  expect((await match(csv(debit('SD4')))).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+  await theBooksAreRight();
+});
+
 test('of an amount that differs only what was not booked is held, and written off', async () => {
   const { reference } = await paid('F1');
   await match(csv(debit('F1', '60.50')));
@@ -517,9 +564,10 @@ test.each([
   [[39.99, 'rejected'], 60.01, 100],
   [['rejected', 45], 60, 100],
   [[45, 'rejected'], 60, 100],
-  [['completed by F7', 45], 20, 60],
+  // No file has F7, which the bank then says it never transferred: the refund is returned.
+  [['completed by F7', 45], 20, 100],
   [[45, 'completed by F7'], 20, 60],
-  [[45, 'completed by F6'], 55, 60],
+  [[45, 'completed by F6'], 55, 100],
   // The transfer that the file has, told of twice.
   [['rejected', 45, 'completed by F6'], 55, 100],
   [['rejected', 'completed by F6', 45], 55, 100],

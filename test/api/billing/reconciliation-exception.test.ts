@@ -212,6 +212,50 @@ describe('the list', () => {
 });
 
 describe('one exception', () => {
+  test('shows each answer that the bank gave in order, the first one too, and its ids to that bank alone', async () => {
+    const taken = await charge();
+    await approve(taken.id, 'debit-of-another');
+    const { id } = await charge();
+    await approve(id, 'debit-of-another');
+    await approve(id, 'debit-1');
+    await approve(id, 'debit-1');
+    await decline(id);
+    await approve(id, 'debit-2');
+    const { exceptionId } = await theOne('?kind=conflicting_answer&limit=1&sortOrder=asc');
+    const answersTo = async (role: (typeof ROLES)[number]) =>
+      ((await get(tokens[role], `${EXCEPTIONS}/${exceptionId}`)).body.data?.['answers'] ?? []) as Shown[];
+
+    expect((await answersTo('bank')).map(({ says, bankTransactionId }) => [says, bankTransactionId])).toEqual(
+      [
+        ['approved', 'debit-of-another'],
+        ['approved', 'debit-1'],
+        ['declined', null],
+        ['approved', 'debit-2'],
+      ],
+    );
+    const at = expect.any(String) as string;
+    for (const role of ['merchant', 'provider'] as const) {
+      expect(await answersTo(role)).toEqual(
+        ['approved', 'approved', 'declined', 'approved'].map((says) => ({ at, says })),
+      );
+    }
+  });
+
+  test('of a refund shows what the bank answered to that refund', async () => {
+    const { reference, id } = await charge();
+    await approve(id);
+    await refunded(reference, 40, 'completed');
+    const refundId = await refunded(reference, 60, 'completed', 'rejected');
+    const { exceptionId } = await theOne();
+
+    const { body } = await get(tokens.bank, `${EXCEPTIONS}/${exceptionId}`);
+
+    expect(body.data?.['answers']).toMatchObject([
+      { says: 'completed', bankTransactionId: `transfer-0-${refundId}` },
+      { says: 'rejected', bankTransactionId: null },
+    ]);
+  });
+
   test.each(ROLES)('is shown to a %s with its story', async (role) => {
     const { id } = await unanswered();
     await approve(id, 'too-late');
@@ -220,9 +264,16 @@ describe('one exception', () => {
     const { status, body } = await get(tokens[role], `${EXCEPTIONS}/${exceptionId}`);
 
     expect(status).toBe(200);
-    const { events, ...record } = body.data ?? {};
+    const { answers, events, ...record } = body.data ?? {};
     expect(record).toEqual((await listed(tokens[role]))[0]);
     expect(record).toMatchObject({ kind: 'late_answer', state: 'open' });
+    expect(answers).toEqual([
+      {
+        at: expect.any(String) as string,
+        says: 'approved',
+        ...(role === 'bank' && { bankTransactionId: 'too-late' }),
+      },
+    ]);
     expect(events).toEqual([
       { type: 'exception.opened', at: expect.any(String) as string, cause: 'network', kind: 'unanswered' },
       { type: 'exception.updated', at: expect.any(String) as string, cause: 'bank', kind: 'late_answer' },
@@ -442,6 +493,34 @@ describe('the bank that is asked', () => {
     expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10000n });
   });
 
+  test.each([{ resolution: 'no_money_moved' }, REVERSED])(
+    'speaks of the second debit where all its answers were approvals: the charge stands, %j',
+    async (answer) => {
+      const { reference, id } = await charge();
+      await approve(id, 'debit-1');
+      await approve(id, 'debit-2');
+
+      expect((await respond((await theOne()).exceptionId, answer)).status).toBe(200);
+
+      expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+      expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10_000n });
+      expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
+      expect(await bookDifferences(db)).toEqual([]);
+    },
+  );
+
+  test('speaks of the charge where it has called the charge declined before', async () => {
+    const { id } = await charge();
+    await approve(id, 'debit-1');
+    await decline(id);
+    await approve(id, 'debit-2');
+    const second = (await listed(tokens.bank)).find((one) => one['bankTransactionId'] === 'debit-2');
+
+    expect((await respond(String(second?.['exceptionId']), REVERSED)).status).toBe(200);
+
+    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
+  });
+
   test('cannot confirm what it never answered in time', async () => {
     const { id } = await unanswered();
     await approve(id);
@@ -456,8 +535,8 @@ describe('the bank that is asked', () => {
   test('says that a refused id moved nothing: the charge that another id settled stays the merchant’s', async () => {
     const [first, next] = [await charge(), await charge()];
     await approve(first.id, 'debit-1');
-    await approve(next.id, 'debit-1');
     await approve(next.id, 'debit-2');
+    await approve(next.id, 'debit-1');
 
     const { exceptionId } = await theOne();
     expect((await respond(exceptionId, { resolution: 'no_money_moved' })).status).toBe(200);
@@ -559,6 +638,110 @@ describe('the bank that is asked', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(5);
     expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
+  });
+});
+
+describe('no money in doubt', () => {
+  test('ends what was unanswered with a late decline, which is a 409, on the time line, and no exception', async () => {
+    const { reference, id } = await unanswered();
+
+    for (const reason of ['insufficient_funds', 'account_closed']) {
+      expect(await decline(id, reason)).toMatchObject({
+        status: 409,
+        body: { data: { status: 'declined' } },
+      });
+    }
+
+    expect(await theOne()).toMatchObject({
+      kind: 'unanswered',
+      state: 'resolved',
+      resolution: 'no_money_moved',
+    });
+    const { body } = await get(tokens.merchant, `/v1/transaction-details?reference=${reference}`);
+    expect(
+      ((body.data?.['events'] ?? []) as Shown[]).map(
+        ({ type, cause }) => `${String(type)} by ${String(cause)}`,
+      ),
+    ).toEqual([
+      'billing_request.accepted by merchant',
+      expect.stringMatching(/ by network$/) as string,
+      expect.stringMatching(/ by network$/) as string,
+      'billing_request.answer_refused by bank',
+      'exception.resolved by bank',
+    ]);
+    expect(
+      (await get(tokens.bank, `${EXCEPTIONS}/${(await theOne()).exceptionId}`)).body.data?.['answers'],
+    ).toMatchObject([{ says: 'declined', bankTransactionId: null }]);
+    expect(await bookDifferences(db)).toEqual([]);
+  });
+
+  test('leaves what a late approval opened to somebody, whatever decline comes after it', async () => {
+    const { id } = await unanswered();
+    await approve(id);
+    expect((await decline(id)).status).toBe(409);
+
+    expect(await theOne()).toMatchObject({ kind: 'late_answer', state: 'open' });
+  });
+
+  test('is a decline after a decline, in other words too: a repeat, and the first reason stays', async () => {
+    const { reference, id } = await charge();
+    await decline(id, 'insufficient_funds');
+
+    expect(await decline(id, 'account_closed')).toMatchObject({
+      status: 200,
+      body: { data: { status: 'declined' } },
+    });
+    const denied = { billingRequestId: id, action: 'deny' };
+    expect((await post(tokens.bank, '/v1/billing/bank-response', denied)).status).toBe(200);
+
+    expect(await listed(tokens.bank)).toEqual([]);
+    expect(await history(tokens.merchant, `?reference=${reference}`)).toMatchObject([
+      { declineReason: 'insufficient_funds' },
+    ]);
+  });
+
+  test('is a rejection of a rejected refund, in other words too', async () => {
+    const { reference, id } = await charge();
+    await approve(id);
+    const refundId = await refunded(reference, 40, 'rejected');
+    const again = { refundId, action: 'rejected', reason: 'account closed' };
+
+    expect((await post(tokens.bank, '/v1/bank/refund-response', again)).status).toBe(200);
+
+    expect(await listed(tokens.bank)).toEqual([]);
+  });
+
+  test('is a used id, once the bank sends the right one for the same charge or refund', async () => {
+    const used = await charge();
+    await approve(used.id, 'used');
+    const { reference, id } = await charge();
+    expect((await approve(id, 'used')).status).toBe(409);
+    expect((await approve(id, 'debit-1')).status).toBe(200);
+    const { body } = await initiate(reference, 40);
+    const refundId = String(body.data?.['refundId']);
+    const complete = (bankTransactionId: string) =>
+      post(tokens.bank, '/v1/bank/refund-response', { refundId, action: 'completed', bankTransactionId });
+    expect((await complete('used')).status).toBe(409);
+    expect((await complete('credit-1')).status).toBe(200);
+
+    const ended = { kind: 'duplicate_transaction_id', state: 'resolved', resolution: 'no_difference' };
+    expect(await listed(tokens.bank)).toMatchObject([
+      { ...ended, refundId },
+      { ...ended, refundId: null },
+    ]);
+  });
+
+  test('is a used id that came after the right one, once the right one is repeated', async () => {
+    const used = await charge();
+    await approve(used.id, 'used');
+    const { id } = await charge();
+    await approve(id, 'debit-1');
+    await approve(id, 'used');
+    expect(await theOne()).toMatchObject({ state: 'open' });
+
+    expect((await approve(id, 'debit-1')).status).toBe(200);
+
+    expect(await theOne()).toMatchObject({ state: 'resolved', resolution: 'no_difference' });
   });
 });
 

@@ -76,9 +76,25 @@ async function clear(bankTransactionId: string, refundId?: string): Promise<numb
   return (await post(bank, url, { resolution: 'no_money_moved' })).status;
 }
 
+/** The bank says of a completed refund that it called rejected later: the money came back. */
+async function giveBack(refundId: string): Promise<number | undefined> {
+  const doubted = await row<{ id: string }>(
+    db,
+    `SELECT id FROM reconciliation_exceptions
+     WHERE refund_id = :refundId AND outcome = 'rejected' AND state <> 'resolved'`,
+    { refundId },
+  );
+  const url = `/v1/reconciliation/exceptions/${doubted?.id}/respond`;
+  return doubted && (await post(bank, url, { resolution: 'no_money_moved' })).status;
+}
+
 /** What the bank has said of a refund, and not taken back. */
 class Asked {
-  private first: 'completed' | 'rejected' | undefined;
+  private first: 'completed' | 'rejected' | 'returned' | undefined;
+  /** By which id it was completed. */
+  private right: string | undefined;
+  /** It was completed, and then called rejected. */
+  private doubted = false;
   /** By which ids it may have paid it. */
   private readonly said = new Set<string>();
   private readonly inDoubt = { transfer: new Set<string>(), used: new Set<string>() };
@@ -89,12 +105,25 @@ class Asked {
   ) {}
 
   answered(action: 'completed' | 'rejected', named: string, used: boolean): void {
+    if (this.first === 'returned') return;
+    if (action === 'completed' && !used) {
+      if (!this.first) this.right = named;
+      if (named === this.right) this.inDoubt.used.clear();
+    }
+    if (this.first === 'completed' && action === 'rejected') this.doubted = true;
     if (action === 'completed' && !this.said.has(named)) {
       if (used) this.inDoubt.used.add(named);
       else if (this.first) this.inDoubt.transfer.add(named);
       this.said.add(named);
     }
     if (action === 'rejected' || !used) this.first ??= action;
+  }
+
+  /** @returns whether there was anything to give back */
+  returned(): boolean {
+    if (this.first !== 'completed' || !this.doubted) return false;
+    this.first = 'returned';
+    return true;
   }
 
   /** @returns which id is in doubt no more; undefined where none was */
@@ -112,7 +141,8 @@ class Asked {
    */
   timesGone(): number {
     const { transfer, used } = this.inDoubt;
-    if (this.first === 'rejected') return Math.max(transfer.size, Math.min(used.size, 1));
+    if (this.first === 'rejected' || this.first === 'returned')
+      return Math.max(transfer.size, Math.min(used.size, 1));
     return 1 + transfer.size;
   }
 }
@@ -262,6 +292,7 @@ test('whatever a bank says in whatever order, what it may have sent back and wha
       }),
     },
     { weight: 2, arbitrary: record({ of: nat(1), clear: nat(3) }) },
+    { weight: 1, arbitrary: record({ of: nat(1), back: boolean() }) },
   );
   const used = [await charge(), await charge()].map((one) => `tx-${one.id}`);
   await assert(
@@ -285,6 +316,8 @@ test('whatever a bank says in whatever order, what it may have sent back and wha
           const named = one.used ? String(used[one.transfer]) : `${asked.id}-${one.transfer}`;
           await respond(asked.id, one.action, named);
           asked.answered(one.action, named, one.used);
+        } else if ('back' in one) {
+          if (asked.returned()) expect(await giveBack(asked.id)).toBe(200);
         } else {
           const cleared = asked.clearOne(one.clear);
           if (cleared !== undefined) expect(await clear(cleared, asked.id)).toBe(200);

@@ -90,6 +90,7 @@ describe('a statement', () => {
       closingBalance: 2.7,
       charges: { count: 4, amount: 4 },
       refunds: { count: 1, amount: 0.3 },
+      refundReturns: nothing,
       reversals: { count: 1, amount: 1 },
       credits: nothing,
       ...digest,
@@ -104,6 +105,7 @@ describe('a statement', () => {
       closingBalance: -6.7,
       charges: { count: 6, amount: 9 },
       refunds: { count: 1, amount: 0.3 },
+      refundReturns: nothing,
       reversals: { count: 1, amount: 1 },
       credits: nothing,
       writeOffs: { count: 1, amount: 1 },
@@ -455,11 +457,13 @@ test('the file of each kind has the bytes of its form', async () => {
   const refundId = await refund(db, ring, one, writtenOff.reference, 0.4);
   await answerBill(db, ring, one, writtenOff.id, null);
   await resolveOf(writtenOff.id, 'written_off');
-  await answerRefund(db, ring, 'Africa/Lagos', one.bankId, refundId, {
-    action: 'rejected',
-    bankTransactionId: null,
-    reason: 'account_closed',
-  });
+  await db.transaction((trx) =>
+    answerRefund(trx, ring, 'Africa/Lagos', one.bankId, refundId, {
+      action: 'rejected',
+      bankTransactionId: null,
+      reason: 'account_closed',
+    }),
+  );
   const payment = await payAnother(db, ring, one, other);
   await settleCredit(db, ring, payment.deliveryId);
   await answerBill(db, ring, one, payment.id, null);

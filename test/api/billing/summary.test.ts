@@ -89,6 +89,7 @@ describe('a summary', () => {
         reasons: [{ reason: 'insufficient_funds', count: 1, amount: 1 }],
       },
       refunded: { count: 1, amount: 0.3 },
+      returned: { count: 0, amount: 0 },
       reversed: { count: 1, amount: 1 },
       successRate: 0.8,
     };
