@@ -134,7 +134,7 @@ describe('a summary', () => {
     const counts = totals[0]?.declined.reasons.map(({ reason, count }) => [reason, count]);
     const known = KINDS_OF_REASON.toSorted().map((reason) => [reason, reason === 'other' ? 3 : 1]);
     expect(counts).toEqual(known);
-    expect(totals[0]).toMatchObject({ declined: { count: 10, amount: 10 }, successRate: 0 });
+    expect(totals[0]).toMatchObject({ declined: { count: 11, amount: 11 }, successRate: 0 });
   });
 
   it('counts what a limit has declined before any bank was asked', async () => {
@@ -195,7 +195,7 @@ describe('a summary', () => {
 });
 
 const all = () =>
-  rows(
+  rows<{ party_id: string }>(
     db,
     `SELECT party_id, to_char(day, 'YYYY-MM-DD') AS day, currency, what, reason, count, amount FROM daily_totals
      ORDER BY party_id, day, currency, what, reason`,
@@ -214,14 +214,16 @@ describe('the daily totals', () => {
     const now = await all();
     expect(now).not.toEqual(before);
 
-    // As in a database that has all of this when it is upgraded.
+    // As in a database that has all of this when it is upgraded. Reasons of other tests came later.
+    const own = (totals: typeof now) =>
+      totals.filter(({ party_id: party }) => [standing.bankId, standing.merchantId].includes(party));
     const owner = knex({ client: 'pg', connection: database.url });
     await owner.transaction(async (trx) => {
       await down(trx);
       await up(trx);
     });
     await owner.destroy();
-    expect(await all()).toEqual(now);
+    expect(own(await all())).toEqual(own(now));
     await charge(db, ring(), standing);
     expect((await summaryOf(standing)).totals).toMatchObject([{ charged: { count: 6 } }]);
   });
