@@ -10,7 +10,6 @@ import { forgetPrompts } from '../database/customer/prompt';
 import { expireKeys } from '../database/idempotency';
 import { KeyringError, readKeyring, type Keyring } from '../database/keys/keyring';
 import { foldBalances } from '../database/ledger/balance';
-import type { Role } from '../domain/entity';
 import { deleteFullBuckets } from '../database/rate-limit';
 import { forgetRetiredSecrets } from '../database/webhook/endpoint';
 import { forgetDeliveries, forgetReceipts } from '../database/webhook/retention';
@@ -55,16 +54,6 @@ const ARRIVAL_MS = 1_000;
 const DRAIN_MS = 8_000;
 /** How often what has expired is swept away. */
 const SWEEP_MS = 60_000;
-/**
- * How many of a process's connections to Postgres one caller holds at most. A bank answers for all
- * merchants; of a merchant's calls one may be a hundred charges, and with more than a quarter of
- * the connections its calls keep others' waiting.
- */
-function placesIn(pool: number): Record<Role, number> {
-  const quarter = Math.ceil(pool / 4);
-  return { bank: Math.ceil(pool / 2), merchant: quarter, provider: quarter };
-}
-
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'api');
@@ -95,7 +84,7 @@ async function main(): Promise<void> {
     ring,
     buckets: createTokenBuckets(db),
     measureUnknown: measureUnknownIdentifiers(registry),
-    limiter: createCallerLimiter(placesIn(config.DATABASE_POOL)),
+    limiter: createCallerLimiter(config.DATABASE_POOL),
     log,
     tracing,
     readiness: askedOnce(

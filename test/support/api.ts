@@ -58,7 +58,7 @@ export async function serveApi(
     ring: sharedRing,
     buckets: createTokenBuckets(db),
     measureUnknown: () => undefined,
-    limiter: createCallerLimiter({ bank: 4, merchant: 4, provider: 4 }),
+    limiter: createCallerLimiter(16),
     log: pino(
       { serializers: { err: describeError } },
       { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },

@@ -9,13 +9,13 @@ import {
 } from '../../database/bank-statement/statement';
 import { formatInstant } from '../../domain/calendar';
 import { counted } from '../../domain/words/counted';
-import { Failure } from '../../domain/failures';
 import { formatAmount } from '../../domain/money';
+import type { Caller } from '../access/authentication';
 import type { ApiDeps } from '../deps';
 import { bodyChunks, requireType } from '../http/body';
 import type { Download } from '../http/download';
 import { day, id } from '../http/fields';
-import { CallerPlaces } from '../http/caller-places';
+import { Places } from '../http/places';
 import type { Call, PathCall, Received, Upload } from '../http/route';
 import { unhurried } from '../http/server';
 import {
@@ -34,10 +34,9 @@ const GIBIBYTE = 1024 ** 3;
 const PACE = { graceMs: 30_000, leastBytesPerS: 256 * 1024 };
 /**
  * Files that one process takes in at a time: each is a tenth of a second of its processor for every
- * megabyte. Of one bank two, so that one which is slow keeps no other's out.
+ * megabyte.
  */
-const UPLOADS = { all: 8, ofCaller: 2 };
-const UPLOADS_RETRY_S = 10;
+const UPLOADS = { what: 'statements', all: 8, ofCaller: 2, retryAfterS: 10 };
 
 export const statementQuery = z.strictObject({
   from: day
@@ -58,18 +57,18 @@ export const statementQuery = z.strictObject({
 type CoveredQuery = z.output<typeof statementQuery>;
 
 export function statementUpload(): Upload<ArrivedStatement, CoveredQuery> {
-  const uploads = new CallerPlaces(UPLOADS);
+  const uploads = new Places(UPLOADS);
 
   async function receive(
     req: Request,
     deps: ApiDeps,
-    bankId: string,
+    bank: Caller,
     query: CoveredQuery,
   ): Promise<Received<ArrivedStatement>> {
     const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
     const limit = linesLimit(deps.config);
-    const covered = await coveredDays(deps.db, bankId, limit.timeZone, query);
-    if (!uploads.enter(bankId)) throw busy();
+    const covered = await coveredDays(deps.db, bank.entityId, limit.timeZone, query);
+    uploads.enter(bank);
     try {
       unhurried(req);
       const bytes = bodyChunks(req, GIBIBYTE, PACE);
@@ -82,17 +81,11 @@ export function statementUpload(): Upload<ArrivedStatement, CoveredQuery> {
         release: () => discardPages(deps.db, arrived.statementId).catch(() => undefined),
       };
     } finally {
-      uploads.leave(bankId);
+      uploads.leave(bank);
     }
   }
 
   return { types: EXAMPLES, limitBytes: GIBIBYTE, receive };
-}
-
-function busy(): Failure {
-  return new Failure('unavailable', 'Too many statements are being taken in; nothing was accepted', {
-    retryAfterS: UPLOADS_RETRY_S,
-  });
 }
 
 const EXAMPLES: Record<StatementType, { description: string; example: string }> = {

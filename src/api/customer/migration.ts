@@ -17,17 +17,18 @@ import type { BatchEntry } from '../../database/customer/onboarding';
 import { newId } from '../../database/ids';
 import { enqueueStarts } from '../../database/outbox';
 import { isCountry } from '../../domain/country';
-import { Failure, type Problem } from '../../domain/failures';
+import type { Problem } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { bodyChunks, requireJson } from '../http/body';
+import { bodyChunks, PACE, requireJson } from '../http/body';
+import type { Caller } from '../access/authentication';
 import type { ApiDeps } from '../deps';
 import type { Download } from '../http/download';
 import { email, id, NAME_MAX, text, textFor } from '../http/fields';
-import { CallerPlaces } from '../http/caller-places';
 import { canonicalJson, checkJson } from '../http/json';
 import { JsonListReader } from '../http/json-list';
+import { Places } from '../http/places';
 import type { Call, PathCall, Received, Receiver } from '../http/route';
 import { check, invalidRequest } from '../http/validation';
 
@@ -42,19 +43,18 @@ const BODY_LIMIT_BYTES = 16 * 1024 * 1024;
 const ENTRY_MAX_BYTES = 32 * 1024;
 /** A reason that is longer helps nobody to mend an entry. */
 const REASON_MAX = 1_000;
+/** A batch at its largest is read in about two seconds. */
+const RETRY_S = 2;
 /**
  * Large batches that one process takes in at a time. Each has about a megabyte in memory and, now
- * and then, a connection to Postgres; charges must not wait for either. Of one bank two, so that
- * one which is slow keeps no other's out.
+ * and then, a connection to Postgres; charges must not wait for either.
  */
-const LOADS = { all: 20, ofCaller: 2 };
-/** A batch at its largest is read in about two seconds. */
-const LOADS_RETRY_S = 2;
+const LOADS = { what: 'large batches', all: 20, ofCaller: 2, retryAfterS: RETRY_S };
 /**
  * Small batches that are in memory, until they are onboarded, of some two megabytes at most. Of one
  * bank more than large ones: they are over sooner, and take no connection while they arrive.
  */
-const HELD = { all: 50, ofCaller: 20 };
+const HELD = { what: 'batches', all: 50, ofCaller: 12, retryAfterS: RETRY_S };
 /**
  * Of a batch that takes no place, for it is no larger than other requests are: a bank may send each
  * customer by itself, as many at once as the rate limits let it.
@@ -100,10 +100,10 @@ export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total:
  * staged page by page, and an upload costs the same memory however long it is.
  */
 export function batchReceiver(): Receiver<ArrivedBatch> {
-  const loads = new CallerPlaces(LOADS);
-  const held = new CallerPlaces(HELD);
+  const loads = new Places(LOADS);
+  const held = new Places(HELD);
 
-  async function receive(req: Request, deps: ApiDeps, bankId: string): Promise<Received<ArrivedBatch>> {
+  async function receive(req: Request, deps: ApiDeps, bank: Caller): Promise<Received<ArrivedBatch>> {
     requireJson(req);
     const list = new JsonListReader(ENTRY_MAX_BYTES);
     const canonical = deps.ring.blindIndexesOfParts('idempotency.body');
@@ -111,13 +111,13 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
     let entries: BatchEntry[] = [];
     let total = 0;
     let bytesRead = 0;
-    let place: CallerPlaces | undefined;
+    let place: Places | undefined;
 
     /** In the place of the one that it has. */
-    function takePlace(next: CallerPlaces): void {
+    function takePlace(next: Places): void {
       if (place === next) return;
-      if (!next.enter(bankId)) throw busy(next === loads ? 'large batches' : 'batches');
-      place?.leave(bankId);
+      next.enter(bank);
+      place?.leave(bank);
       place = next;
     }
 
@@ -129,13 +129,13 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
     }
 
     async function release(): Promise<void> {
-      place?.leave(bankId);
+      place?.leave(bank);
       if (place === loads) await discard(deps, batchId);
     }
 
     try {
       canonical.add('{"customers":[');
-      for await (const chunk of bodyChunks(req, BODY_LIMIT_BYTES)) {
+      for await (const chunk of bodyChunks(req, BODY_LIMIT_BYTES, PACE)) {
         bytesRead += chunk.length;
         if (!place && bytesRead > FEW.bytes) takePlace(held);
         for (const bytes of list.read(chunk)) {
@@ -165,12 +165,6 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
 }
 
 const TOO_LARGE: BatchEntry = { reason: `has more than ${ENTRY_MAX_BYTES / 1024} KiB` };
-
-function busy(what: string): Failure {
-  return new Failure('unavailable', `Too many ${what} are being taken in; nothing was accepted`, {
-    retryAfterS: LOADS_RETRY_S,
-  });
-}
 
 /** A copy: a text that is cut out of another keeps all of that in memory, as a reason its whole. */
 const own = (entry: BatchEntry) => JSON.parse(JSON.stringify(entry)) as BatchEntry;

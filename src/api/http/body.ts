@@ -107,7 +107,7 @@ function isOfType(mediaType: string, wanted: string, parameters: readonly string
  */
 export async function readBytes(req: Request, limitBytes: number, place?: BodyPlace): Promise<Buffer> {
   const bytes = new GrowingBuffer();
-  for await (const chunk of bodyChunks(req, limitBytes)) {
+  for await (const chunk of bodyChunks(req, limitBytes, place && PACE)) {
     bytes.add(chunk);
     place?.has(bytes.length);
   }
@@ -120,11 +120,14 @@ export interface Pace {
   leastBytesPerS: number;
 }
 
+/** That of a body with a place, which it would keep from others: at most 18 s for the largest. */
+export const PACE: Pace = { graceMs: SILENCE_MS, leastBytesPerS: 32 * 1024 };
+
 /**
  * The bytes of a body as they arrive, read only as fast as they are taken. A body that is refused
  * is not read to its end first, for it may have none: the server drops the rest.
  *
- * @param pace of a body that may take longer than an ordinary one
+ * @param pace of a body that has a place
  * @throws Failure body_too_large, request_too_slow, unsupported_media_type for an unknown encoding,
  *   or invalid_request
  */
@@ -135,25 +138,30 @@ export async function* bodyChunks(
 ): AsyncGenerator<Buffer, void, void> {
   requireFit(req, limitBytes);
   const { bytes, release } = decoded(req);
-  // It runs only while something is waited for: whoever takes the bytes may take its time.
-  const giveUp = () => bytes.destroy(tooSlow());
-  // A process that stood still wakes to its timers first: what has arrived meanwhile is read before
-  // anybody is blamed.
-  const pollOnce = () => (timer = setTimeout(giveUp, POLL_MS));
-  let timer = setTimeout(pollOnce, SILENCE_MS);
   let size = 0;
   let waitedMs = 0;
   let waitingSince = performance.now();
+  const leftMs = () => (pace ? pace.graceMs + (size / pace.leastBytesPerS) * 1_000 - waitedMs : Infinity);
+  // It runs only while something is waited for: whoever takes the bytes may take its time.
+  const giveUp = () => {
+    const wasSilent = performance.now() - waitingSince >= SILENCE_MS;
+    bytes.destroy(pace && !wasSilent ? crawls(pace) : tooSlow());
+  };
+  // A process that stood still wakes to its timers first: what has arrived meanwhile is read before
+  // anybody is blamed.
+  const pollOnce = () => (timer = setTimeout(giveUp, POLL_MS));
+  const wait = () => setTimeout(pollOnce, Math.min(SILENCE_MS, leftMs()));
+  let timer = wait();
   try {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
       clearTimeout(timer);
       waitedMs += performance.now() - waitingSince;
       size += chunk.length;
       if (size > limitBytes) throw tooLarge(limitBytes);
-      if (pace && waitedMs > pace.graceMs + (size / pace.leastBytesPerS) * 1_000) throw crawls(pace);
+      if (pace && leftMs() < 0) throw crawls(pace);
       yield chunk;
       waitingSince = performance.now();
-      timer = setTimeout(pollOnce, SILENCE_MS);
+      timer = wait();
     }
   } catch (error) {
     throw error instanceof Failure ? error : unreadable();

@@ -1,23 +1,24 @@
 import { isSilence } from '../../database/availability';
-import type { Viewer } from '../../database/viewer';
-import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
+import type { Caller } from '../access/authentication';
+import { shareOfOwner } from './places';
+import { ownerOf } from './rate-limit';
 
 /**
- * How much of an API process one caller may take up.
+ * How much of an API process's database one owner may take up.
  *
- * The connections to Postgres are few, and whoever asks for one waits behind all who asked before.
- * A merchant who sends a thousand charges at once, or a bank that answers them, would make
- * everybody else wait for the last of them; so each caller's requests wait for each other, and
- * nobody waits for more than a few of another's.
+ * The connections to Postgres are few, and a request for one waits behind all earlier requests. A
+ * merchant that sends a thousand charges at once, or a provider's merchants that each send some,
+ * would make all others wait for the last of them. So an owner's requests wait for each other, its
+ * callers taking turns, and no request waits for more than a few of another owner's.
  */
 export interface CallerLimiter {
   /**
-   * Does the work when the caller has a place free.
+   * Does the work when the caller's owner has a place free.
    *
-   * @throws Failure unavailable where none comes free in time
+   * @throws Failure rate_limited where none comes free in time
    */
-  take<Result>(caller: Viewer, work: () => Promise<Result>): Promise<Result>;
+  take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
 }
 
 /**
@@ -27,9 +28,10 @@ export interface CallerLimiter {
 const WAIT_MS = 10_000;
 const RETRY_AFTER_S = 1;
 
-interface Places {
+interface Owner {
   taken: number;
-  waiting: Set<Waiter>;
+  /** By caller, the next to have a turn first. */
+  waiting: Map<string, Set<Waiter>>;
 }
 
 interface Waiter {
@@ -38,50 +40,60 @@ interface Waiter {
   giveUp: (cause: unknown) => void;
 }
 
-/** @param places of each caller in that role */
-export function createCallerLimiter(places: Record<Role, number>): CallerLimiter {
-  const callers = new Map<string, Places>();
+/** @param connections that the process has to Postgres */
+export function createCallerLimiter(connections: number): CallerLimiter {
+  const places = shareOfOwner(connections);
+  const owners = new Map<string, Owner>();
 
-  async function enter({ entityId, role }: Viewer): Promise<Places> {
-    const caller = callers.get(entityId) ?? { taken: 0, waiting: new Set() };
-    callers.set(entityId, caller);
-    if (caller.taken < places[role]) caller.taken += 1;
-    else await placeOf(caller);
-    return caller;
+  async function enter(caller: Caller): Promise<Owner> {
+    const id = ownerOf(caller);
+    const owner = owners.get(id) ?? { taken: 0, waiting: new Map<string, Set<Waiter>>() };
+    owners.set(id, owner);
+    if (owner.taken < places) owner.taken += 1;
+    else await placeOf(owner, caller.entityId);
+    return owner;
   }
 
-  /** Whoever leaves hands the place on to the one who has waited longest. */
-  function leave(callerId: string, caller: Places): void {
-    const [next] = caller.waiting;
-    if (next) {
-      next.enter();
+  /** A request that leaves hands its place on to the one that has waited longest of the next caller. */
+  function leave(id: string, owner: Owner): void {
+    const [turn] = owner.waiting;
+    if (turn) {
+      const [callerId, waiters] = turn;
+      const [next] = waiters;
+      owner.waiting.delete(callerId);
+      owner.waiting.set(callerId, waiters);
+      next?.enter();
     } else {
-      caller.taken -= 1;
-      if (caller.taken === 0) callers.delete(callerId);
+      owner.taken -= 1;
+      if (owner.taken === 0) owners.delete(id);
     }
   }
 
   return {
     async take(caller, work) {
-      const held = await enter(caller);
+      const owner = await enter(caller);
       try {
         return await work();
       } catch (error) {
         // Those behind would meet the same silence, and wait for as long again.
-        if (isSilence(error)) for (const waiter of held.waiting) waiter.giveUp(error);
+        if (isSilence(error)) {
+          for (const waiters of owner.waiting.values()) for (const waiter of waiters) waiter.giveUp(error);
+        }
         throw error;
       } finally {
-        leave(caller.entityId, held);
+        leave(ownerOf(caller), owner);
       }
     },
   };
 }
 
-async function placeOf({ waiting }: Places): Promise<void> {
+async function placeOf({ waiting }: Owner, callerId: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
+    const own = waiting.get(callerId) ?? new Set();
     const stopWaiting = (end: () => void) => {
       clearTimeout(timer);
-      waiting.delete(waiter);
+      own.delete(waiter);
+      if (own.size === 0) waiting.delete(callerId);
       end();
     };
     const waiter: Waiter = {
@@ -90,11 +102,11 @@ async function placeOf({ waiting }: Places): Promise<void> {
     };
     const timer = setTimeout(() => {
       waiter.giveUp(
-        new Failure('unavailable', 'Too many of your requests are in hand: send fewer at a time', {
+        new Failure('rate_limited', 'Too many of your requests are in hand: send fewer at a time', {
           retryAfterS: RETRY_AFTER_S,
         }),
       );
     }, WAIT_MS);
-    waiting.add(waiter);
+    waiting.set(callerId, own.add(waiter));
   });
 }

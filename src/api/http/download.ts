@@ -3,37 +3,31 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import type { Response } from 'express';
-import { Failure } from '../../domain/failures';
-import { CallerPlaces } from './caller-places';
+import type { Caller } from '../access/authentication';
+import { Places } from './places';
 
 /**
  * Files that one process sends at a time. Each reads page after page, and every page is a statement
- * that others wait behind; a slow reader has its place for as long as it reads. Of one caller a
- * few, so that they keep no other's out.
+ * that others wait behind; a slow reader has its place for as long as it reads. Most files are sent
+ * within the seconds after which another may be asked for.
  */
-const DOWNLOADS = { all: 40, ofCaller: 4 };
-/** Most files are sent by then. */
-const DOWNLOADS_RETRY_S = 5;
+const DOWNLOADS = { what: 'files', all: 40, ofCaller: 4, retryAfterS: 5 };
 
-export type SendDownload = (res: Response, file: Download, callerId: string) => Promise<void>;
+export type SendDownload = (res: Response, file: Download, caller: Caller) => Promise<void>;
 
 /**
  * Sends files, each in a place of its caller.
  *
- * @throws Failure unavailable where none is free
+ * @throws Failure rate_limited or unavailable where none is free
  */
 export function createDownloads(): SendDownload {
-  const places = new CallerPlaces(DOWNLOADS);
-  return async (res, file, callerId) => {
-    if (!places.enter(callerId)) {
-      throw new Failure('unavailable', 'Too many files are being sent: ask for fewer at a time', {
-        retryAfterS: DOWNLOADS_RETRY_S,
-      });
-    }
+  const places = new Places(DOWNLOADS);
+  return async (res, file, caller) => {
+    places.enter(caller);
     try {
       await sendDownload(res, file);
     } finally {
-      places.leave(callerId);
+      places.leave(caller);
     }
   };
 }

@@ -106,7 +106,7 @@ export interface Receiver<Body> {
   schema: z.ZodType;
   limitBytes: number;
   /** Reads and checks it. */
-  receive(req: Request, deps: ApiDeps, callerId: string): Promise<Received<Body>>;
+  receive(req: Request, deps: ApiDeps, caller: Caller): Promise<Received<Body>>;
 }
 
 export interface Upload<Body, Query> {
@@ -114,7 +114,7 @@ export interface Upload<Body, Query> {
   types: Record<string, { description: string; example: string }>;
   limitBytes: number;
   /** Reads and checks it. */
-  receive(req: Request, deps: ApiDeps, callerId: string, query: Query): Promise<Received<Body>>;
+  receive(req: Request, deps: ApiDeps, caller: Caller, query: Query): Promise<Received<Body>>;
 }
 
 /**
@@ -177,7 +177,7 @@ type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more 
 export function serve(
   deps: ApiDeps,
   authenticate: Authenticate,
-  bodyPlaceOf: (callerId: string) => BodyPlace,
+  bodyPlaceOf: (caller: Caller) => BodyPlace,
   sendDownload: SendDownload,
   one: Route,
 ): RequestHandler {
@@ -195,7 +195,7 @@ export function serve(
     const own = { ...deps, db: deps.db.on(requestId) };
     const prefersCsv = req.accepts(['json', 'csv']) === 'csv';
     // It is long: what is wrong with the rest of the request is said before.
-    const received = await (options.receiver ?? options.upload)?.receive(req, deps, caller.entityId, query);
+    const received = await (options.receiver ?? options.upload)?.receive(req, deps, caller, query);
     const indexes = () =>
       received?.indexes ??
       deps.ring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
@@ -226,7 +226,9 @@ export function serve(
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
       .finally(() => received?.release());
-    if ('pages' in outcome) return sendDownload(res, outcome, caller.entityId);
+    if ('pages' in outcome) {
+      return sendDownload(res, { ...outcome, pages: inPlaces(outcome.pages, caller, deps.limiter) }, caller);
+    }
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');
     res.status(reply.status).json(reply.body);
@@ -242,13 +244,30 @@ export function serve(
       throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
     }
 
-    const place = bodyPlaceOf(caller.entityId);
+    const place = bodyPlaceOf(caller);
     try {
       await answer(req, res, caller, place);
     } finally {
       place.leave();
     }
   };
+}
+
+/** Each page is read in a place of the caller's: between two of them others have their turn. */
+async function* inPlaces(
+  pages: Download['pages'],
+  caller: Caller,
+  limiter: ApiDeps['limiter'],
+): Download['pages'] {
+  try {
+    for (;;) {
+      const page = await limiter.take(caller, () => pages.next());
+      if (page.done) return;
+      yield page.value;
+    }
+  } finally {
+    await pages.return();
+  }
 }
 
 /**

@@ -35,7 +35,7 @@ afterAll(async () => {
 const KIB = 1024;
 const PLACES = 10;
 const LEFT_OUT = 5;
-const isRefused = ({ received }: RawConnection) => received.includes('HTTP/1.1 503 ');
+const isRefused = ({ received }: RawConnection) => received.includes('HTTP/1.1 429 ');
 
 /** A JSON body of this length, which asks for nothing. */
 const ofLength = (bytes: number) => '{}'.padEnd(bytes, ' ');
@@ -64,12 +64,12 @@ describe.each([
     const begun = await Promise.all(Array.from({ length: PLACES + LEFT_OUT }, begin));
     await eventually(() => Promise.resolve(begun.filter(isRefused).length === LEFT_OUT));
     expect(begun.find(isRefused)?.received).toMatch(/^Retry-After: 2\r$/m);
-    expect(await statusOf(provider, path, 20 * KIB)).toBe(503);
+    expect(await statusOf(provider, path, 20 * KIB)).toBe(429);
     // It keeps out neither small ones, nor another caller's.
-    expect(await statusOf(provider, path, 16 * KIB)).not.toBe(503);
-    expect(await statusOf(merchant, FINISH, 20 * KIB)).not.toBe(503);
+    expect(await statusOf(provider, path, 16 * KIB)).not.toBe(429);
+    expect(await statusOf(merchant, FINISH, 20 * KIB)).not.toBe(429);
     begun.forEach((one) => one.close());
-    await eventually(async () => (await statusOf(provider, path, 20 * KIB)) !== 503);
+    await eventually(async () => (await statusOf(provider, path, 20 * KIB)) !== 429);
   });
 });
 
@@ -85,7 +85,7 @@ it('a large body that has arrived keeps its place until its call is over', async
   isOpen = true;
   gate.emit('open');
   await Promise.all(sent);
-  expect(refused).toEqual(Array<number>(LEFT_OUT).fill(503));
-  expect(statuses.filter((status) => status === 503)).toEqual(refused);
-  expect(await statusOf(provider, FINISH, 20 * KIB)).not.toBe(503);
+  expect(refused).toEqual(Array<number>(LEFT_OUT).fill(429));
+  expect(statuses.filter((status) => status === 429)).toEqual(refused);
+  expect(await statusOf(provider, FINISH, 20 * KIB)).not.toBe(429);
 });

@@ -152,15 +152,23 @@ async function* endless(): Download['pages'] {
   for (let id = 0; ; id++) yield Array.from({ length: 1000 }, () => ({ id, note: 'x'.repeat(100) }));
 }
 
-const refuse: ErrorRequestHandler = (error: { retryAfterS: number }, _req, res, _next) => {
-  res.status(503).set('Retry-After', String(error.retryAfterS)).end();
+const refuse: ErrorRequestHandler = (error: { code: string; retryAfterS: number }, _req, res, _next) => {
+  res
+    .status(error.code === 'rate_limited' ? 429 : 503)
+    .set('Retry-After', String(error.retryAfterS))
+    .end();
 };
 
-test('a caller has four files at a time, keeps no other’s out, and may ask again once it hangs up', async () => {
+/** Downloads of a server of its own, by callers `merchant` or `merchant-provider`. */
+async function withDownloads(tell: (ask: (caller: string) => Promise<IncomingMessage>) => Promise<void>) {
   const sendFile = createDownloads();
   const app = express();
   app.get('/:caller', (req, res) =>
-    sendFile(res, { fileName: 'things.csv', columns: ['id', 'note'], pages: endless() }, req.params.caller),
+    sendFile(
+      res,
+      { fileName: 'things.csv', columns: ['id', 'note'], pages: endless() },
+      { entityId: req.params.caller, role: 'merchant', providerId: req.params.caller.split('-')[1] },
+    ),
   );
   app.use(refuse);
   const server = createServer(app).listen(0, '127.0.0.1');
@@ -172,16 +180,39 @@ test('a caller has four files at a time, keeps no other’s out, and may ask aga
     return answer;
   };
   try {
-    const [first] = await Promise.all(['one', 'one', 'one', 'one'].map(ask));
-    expect(first?.statusCode).toBe(200);
-    const fifth = await ask('one');
-    expect([fifth.statusCode, fifth.headers['retry-after']]).toEqual([503, '5']);
-    expect((await ask('two')).statusCode).toBe(200);
-    first?.destroy();
-    // Heard of by the server a moment later.
-    while ((await ask('one')).statusCode !== 200);
+    await tell(ask);
   } finally {
     server.closeAllConnections();
     server.close();
   }
-});
+}
+
+const statuses = (answers: IncomingMessage[]) => answers.map(({ statusCode }) => statusCode);
+
+test('a caller has four files at a time, keeps no other’s out, and may ask again once it hangs up', () =>
+  withDownloads(async (ask) => {
+    const [first] = await Promise.all(['one', 'one', 'one', 'one'].map(ask));
+    expect(first?.statusCode).toBe(200);
+    const fifth = await ask('one');
+    expect([fifth.statusCode, fifth.headers['retry-after']]).toEqual([429, '5']);
+    expect((await ask('two')).statusCode).toBe(200);
+    first?.destroy();
+    // Heard of by the server a moment later.
+    while ((await ask('one')).statusCode !== 200);
+  }));
+
+test('slow readers of one provider, however many merchants it has, hold a quarter of the files', () =>
+  withDownloads(async (ask) => {
+    const provided = await Promise.all(Array.from({ length: 40 }, (_, n) => ask(`m${n}-provider`)));
+    expect(statuses(provided).filter((status) => status === 200)).toHaveLength(10);
+    expect(statuses(provided).filter((status) => status === 429)).toHaveLength(30);
+    const others = await Promise.all(Array.from({ length: 20 }, (_, n) => ask(`other${n}`)));
+    expect(statuses(others)).toEqual(Array(20).fill(200));
+  }));
+
+test('only what no caller could get is refused as ours: the forty-first file of eleven owners', () =>
+  withDownloads(async (ask) => {
+    const all = await Promise.all(Array.from({ length: 40 }, (_, n) => ask(`owner${n % 10}`)));
+    expect(statuses(all)).toEqual(Array(40).fill(200));
+    expect((await ask('eleventh')).statusCode).toBe(503);
+  }));

@@ -23,7 +23,7 @@ beforeAll(async () => {
   proxy = await startProxy(test.url);
   db = openDatabase(proxy.url, 4, undefined, ANSWER_WITHIN_MS);
   api = await serveApi(db, {
-    limiter: createCallerLimiter({ bank: 2, merchant: 1, provider: 1 }),
+    limiter: createCallerLimiter(4),
     readiness: () => databaseProblems(db.until(performance.now() + READY_WITHIN_MS)),
   });
   merchant = await enter(api, 'merchant');
