@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   });
 
   const port = config.PORT + config.PORT_OFFSET;
-  const server = createApiServer(app, log).listen(port, config.HOST);
+  const server = createApiServer(app, log, config).listen(port, config.HOST);
   measureRequests(registry, server);
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');

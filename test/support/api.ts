@@ -66,7 +66,7 @@ export async function serveApi(
     readiness: () => Promise.resolve([]),
     ...given,
   };
-  const server = createApiServer(createApp(deps), deps.log).listen(0, '127.0.0.1');
+  const server = createApiServer(createApp(deps), deps.log, deps.config).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   knowApi(url, deps.config);

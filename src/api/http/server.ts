@@ -10,9 +10,11 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import type { Config } from '../../config';
 import { Failure } from '../../domain/failures';
 import { replyOfFailure } from './answer';
 import { hasBody } from './body';
+import { countedAddress } from './client-address';
 
 /**
  * The HTTP server around the application: what a connection may cost before anybody knows who is on
@@ -39,13 +41,16 @@ const TIMEOUT_CHECK_MS = 2_000;
  * tell its caller 502.
  */
 const KEEP_ALIVE_MS = 75_000;
-/** Connections of one process, of some 30 kB each; more are closed at once. */
+/** Connections of one process, of some 30 kB each. */
 const CONNECTIONS_MAX = 4_000;
+/** Most of them from one address, where callers connect to us themselves. */
+const OF_ADDRESS_MAX = CONNECTIONS_MAX / 4;
 /**
- * Requests sent ahead on one connection: nobody needs more, and each is a few kilobytes until its
- * turn.
+ * Requests sent ahead on one connection, and on all: nobody needs more, and each is a few kilobytes
+ * until its turn.
  */
-const AHEAD_MAX = 1_000;
+const AHEAD_MAX = 10;
+const AHEAD_ALL_MAX = 1_000;
 /**
  * What a refused request may still send until its connection is closed: the largest body that any
  * route takes.
@@ -53,11 +58,15 @@ const AHEAD_MAX = 1_000;
 const REST_BYTES_MAX = 16 * 1024 * 1024;
 const REST_MS = 5_000;
 const REST_CHECK_MS = 100;
-/** How long a connection that was refused stays open for its caller to read why. */
+/** How long a connection that was refused, or cut, stays open for its caller to read why. */
 const LINGER_MS = 1_000;
 
-export function createApiServer(app: RequestListener, log: Pick<Logger, 'info'>): Server {
-  const line = new Lines((req, res) => {
+export function createApiServer(
+  app: RequestListener,
+  log: Pick<Logger, 'info'>,
+  { TRUSTED_PROXIES }: Pick<Config, 'TRUSTED_PROXIES'>,
+): Server {
+  const connections = new Connections(TRUSTED_PROXIES.length === 0, (req, res) => {
     const path = pathOf(req.url ?? '');
     if (path === undefined) refuse(noTarget(), req.socket, log);
     else app(Object.assign(req, { url: path }), res);
@@ -76,17 +85,19 @@ export function createApiServer(app: RequestListener, log: Pick<Logger, 'info'>)
       requireHostHeader: false,
     },
     (req, res) => {
+      if (connections.isOneTooMany(req.socket)) return refuse(tooMany(), req.socket, log);
       if (hasBody(req)) hurry(req, () => server.emit('clientError', tooLong(), req.socket));
-      line.add(req, res);
+      connections.add(req, res);
     },
   );
   // Node drops what is beyond a count without a word; the application counts, and says so.
   server.maxHeadersCount = 0;
-  server.maxConnections = CONNECTIONS_MAX;
+  server.on('connection', (socket: Socket) => connections.open(socket));
   // Nothing is expected of us but the answer.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (line.isAnswering(socket)) socket.destroy();
+    if (connections.isCut(socket)) return;
+    if (connections.isAnswering(socket)) socket.destroy();
     else refuse(error, socket, log);
   });
   return server;
@@ -127,58 +138,152 @@ export function unhurried(req: IncomingMessage): void {
   isUnhurried.add(req);
 }
 
+const TOO_MANY = 'ERR_TOO_MANY_CONNECTIONS';
+const TOO_MANY_RETRY_S = 1;
+const tooMany = () => Object.assign(new Error('the address has too many connections'), { code: TOO_MANY });
 const TOO_LONG = 'ERR_HTTP_REQUEST_TIMEOUT';
 const NO_TARGET = 'ERR_INVALID_URL';
 const noTarget = () => Object.assign(new Error('the target is no URL'), { code: NO_TARGET });
 const tooLong = () => Object.assign(new Error('the request took too long to arrive'), { code: TOO_LONG });
 
-/** The requests of each connection, one after the other. */
-class Lines {
-  private readonly lines = new WeakMap<Duplex, { serving: ServerResponse; waiting: Pair[] }>();
+/**
+ * The connections, and the requests of each, one after the other.
+ *
+ * For each connection beyond their number the one goes that has been silent for longest: nobody
+ * waits for an answer on it.
+ */
+class Connections {
+  /** Those without a request in hand stand in the order in which they fell silent. */
+  private readonly lines = new Map<Duplex, Line>();
+  private readonly ofAddress = new Map<string, number>();
+  private readonly tooMany = new WeakSet<Duplex>();
+  private ahead = 0;
 
-  constructor(private readonly serve: RequestListener) {}
+  /** @param areCallers whether it is callers that connect, and no proxy for them */
+  constructor(
+    private readonly areCallers: boolean,
+    private readonly serve: RequestListener,
+  ) {}
+
+  open(socket: Socket): void {
+    const address = countedAddress({ ip: undefined, socket });
+    const own = (this.ofAddress.get(address) ?? 0) + 1;
+    const isOwnExcess = this.areCallers && own > OF_ADDRESS_MAX;
+    if (isOwnExcess || this.lines.size >= CONNECTIONS_MAX) {
+      const silent = this.silentLongest(isOwnExcess ? address : undefined);
+      if (silent) this.close(silent);
+      else if (isOwnExcess) this.tooMany.add(socket);
+      else return void socket.destroy();
+    }
+    this.ofAddress.set(address, (this.ofAddress.get(address) ?? 0) + 1);
+    this.lines.set(socket, { address, waiting: [] });
+    socket.once('close', () => this.close(socket));
+  }
+
+  /** Its address has so many in use that not even a silent one could go for it. */
+  isOneTooMany(socket: Duplex): boolean {
+    return this.tooMany.has(socket);
+  }
 
   add(req: IncomingMessage, res: ServerResponse): void {
-    const line = this.lines.get(req.socket);
-    if (!req.socket.writable) {
-      // The answer before was the last: of a request that comes after it nobody could be told what
-      // became.
-      req.socket.destroy();
-    } else if (line === undefined) {
-      this.lines.set(req.socket, { serving: res, waiting: [] });
-      this.begin(req, res);
-    } else if (line.waiting.length < AHEAD_MAX) {
+    const { socket } = req;
+    const line = this.lines.get(socket);
+    // After the last answer on a connection nobody could be told what became of a request.
+    if (line === undefined || !socket.writable) socket.destroy();
+    else if (line.serving === undefined) this.begin(line, req, res);
+    else if (line.waiting.length < AHEAD_MAX && this.ahead < AHEAD_ALL_MAX) {
       line.waiting.push([req, res]);
+      this.ahead += 1;
       // No more is read until all that has been read is served.
-      req.socket.pause();
-    } else req.socket.destroy();
+      socket.pause();
+    } else cut(line, socket, line.waiting.at(-1)?.[1] ?? line.serving);
   }
 
   /** Whether some of an answer is on its way, into which no other can be put. */
   isAnswering(socket: Duplex): boolean {
-    return this.lines.get(socket)?.serving.headersSent ?? false;
+    return this.lines.get(socket)?.serving?.headersSent ?? false;
   }
 
-  private begin(req: IncomingMessage, res: ServerResponse): void {
+  /** Whether what still comes is not looked at. */
+  isCut(socket: Duplex): boolean {
+    return this.lines.get(socket)?.isCut ?? false;
+  }
+
+  private begin(line: Line, req: IncomingMessage, res: ServerResponse): void {
+    line.serving = res;
     // Before Node's own listener, which closes a connection that is not to be kept.
     res.prependOnceListener('finish', () => dropRest(req));
     // Others get their turn in between.
-    const next = () => setImmediate(() => this.next(req.socket));
+    const next = () => setImmediate(() => this.next(line, req.socket));
     res.once('close', () => void (isRead(req) ? next() : req.once('close', next)));
     this.serve(req, res);
   }
 
-  private next(socket: Socket): void {
-    const line = this.lines.get(socket);
-    const [req, res] = line?.waiting.shift() ?? [];
-    if (line === undefined || req === undefined || res === undefined || !socket.writable) {
-      this.lines.delete(socket);
+  private next(line: Line, socket: Socket): void {
+    const [req, res] = (socket.writable && line.waiting.shift()) || [];
+    if (req === undefined || res === undefined) {
+      line.serving = undefined;
+      if (line.isCut) socket.destroySoon();
+      // The last to fall silent.
+      else if (this.lines.delete(socket)) this.lines.set(socket, line);
       return;
     }
-    line.serving = res;
-    if (line.waiting.length === 0) socket.resume();
-    this.begin(req, res);
+    this.ahead -= 1;
+    if (line.waiting.length === 0 && !line.isCut) socket.resume();
+    this.begin(line, req, res);
   }
+
+  private silentLongest(address: string | undefined): Duplex | undefined {
+    for (const [socket, line] of this.lines) {
+      if (line.serving === undefined && line.address === (address ?? line.address)) return socket;
+    }
+    return undefined;
+  }
+
+  private close(socket: Duplex): void {
+    const line = this.lines.get(socket);
+    if (line === undefined) return;
+    this.lines.delete(socket);
+    this.ahead -= line.waiting.length;
+    const left = (this.ofAddress.get(line.address) ?? 1) - 1;
+    if (left === 0) this.ofAddress.delete(line.address);
+    else this.ofAddress.set(line.address, left);
+    socket.destroy();
+  }
+}
+
+/** A connection's requests. */
+interface Line {
+  /** What the connection counts for. */
+  address: string;
+  serving?: ServerResponse | undefined;
+  waiting: Pair[];
+  /** More came than may wait. */
+  isCut?: boolean;
+}
+
+/** What Node's parser takes for "what follows is no HTTP": it leaves the rest of a piece alone. */
+const NOT_HTTP = 2;
+
+/**
+ * Looks at nothing more of a connection, and closes it after that answer. In one piece three
+ * thousand requests may arrive, and Node makes two objects of each before anything else happens:
+ * no event comes early enough to stop it, so its parser is told.
+ */
+function cut(line: Line, socket: Socket, last: ServerResponse): void {
+  if (line.isCut) return;
+  line.isCut = true;
+  const { parser } = socket as { parser?: { onIncoming: () => number } | null };
+  if (!parser) return void socket.destroy();
+  parser.onIncoming = () => NOT_HTTP;
+  socket.pause();
+  if (!last.headersSent) last.setHeader('Connection', 'close');
+  // Closed with something unread, a connection is reset, and answers may be lost.
+  socket.destroySoon = () => {
+    socket.end();
+    socket.resume();
+    destroyLater(socket);
+  };
 }
 
 type Pair = [IncomingMessage, ServerResponse];
@@ -240,11 +345,16 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, log: Pick<Logger, 
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${requestId}`,
       'Cache-Control: no-store',
+      ...(failure.retryAfterS === undefined ? [] : [`Retry-After: ${failure.retryAfterS}`]),
       'Connection: close',
       '',
       body,
     ].join('\r\n'),
   );
+  destroyLater(socket);
+}
+
+function destroyLater(socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
 }
@@ -261,4 +371,10 @@ const REFUSALS = new Map<string | undefined, Failure>([
   ],
   [NO_TARGET, new Failure('invalid_request', 'The target of the request is neither a path nor a URL')],
   [TOO_LONG, new Failure('request_too_slow', 'The request took too long to arrive')],
+  [
+    TOO_MANY,
+    new Failure('rate_limited', `Your address has more than ${OF_ADDRESS_MAX} connections in use`, {
+      retryAfterS: TOO_MANY_RETRY_S,
+    }),
+  ],
 ]);
