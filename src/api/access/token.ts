@@ -9,6 +9,7 @@ import type { FailedAuthentication } from './failed-authentication';
 import { parseJson } from '../http/json';
 import type { Token } from '../openapi/public';
 import { noteTokenRequest, requestIdOf } from '../http/request-log';
+import { isPercentEncoded } from '../http/validation';
 
 /**
  * `POST /v1/oauth/token`: OAuth 2.0 client credentials (RFC 6749 §4.4), with the client in the
@@ -102,9 +103,10 @@ async function readParameters(req: Request): Promise<Map<string, string>> {
   const type = (req.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
   const bytes = await readBytes(req, BODY_LIMIT_BYTES);
   if (type === 'application/x-www-form-urlencoded') {
-    const given = [...new URLSearchParams(bytes.toString('utf8'))].filter(([name]) =>
-      PARAMETERS.includes(name),
-    );
+    const form = bytes.toString('utf8');
+    if (!isPercentEncoded(form))
+      throw new OAuthError('invalid_request', 'The form is not percent-encoded UTF-8');
+    const given = [...new URLSearchParams(form)].filter(([name]) => PARAMETERS.includes(name));
     if (new Set(given.map(([name]) => name)).size < given.length) {
       throw new OAuthError('invalid_request', 'A parameter may be given only once');
     }

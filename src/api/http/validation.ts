@@ -97,14 +97,31 @@ function entries(count: number | bigint): string {
 /** The parameters of a query string, each given at most once. */
 export function readQuery(url: string): Checked<Record<string, string>> {
   const at = url.indexOf('?');
-  const given = [...new URLSearchParams(at < 0 ? '' : url.slice(at + 1))];
+  const query = at < 0 ? '' : url.slice(at + 1);
+  const given = [...new URLSearchParams(query)];
   const seen = new Set<string>();
-  const repeated = new Set<string>();
-  for (const [name] of given) (seen.has(name) ? repeated : seen).add(name);
-  if (repeated.size === 0) return { value: Object.fromEntries(given) };
+  const wrong = new Map<string, string>();
+  for (const [name] of given) {
+    if (seen.has(name)) wrong.set(name, 'may be given only once');
+    seen.add(name);
+  }
+  for (const pair of query.split('&')) {
+    if (!isPercentEncoded(pair)) wrong.set(pair.replace(/=.*/s, ''), 'is not percent-encoded UTF-8');
+  }
+  if (wrong.size === 0) return { value: Object.fromEntries(given) };
   return {
-    problems: [...repeated]
+    problems: [...wrong]
       .slice(0, MAX_PROBLEMS)
-      .map((name) => ({ path: pathOf([name], 'query'), message: 'may be given only once' })),
+      .map(([name, message]) => ({ path: pathOf([name], 'query'), message })),
   };
+}
+
+/** `URLSearchParams` refuses nothing, and would take `%zz` for text. */
+export function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -243,7 +243,7 @@ function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Ma
     ['unauthenticated', 'The access token is missing, invalid or expired'],
     ['forbidden', roles.length < ROLES.length && 'Your role may not call this operation'],
     ['not_found', params && !refusals.not_found && 'Not found, or not yours'],
-    ['request_too_slow', reads && 'Nothing of the body arrived for ten seconds; the connection is closed'],
+    ['request_too_slow', reads && 'The body arrived too slowly; the connection is closed'],
     ...(Object.entries(refusals) as Reason[]),
     [
       'idempotency_key_in_use',
@@ -252,7 +252,7 @@ function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Ma
     ['body_too_large', reads && `The body is larger than ${limitBytes / 1024} KiB`],
     ['unsupported_media_type', reads && `The body is not ${typesOf(upload)} in UTF-8`],
     ['idempotency_key_reused', idempotent && body && 'The `Idempotency-Key` was used with another body'],
-    ['rate_limited', 'Too many requests; try again after `Retry-After`'],
+    ['rate_limited', 'Too many requests, or too much under way; try again after `Retry-After`'],
     ['rate_limited', namesIdentifiers && 'Too many unknown identifiers; try again after `Retry-After`'],
     ['internal', 'Internal error; the message has the request id'],
     ['unavailable', 'Nothing was accepted; try again after `Retry-After`'],

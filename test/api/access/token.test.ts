@@ -96,6 +96,11 @@ describe('the token endpoint', () => {
       'unsupported_grant_type',
     ],
     ['a scope', () => form({ ...grant, ...client(), scope: 'all' }), 'invalid_scope'],
+    [
+      'a form that is not percent-encoded',
+      () => `${form({ ...grant, ...client() })}&a=%zz`,
+      'invalid_request',
+    ],
     ['a parameter twice', () => `${form({ ...grant, ...client() })}&grant_type=x`, 'invalid_request'],
   ])('refuses %s', async (_, body, error) => {
     expect(await ask(body())).toMatchObject({ status: 400, error, cached: 'no-store' });

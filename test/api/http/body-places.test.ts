@@ -44,24 +44,24 @@ const MERCHANTS = '/v1/provider/merchants';
 const statusOf = async (party: Party, path: string, bytes: number) =>
   (await party.send('POST', path, ofLength(bytes))).status;
 
+/** Says that 64 KiB come, and sends less. */
+async function begin({ token }: Party, path: string): Promise<RawConnection> {
+  const one = await RawConnection.to(api.url);
+  const headers = [
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${64 * KIB}`,
+  ];
+  await one.send(request('POST', path, headers, ofLength(20 * KIB)));
+  return one;
+}
+
 describe.each([
   ['that is asked for', MERCHANTS],
   ['that nobody needs', FINISH],
 ])('a body %s', (_, path) => {
-  /** Says that 64 KiB come, and sends less. */
-  async function begin(): Promise<RawConnection> {
-    const one = await RawConnection.to(api.url);
-    const headers = [
-      `Authorization: Bearer ${provider.token}`,
-      'Content-Type: application/json',
-      `Content-Length: ${64 * KIB}`,
-    ];
-    await one.send(request('POST', path, headers, ofLength(20 * KIB)));
-    return one;
-  }
-
   it('that is large and does not end is one of a few of its caller', async () => {
-    const begun = await Promise.all(Array.from({ length: PLACES + LEFT_OUT }, begin));
+    const begun = await Promise.all(Array.from({ length: PLACES + LEFT_OUT }, () => begin(provider, path)));
     await eventually(() => Promise.resolve(begun.filter(isRefused).length === LEFT_OUT));
     expect(begun.find(isRefused)?.received).toMatch(/^Retry-After: 2\r$/m);
     expect(await statusOf(provider, path, 20 * KIB)).toBe(429);
@@ -88,4 +88,60 @@ it('a large body that has arrived keeps its place until its call is over', async
   expect(refused).toEqual(Array<number>(LEFT_OUT).fill(429));
   expect(statuses.filter((status) => status === 429)).toEqual(refused);
   expect(await statusOf(provider, FINISH, 20 * KIB)).not.toBe(429);
+});
+
+/** What the calls answer that are under way at the same time, each with so large a body. */
+async function atOnce(callers: Party[]): Promise<number[]> {
+  isOpen = false;
+  waiting = 0;
+  const statuses: number[] = [];
+  const sent = callers.map(async (one) => {
+    statuses.push(await statusOf(one, FINISH, 200 * KIB));
+  });
+  await eventually(() => Promise.resolve(waiting + statuses.length === sent.length));
+  isOpen = true;
+  gate.emit('open');
+  await Promise.all(sent);
+  return statuses;
+}
+
+const isServed = (status: number) => status !== 429 && status < 500;
+
+it('twenty calls of one caller are each served or told to come again, twenty owners with one all served', async () => {
+  const own = await atOnce(Array<Party>(20).fill(merchant));
+  expect(own.filter(isServed)).toHaveLength(PLACES);
+  expect(own.filter((status) => status === 429)).toHaveLength(20 - PLACES);
+  const owners = await Promise.all(Array.from({ length: 20 }, () => enter(api, 'merchant')));
+  expect((await atOnce(owners)).filter(isServed)).toHaveLength(20);
+});
+
+describe('slow bodies of all merchants of one provider', () => {
+  it('hold a quarter of the places, and keep no other owner’s out', async () => {
+    const ofProvider = { providerId: provider.entityId };
+    const merchants = await Promise.all(Array.from({ length: 10 }, () => enter(api, 'merchant', ofProvider)));
+    const begun = (
+      await Promise.all(
+        merchants.map((one) => Promise.all(Array.from({ length: 5 }, () => begin(one, FINISH)))),
+      )
+    ).flat();
+    await eventually(() => Promise.resolve(begun.filter(isRefused).length === 50 - 12));
+    expect(await statusOf(provider, FINISH, 20 * KIB)).toBe(429);
+    expect(isServed(await statusOf(merchant, FINISH, 20 * KIB))).toBe(true);
+    begun.forEach((one) => one.close());
+    await eventually(async () => isServed(await statusOf(provider, FINISH, 20 * KIB)));
+  });
+});
+
+it('a large body that comes too slowly is a 408, and its place is another’s', async () => {
+  const begun = await Promise.all(Array.from({ length: PLACES }, () => begin(merchant, FINISH)));
+  const dripping = setInterval(() => begun.forEach((one) => void one.send(' ')), 100);
+  try {
+    const ended = await Promise.all(begun.map((one) => one.answers(1)));
+    expect(ended).toEqual(begun.map(() => [408]));
+    expect(begun[0]?.received).toContain('The body comes at less than 32 KiB a second');
+  } finally {
+    clearInterval(dripping);
+    begun.forEach((one) => one.close());
+  }
+  expect(isServed(await statusOf(merchant, FINISH, 20 * KIB))).toBe(true);
 });

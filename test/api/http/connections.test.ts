@@ -105,9 +105,12 @@ it('what an address has too much of in use is a 429; once one of them ends, its 
   const bodies = await manyFrom('127.0.0.1', 1_000);
   const begin =
     'POST /v1/oauth/token HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n';
+  // A body that says nothing for ten seconds is given up.
+  const talking = setInterval(() => bodies.forEach((socket) => socket.write('x')), 1_000);
   await Promise.all(bodies.map((socket) => said(socket, begin, /^HTTP\/1.1 100/)));
   expect(await statusFrom('127.0.0.1')).toBe(429);
   expect(await statusFrom('127.0.0.2')).toBe(200);
+  clearInterval(talking);
   bodies.pop()?.destroy();
   await eventually(() => statusFrom('127.0.0.1').then((status) => status === 200));
 });

@@ -182,6 +182,29 @@ describe('the query string', () => {
       { path: 'query.email', message: 'may be given only once' },
     ]);
   });
+
+  it.each([
+    ['email=a%zz@b.co', 'query.email'],
+    ['email=%ff', 'query.email'],
+    ['email=a@b.co%', 'query.email'],
+    ['%zz=1', 'query.%zz'],
+    ['email=a@b.co&&%c3', 'query.%c3'],
+  ])('is percent-encoded UTF-8: %s is not, and is told so', async (query, path) => {
+    const merchant = await enter(api, 'merchant');
+    expect(await merchant.send('GET', `/v1/customer/banks?${query}`)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', errors: [{ path, message: 'is not percent-encoded UTF-8' }] },
+    });
+  });
+
+  it.each(['email=%C3%A9%40b.co', 'email=a%2Bb@b.co', 'email=a+b%26c@b.co'])(
+    'may hold what is encoded: %s',
+    async (query) => {
+      const merchant = await enter(api, 'merchant');
+      const { body } = await merchant.send('GET', `/v1/customer/banks?${query}`);
+      expect(JSON.stringify(body)).not.toContain('percent');
+    },
+  );
 });
 
 describe('what is not there', () => {
