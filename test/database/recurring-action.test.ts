@@ -431,9 +431,36 @@ describe('changing', () => {
 
   it('to an end before the next billing completes it', async () => {
     const id = await running();
+    await signals(id);
     await change(id, { endAt: new Date(Date.now() + DAY) });
-    expect(await view(id)).toMatchObject({ status: 'active', nextDueAt: null });
+    expect(await view(id)).toMatchObject({ status: 'completed', nextDueAt: null });
+    const told = { status: 'completed', previousStatus: 'active', nextBillingDate: null };
+    for (const side of [standing.merchantId, standing.bankId]) {
+      expect(await updatesTo(side)).toMatchObject([told]);
+    }
+    expect(await signals(id)).toBe(1);
+    const recorded = await rows<{ type: string; cause: string }>(
+      db,
+      `SELECT type, cause FROM events WHERE resource_id = :id ORDER BY sequence DESC LIMIT 2`,
+      { id },
+    );
+    expect(recorded).toEqual([
+      { type: 'schedule.completed', cause: 'network' },
+      { type: 'schedule.changed', cause: 'merchant' },
+    ]);
     expect(await advance(id)).toMatchObject({ status: 'completed', sleepMs: null });
+    expect(await updatesTo(standing.merchantId)).toHaveLength(1);
+  });
+
+  it('completes a paused one that is left nothing, and ends its pause', async () => {
+    const id = await running();
+    await pause(id);
+    await change(id, { endAt: new Date(Date.now() + DAY) });
+    expect(await view(id)).toMatchObject({ status: 'completed' });
+    const open = await rows(db, `SELECT FROM schedule_holds WHERE schedule_id = :id AND to_at IS NULL`, {
+      id,
+    });
+    expect(open).toEqual([]);
   });
 
   it('to an end at the very moment of the next billing still has it charged', async () => {

@@ -283,6 +283,20 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
   ]);
 });
 
+test('a schedule that a change leaves nothing to charge ends by itself, and tells why', async () => {
+  const scheduleId = await scheduled({ frequency: 'weekly' });
+  await firstBillingIs(scheduleId, 'successful');
+  await untilAsleep(workflowIds.recurring(scheduleId));
+  const path = `/v1/billing/recurring/${scheduleId}`;
+  const changed = await merchant.api.patch(path, { maxBillings: 1 });
+  expect(changed.body.data).toMatchObject({ status: 'completed', nextBillingDate: null });
+  expectInOrder(await historyOf(workflowIds.recurring(scheduleId)), [
+    'termsChanged',
+    'Ended as completed.',
+    'The schedule is completed. 1 of 1 billing has run.',
+  ]);
+});
+
 test('what a schedule did in a task that ran again is told, and where to see who was told of it', async () => {
   const held = await holdAt(engine.database.url, {
     on: 'UPDATE',

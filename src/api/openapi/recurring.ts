@@ -178,7 +178,7 @@ export const SCHEDULES = {
   'PATCH /v1/billing/recurring/:scheduleId': action(
     'changeSchedule',
     'Update a schedule',
-    'Fields that are left out stay as they are; `null` removes a value. The change applies from the next billing on: one that has begun keeps its amount when it is retried.',
+    'Fields that are left out stay as they are; `null` removes a value. The change applies from the next billing on: one that has begun keeps its amount when it is retried. A schedule that `maxBillings` or `endDate` leaves nothing to charge is `completed` at once.',
   ),
   'POST /v1/billing/recurring/:scheduleId/pause': action(
     'pauseSchedule',

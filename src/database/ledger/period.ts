@@ -31,7 +31,7 @@ export type Closing = 'closed' | 'closed before' | 'settling';
  * month is seen by it; whoever is not seen reads a later clock.
  *
  * @param month its first day
- * @throws Failure conflict (the month is not over, or one before it is open)
+ * @throws CommandRefusal (the month is not over, or one before it is open)
  */
 export async function closePeriod(
   trx: Transaction,
@@ -73,7 +73,7 @@ async function whyNotClosed(trx: Transaction, timeZone: string, month: string): 
   return 'settling';
 }
 
-/** @throws Failure conflict (it is not closed, or one after it is) */
+/** @throws CommandRefusal (it is not closed, or one after it is) */
 export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
   await rows(trx, LOCK_PERIODS);
   const reopened = await row<{ reopenings: number }>(

@@ -27,7 +27,7 @@ const PAGE = 1_000;
  *
  * @param timeZone of the network, for the ledger's day
  * @param beat told how many were resolved so far
- * @throws Failure not_found; conflict (it is still being matched)
+ * @throws Failure not_found; CommandRefusal (it is still being matched)
  */
 export async function dismissWithStatement(
   db: Database,

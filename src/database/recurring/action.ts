@@ -7,6 +7,7 @@ import { accept } from '../../domain/parsed';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring/recurring-step';
 import { row, rows, type Transaction } from '../connection';
+import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { OWN, type Viewer } from '../viewer';
 import { announceStatus } from './announce';
@@ -36,7 +37,7 @@ export interface ScheduleChange {
  * Takes note that the merchant wants no charges. One that is suspended stays so, and is paused
  * after that.
  *
- * @throws Failure not_found; conflict (it has ended)
+ * @throws Failure not_found; schedule_ended
  */
 export async function pauseSchedule(
   trx: Transaction,
@@ -53,7 +54,7 @@ export async function pauseSchedule(
 /**
  * Ends the merchant's own pause. A suspension is not the merchant's to end.
  *
- * @throws Failure not_found; conflict (it has ended, or it is suspended)
+ * @throws Failure not_found; schedule_ended; schedule_suspended
  */
 export async function resumeSchedule(
   trx: Transaction,
@@ -74,7 +75,7 @@ export async function resumeSchedule(
   await transition(trx, keyring, [{ before, status, paused: false, event: 'schedule.resumed' }], caller.role);
 }
 
-/** @throws Failure not_found; conflict (it has ended otherwise) */
+/** @throws Failure not_found; schedule_ended (otherwise) */
 export async function cancelSchedule(
   trx: Transaction,
   keyring: Keyring,
@@ -94,10 +95,10 @@ export async function cancelSchedule(
 }
 
 /**
- * Changes the terms from the next billing on. One that the new terms leave nothing to charge
- * completes as soon as its workflow reads them.
+ * Changes the terms from the next billing on. A schedule that they leave nothing to charge is
+ * completed with the change.
  *
- * @throws Failure not_found; conflict (it has ended); invalid_request
+ * @throws Failure not_found; schedule_ended; invalid_request
  */
 export async function changeSchedule(
   trx: Transaction,
@@ -128,8 +129,9 @@ export async function changeSchedule(
   if (problems.length > 0) throw refused(problems);
   if (changed.length === 0) return;
   const nextDueAt = nextBilling(after, hasOpen, rules)?.dueAt ?? null;
+  const completes = nextDueAt === null && !hasOpen;
   const sequence = before.sequence + 1;
-  const told = before.told + 1;
+  const told = before.told + (completes ? 0 : 1);
   await rows(
     trx,
     `UPDATE schedules SET amount = :amount, end_at = :endAt, max_billings = :maxBillings,
@@ -151,20 +153,35 @@ export async function changeSchedule(
       told,
     },
   );
+  const { status, paused, now } = before;
+  const details = {
+    changed,
+    ...(changed.includes('amount') && { amount, previousAmount: before.amount }),
+    ...(changed.includes('endDate') && { endDate: after.endAt && formatInstant(after.endAt) }),
+    ...(changed.includes('maxBillings') && { maxBillings: after.maxBillings }),
+  };
+  if (completes) {
+    const event = { resourceId: scheduleId, sequence, type: 'schedule.changed', cause: caller.role, at: now };
+    await recordEvents(trx, [{ ...event, details: { status, previousStatus: status, ...details } }]);
+    // Both sides hear of the end alone.
+    const left = { ...after, sequence, nextDueAt };
+    await transition(
+      trx,
+      keyring,
+      [{ before: left, status: 'completed', paused, event: 'schedule.completed' }],
+      'network',
+    );
+    return;
+  }
   const statusChange = {
     ...after,
     event: 'schedule.changed',
-    previousStatus: before.status,
+    previousStatus: status,
     previousAmount: before.amount,
     sequence,
     told,
     nextDueAt,
-    details: {
-      changed,
-      ...(changed.includes('amount') && { amount, previousAmount: before.amount }),
-      ...(changed.includes('endDate') && { endDate: after.endAt && formatInstant(after.endAt) }),
-      ...(changed.includes('maxBillings') && { maxBillings: after.maxBillings }),
-    },
+    details,
   };
   await announceStatus(trx, keyring, [statusChange], caller.role);
   await signalSchedules(trx, 'termsChanged', [before]);

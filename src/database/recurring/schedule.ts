@@ -279,6 +279,7 @@ export async function transition(
 }
 
 function signalOf(status: ScheduleStatus): Signal {
+  if (status === 'completed') return 'termsChanged';
   return status === 'paused' || status === 'suspended' || status === 'cancelled' ? status : 'resumed';
 }
 

@@ -143,7 +143,7 @@ describe('the change of a customer', () => {
     for (const { status, body } of answers) {
       expect([status, body]).toEqual([
         404,
-        { statusCode: 404, success: false, message: 'You have no such customer' },
+        { statusCode: 404, success: false, code: 'not_found', message: 'You have no such customer' },
       ]);
     }
     expect((await search(theirs.clientRef, other)).customers[0]?.['firstname']).toBe('Ada');

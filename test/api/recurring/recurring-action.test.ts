@@ -228,6 +228,22 @@ describe('changing a schedule', () => {
   });
 
   test.each([
+    ['most billings', { maxBillings: 1 }],
+    ['an end before the next one', { endDate: new Date(Date.now() + 86_400_000).toISOString() }],
+  ])('%s that leaves nothing to charge answers that it is completed', async (_, body) => {
+    const rules = recurringRules(api.deps.config);
+    await runSchedule(db, api.deps.ring, rules, scheduleId);
+    await answerCharges(db, api.deps.ring, standing);
+    await runSchedule(db, api.deps.ring, rules, scheduleId);
+    const changed = await change(body);
+    expect(changed).toMatchObject({
+      status: 200,
+      body: { message: 'The schedule is completed', data: { status: 'completed', nextBillingDate: null } },
+    });
+    expect(await change({ maxBillings: 5 })).toMatchObject({ status: 409, body: { code: 'schedule_ended' } });
+  });
+
+  test.each([
     ['nothing', {}, ['body']],
     ['what never changes', { frequency: 'daily', currency: 'NGN' }, ['frequency', 'currency', 'body']],
     ['no amount', { amount: 0 }, ['amount']],
