@@ -93,9 +93,13 @@ def shown(case):
     return repr((case.operation.label, case.path_parameters, case.query, case.body))
 
 
+def number_of(case):
+    return zlib.crc32(shown(case).encode("utf-8", "surrogatepass"))
+
+
 def seed_for(case):
     """The same for the same request, so that a failure can be had again."""
-    number = zlib.crc32(shown(case).encode("utf-8", "surrogatepass"))
+    number = number_of(case)
     return SEEDS[number // 4 % len(SEEDS)] if SEEDS and number % 4 < KNOWN_OF_FOUR else {}
 
 
@@ -158,17 +162,20 @@ def notes_are_kept(case):
         case.body["metadata"] = {clean(name): with_all_digits(note) for name, note in notes.items()}
 
 
-def others_are_kept(case):
-    """Whatever else is sent is passed over, but not where a digit of it would be lost."""
-    case.body = with_all_digits(case.body)
-
-
 def with_all_digits(value):
     if isinstance(value, dict):
         return {key: with_all_digits(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [with_all_digits(inner) for inner in value]
     return float(value) if type(value) is int else value
+
+
+def identifiers_are_of_one_kind(case):
+    if ROLE != "bank":
+        if "paymentIDs" in case.body:
+            case.body.pop("lookupIDs", None)
+        elif "lookupIDs" not in case.body:
+            case.body["lookupIDs"] = [SEEDS[0]["lookupID"]]
 
 
 def identifiers_differ(case):
@@ -186,6 +193,26 @@ def clean(text):
 
 def phrase_of(text):
     return re.sub(r"\s*-\s*|\s+", "-", clean(text).lower())
+
+
+def interval_is_three_years_at_most(case):
+    longest = {"daily": 1095, "weekly": 156, "monthly": 36, "yearly": 3}[case.body["frequency"]]
+    case.body["interval"] = min(case.body.get("interval", 1), longest)
+
+
+def answer_says_one_thing(case):
+    """An approval has its transaction and no reason; without an action, one of the two says which it is."""
+    approves = case.body.get("action", "").startswith("approve")
+    if approves or not {"action", "declineReason"} & set(case.body):
+        case.body.setdefault("bankTransactionId", f"fuzz {number_of(case)}")
+    if "bankTransactionId" in case.body and (approves or "action" not in case.body):
+        case.body.pop("declineReason", None)
+
+
+def money_is_proven(case):
+    """What was moved has its transaction."""
+    if case.body.get("action", case.body.get("resolution")) in ("completed", "reversed"):
+        case.body.setdefault("bankTransactionId", f"fuzz {number_of(case)}")
 
 
 def payee_is_somebody_else(case):
@@ -269,20 +296,31 @@ def statement_can_be_read(case):
 # What JSON Schema has no words for, or none that tools agree on.
 RULES = {
     "advanceClock": [clock_goes_forward],
-    "answerBillingRequest": [batch_is_that_of_the_charge, notes_are_kept],
+    "answerBillingRequest": [batch_is_that_of_the_charge, answer_says_one_thing, notes_are_kept],
     "answerIntent": [amounts_fit_the_currency],
-    "billCustomers": [amounts_fit_the_currency, identifiers_differ, payee_is_somebody_else],
+    "answerRefund": [money_is_proven],
+    "billCustomers": [
+        amounts_fit_the_currency,
+        identifiers_are_of_one_kind,
+        identifiers_differ,
+        payee_is_somebody_else,
+    ],
     "changeDecision": [amounts_fit_the_currency],
     "changeSchedule": [amounts_fit_the_currency, dates_follow_each_other, notes_are_kept],
     "createMerchants": [merchants_are_named_apart],
-    "createSchedule": [amounts_fit_the_currency, dates_follow_each_other, notes_are_kept],
-    "createToken": [others_are_kept],
+    "createSchedule": [
+        amounts_fit_the_currency,
+        interval_is_three_years_at_most,
+        dates_follow_each_other,
+        notes_are_kept,
+    ],
     "getStatement": [statement_is_there],
     "getStatementFile": [statement_is_there],
     "getSummary": [days_are_few],
     "initiateRefund": [amounts_fit_the_currency],
     "listEvents": [events_are_own],
     "listTransactions": [debits_are_named_by_banks],
+    "respondToException": [money_is_proven],
     "sendBankStatement": [statement_can_be_read],
     "sendIntents": [identifiers_differ],
     "updateCustomer": [one_customer_is_named],

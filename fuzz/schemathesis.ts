@@ -1,55 +1,14 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import { cacheFolder, usable } from '../src/start/built-program';
-import { StartError } from '../src/start/start-error';
 import type { Party } from './cast';
+import { findPythonTool } from './python-tool';
 
 const VERSION = '4.32.5';
-/** Some 40 packages, none of them large. */
-const INSTALL_WITHIN_MS = 5 * 60_000;
-
-const run = promisify(execFile);
-
-/**
- * The command, out of a virtual environment in the user's cache, which the first run makes.
- *
- * @throws StartError saying what to install
- */
-export async function findSchemathesis(say: (line: string) => void): Promise<string> {
-  const folder = cacheFolder(`schemathesis-${VERSION}`);
-  const command = path.join(folder, 'bin', 'schemathesis');
-  try {
-    return await usable(command);
-  } catch {
-    say(`Installing schemathesis ${VERSION} from PyPI into ${folder} (once) …`);
-  }
-  await mkdir(path.dirname(folder), { recursive: true });
-  try {
-    // In place, for a virtual environment cannot be moved; half of one does not answer and is made
-    // anew.
-    await run('python3', ['-m', 'venv', '--clear', folder], { timeout: INSTALL_WITHIN_MS });
-    const pip = [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--disable-pip-version-check',
-      `schemathesis==${VERSION}`,
-    ];
-    await run(path.join(folder, 'bin', 'python'), pip, { timeout: INSTALL_WITHIN_MS });
-    return await usable(command);
-  } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    throw new StartError(
-      `schemathesis ${VERSION} could not be installed: ${(stderr || message).trim().slice(-500)}\n` +
-        'It needs Python 3.10 or newer as `python3`, with its venv module, and PyPI.',
-    );
-  }
-}
+export const findSchemathesis = async (say: (line: string) => void) =>
+  path.join(await findPythonTool('schemathesis', VERSION, say), 'schemathesis');
 
 /** Of one caller, with a hundred examples: many times what it takes on two busy cores. */
 const MAX_S = 1_800;

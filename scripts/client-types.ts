@@ -218,7 +218,6 @@ function typeOf(schema: JsonSchema, way: Way, indent: string): string {
   throw new Error(`no type is known for ${JSON.stringify(schema)}`);
 }
 
-/** `anyOf` beside properties says which of them go together: the API says so in words where not. */
 function objectType(schema: JsonSchema, way: Way, indent: string): string {
   const required = new Set((schema['required'] ?? []) as string[]);
   const properties = Object.entries(fieldsOf(schema));

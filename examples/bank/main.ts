@@ -52,13 +52,11 @@ async function answerCharge({ billingRequestId, amount, approvalRequired }: Char
     .call('answerBillingRequest', { body: { billingRequestId, bankTransactionId, ...action } })
     .catch((error: unknown) => {
       // The network has another end of it: the money goes back.
-      if (isEnded(error)) reverse(billingRequestId);
+      const ended = error instanceof AssentError && ['late_answer', 'already_answered'].includes(error.code);
+      if (ended) reverse(billingRequestId);
       else throw error;
     });
 }
-
-const isEnded = (error: unknown) =>
-  error instanceof AssentError && ['late_answer', 'already_answered'].includes(error.code);
 
 async function payRefund({ refundId, amount }: Refund): Promise<void> {
   const bankTransactionId = book(refundId, -amount);
@@ -97,8 +95,5 @@ const server = createServer(receiver).listen(Number(process.env['PORT'] ?? 4001)
   const { port } = server.address() as AddressInfo;
   const body = { url: `http://127.0.0.1:${port}` };
   console.log(`The bank listens at ${body.url}`);
-  assent
-    .call('setWebhookEndpoint', { body })
-    .then(() => console.log('The network sends its webhooks there'))
-    .catch(alarm);
+  assent.call('setWebhookEndpoint', { body }).then(() => console.log('The network sends there'), alarm);
 });

@@ -2459,7 +2459,10 @@ export interface Operations {
        * that was approved
        */
       action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
-      /** Your identifier of the debit, a different one for each transaction */
+      /**
+       * Your identifier of the debit, a different one for each transaction; required to
+       * approve
+       */
       bankTransactionId?: string | undefined;
       /**
        * Why the charge is declined. A recurring charge is retried only after
@@ -3098,7 +3101,10 @@ export interface Operations {
       refundId: string;
       /** `completed` if the customer has received the money */
       action: 'completed' | 'rejected';
-      /** Your identifier of the transfer, a different one for each transaction */
+      /**
+       * Your identifier of the transfer, a different one for each transaction; required
+       * where it is `completed`
+       */
       bankTransactionId?: string | undefined;
       /** Why the refund is rejected */
       reason?: string | undefined;

@@ -69,10 +69,6 @@ export const billBody = (config: Config) =>
         error: 'send exactly one of paymentIDs and lookupIDs',
       })
       .meta({
-        oneOf: ['paymentIDs', 'lookupIDs'].map((name) => ({
-          required: [name],
-          properties: { [name]: true },
-        })),
         example: {
           paymentIDs: [EXAMPLE_PAYMENT_ID],
           amount: 1500,
@@ -212,7 +208,7 @@ export const bankResponseBody = z
       })
       .optional(),
     bankTransactionId: textFor(
-      'Your identifier of the debit, a different one for each transaction',
+      'Your identifier of the debit, a different one for each transaction; required to approve',
       NAME_MAX,
       'FT26081XK2',
     ).optional(),
@@ -240,27 +236,6 @@ export const bankResponseBody = z
   )
   .transform((body) => ({ ...body, answer: answerOf(body) }))
   .meta({
-    anyOf: [
-      {
-        title: 'Approved',
-        required: ['bankTransactionId'],
-        properties: {
-          bankTransactionId: true,
-          action: { enum: ['approve_once', 'approve_recurring'] },
-          declineReason: false,
-        },
-      },
-      {
-        title: 'Declined by its action',
-        required: ['action'],
-        properties: { action: { enum: ['deny', 'suspended'] } },
-      },
-      {
-        title: 'Declined by its reason',
-        required: ['declineReason'],
-        properties: { declineReason: true, action: false, bankTransactionId: false },
-      },
-    ],
     example: { billingRequestId: exampleId('billingRequest'), bankTransactionId: 'FT26081XK2' },
   });
 

@@ -94,17 +94,6 @@ export const respondBody = z
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
   .meta({
-    anyOf: [
-      {
-        title: 'Reversed',
-        required: ['bankTransactionId'],
-        properties: { resolution: { const: 'reversed' }, bankTransactionId: true },
-      },
-      {
-        title: 'Nothing to take back',
-        properties: { resolution: { enum: ['no_money_moved', 'confirmed'] } },
-      },
-    ],
     example: { resolution: 'reversed', bankTransactionId: 'FT26081XR3' },
   });
 

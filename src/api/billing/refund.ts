@@ -67,7 +67,7 @@ export const refundResponseBody = z
       .enum(['completed', 'rejected'])
       .meta({ description: '`completed` if the customer has received the money' }),
     bankTransactionId: textFor(
-      'Your identifier of the transfer, a different one for each transaction',
+      'Your identifier of the transfer, a different one for each transaction; required where it is `completed`',
       NAME_MAX,
       'FT26081XK9',
     ).optional(),
@@ -82,14 +82,6 @@ export const refundResponseBody = z
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
   .meta({
-    anyOf: [
-      {
-        title: 'Completed',
-        required: ['bankTransactionId'],
-        properties: { action: { const: 'completed' }, bankTransactionId: true },
-      },
-      { title: 'Rejected', properties: { action: { const: 'rejected' } } },
-    ],
     example: { refundId: exampleId('refund'), action: 'completed', bankTransactionId: 'FT26081XK9' },
   });
 

@@ -138,14 +138,14 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         tags: ['Authentication'],
         summary: 'Get an access token',
         description:
-          'OAuth 2.0 client credentials grant (RFC 6749 §4.4). Send the client id and secret either by HTTP Basic authentication or in the body, as a form or as JSON. Use a token for its whole life rather than fetching one for each call. Unknown parameters are ignored; `scope` is refused, as there are no scopes.',
+          'OAuth 2.0 client credentials grant (RFC 6749 §4.4). Send the client id and secret either by HTTP Basic authentication or in the body, a form; JSON with the same names is taken too. Use a token for its whole life rather than fetching one for each call. Unknown parameters are ignored; `scope` is refused, as there are no scopes.',
         security: [{ client: [] }, {}],
         parameters: [parameterRef('RequestId')],
         requestBody: {
           required: true,
           content: {
+            // JSON is taken too. Of two types a code generator takes one, and sends the other.
             'application/x-www-form-urlencoded': schemas.media(tokenRequest, 'input'),
-            'application/json': schemas.media(tokenRequest, 'input'),
           },
         },
         responses: {

@@ -111,12 +111,6 @@ export const scheduleBody = (config: Config) =>
         path: ['endDate'],
         when: ({ value }) => hasBothDates(value),
         error: 'must be after the start date',
-      })
-      .meta({
-        oneOf: FREQUENCIES.map((frequency) => ({
-          required: ['frequency'],
-          properties: { frequency: { const: frequency }, interval: { maximum: maxInterval(frequency) } },
-        })),
       }),
   );
 
