@@ -288,7 +288,7 @@ describe('beside the five minutes', () => {
     ];
     await shell.run(`npx assent entity trust ${shop.entityId} trusted`);
     const runningBank = run('examples/bank/main.ts', bank);
-    await eventually(async () => runningBank.output.includes('The network sends its webhooks there'));
+    await eventually(async () => runningBank.output.includes('The network sends there'));
     const person = {
       clientRef: 'b-1',
       firstname: 'Bisi',
