@@ -406,7 +406,7 @@ describe('readConfig', () => {
       'sixteen bytes, twice',
       Buffer.from([...Array(32).keys()].map((n) => 150 + (n % 16))).toString('base64'),
     ],
-    ['words', Buffer.from('correct horse battery staple, ok').toString('base64')],
+    ['words', Buffer.from('Sphinx of black quartz, judge me').toString('base64')],
     ['words in place of base64', 'correct/horse/battery/staple/correct/horse+='],
   ])('refuses a production key of %s, and says how to make one', (_, key) => {
     const ASSENT_KEYS = `${makeKeyring()},k1:${key}:ids`;
