@@ -7,6 +7,7 @@ import { overdueBacklog } from './database/operation/reconcile';
 import { oldestUploads, retryBacklog } from './database/operation/waiting';
 import { readTemporalState } from './database/operation/temporal-state';
 import { listWorkers } from './database/operation/worker-heartbeat';
+import { readLastResult } from './database/verify';
 import { gauge, inTime } from './metrics';
 
 /**
@@ -20,7 +21,8 @@ export function measureService(registry: Registry, db: Executor): void {
   measureOverdue(registry, db);
   measureUploads(registry, db);
   measureRetries(registry, db);
-  measureReconcileAndDigestAge(registry, db);
+  measureReconcileAge(registry, db);
+  measureBooks(registry, db);
   measureChainAge(registry, db);
   measureExceptions(registry, db);
 }
@@ -140,21 +142,28 @@ export function measureTaskQueues(
   });
 }
 
-/**
- * Who finds what is overdue or has lost its workflow must run itself. A file that cannot be made
- * keeps those of all days before it waiting.
- */
-function measureReconcileAndDigestAge(registry: Registry, db: Executor): void {
+/** Who finds what is overdue or has lost its workflow must run itself. */
+function measureReconcileAge(registry: Registry, db: Executor): void {
   const state = inTime(() => readTemporalState(db));
   gauge(registry, {
     name: 'assent_reconcile_age_seconds',
     help: 'How long ago the workflow reconcile last went through some of what is open.',
     read: async () => (await state())?.reconcileAgeS,
   });
+}
+
+/** What somebody changed by hand shows nowhere else. */
+function measureBooks(registry: Registry, db: Executor): void {
+  const last = inTime(() => readLastResult(db));
   gauge(registry, {
-    name: 'assent_digest_age_seconds',
-    help: 'How long ago the workflow digest last kept the SHA-256 of a statement, or ended a run.',
-    read: async () => (await state())?.digestAgeS,
+    name: 'assent_books_differences',
+    help: 'Differences in the books, by the last result of "books verify"; none before the first.',
+    read: async () => (await last())?.differences ?? undefined,
+  });
+  gauge(registry, {
+    name: 'assent_verify_age_seconds',
+    help: 'How long ago the books were last compared.',
+    read: async () => (await last())?.ageS,
   });
 }
 

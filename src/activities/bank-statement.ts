@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Matching } from '../database/bank-statement/answer';
 import { matchNextPage } from '../database/bank-statement/match';
+import { endKnownByNow } from '../database/bank-statement/known-by-now';
 import { findMissing } from '../database/bank-statement/missing';
 import { statementProgress, type StatementStatus } from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
@@ -46,20 +47,26 @@ export function createBankStatementActivities(
   timeZone: string,
   log: Pick<Logger, 'info'>,
 ): BankStatementActivities {
-  async function step(
-    statementId: string,
-    nextPage: (matching: Matching, statementId: string) => Promise<number | undefined>,
-  ): Promise<StatementProgress> {
+  function matchingOf(statementId: string): Matching {
     const activity = Context.current();
     const workflowId = workflowIds.bankStatement(statementId);
     const beat = () => {
       activity.heartbeat();
     };
+    return { db, keyring, timeZone, workflowId, beat };
+  }
+
+  async function step(
+    statementId: string,
+    nextPage: (matching: Matching, statementId: string) => Promise<number | undefined>,
+  ): Promise<StatementProgress> {
+    const activity = Context.current();
+    const matching = matchingOf(statementId);
     let finished = false;
     // A worker that stops ends this early; another goes on.
     for (let page = 0; page < PAGES && !activity.cancellationSignal.aborted; page++) {
-      beat();
-      finished = (await nextPage({ db, keyring, timeZone, workflowId, beat }, statementId)) === undefined;
+      activity.heartbeat();
+      finished = (await nextPage(matching, statementId)) === undefined;
       if (finished) break;
     }
     const { status, done, summary } = await statementProgress(db, statementId);
@@ -76,6 +83,9 @@ export function createBankStatementActivities(
 
   return {
     matchLines: (statementId) => step(statementId, matchNextPage),
-    findMissingAtBank: (statementId) => step(statementId, findMissing),
+    async findMissingAtBank(statementId) {
+      await endKnownByNow(matchingOf(statementId), statementId);
+      return step(statementId, findMissing);
+    },
   };
 }

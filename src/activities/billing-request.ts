@@ -6,7 +6,7 @@ import {
   type AwaitedCharge,
 } from '../database/billing-request/read';
 import type { Database } from '../database/connection';
-import { noteOverdueCredits } from '../database/customer/payment-credit';
+import { followCredits } from '../database/customer/payment-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
@@ -56,13 +56,18 @@ export interface BillingRequestActivities {
   awaitAnswer(billingRequestIds: string[], workflowId: string): Promise<Answers>;
   /** Declines those of the charges whose window has passed. */
   closeWindow(billingRequestIds: string[]): Promise<Answers>;
-  /** Sees which payees' banks have heard of their money, and notes which have not for too long. */
+  /**
+   * Sees which payees' banks have heard of their money and settles it, and notes which have not for
+   * too long.
+   */
   awaitCredit(billingRequestIds: string[]): Promise<Credits>;
 }
 
+/** @param timeZone of the network, for the ledger's day */
 export function createBillingRequestActivities(
   db: Database,
   keyring: Keyring,
+  timeZone: string,
   patience: AnswerPatience,
 ): BillingRequestActivities {
   return {
@@ -88,7 +93,7 @@ export function createBillingRequestActivities(
     },
 
     async awaitCredit(billingRequestIds) {
-      await db.transaction((trx) => noteOverdueCredits(trx, keyring, billingRequestIds));
+      await db.transaction((trx) => followCredits(trx, keyring, timeZone, billingRequestIds));
       const waiting = (await awaitedCharges(db, billingRequestIds)).filter((one) => one.creditWaits);
       return { waiting: waiting.map(({ id }) => id), overdue: firstOf(waiting) };
     },

@@ -2,10 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
-import { settleUnnoticedCredits } from '../database/customer/payment-credit';
-import type { Keyring } from '../database/keys/keyring';
 import { outboxBacklog } from '../database/outbox';
-import { bookCursor, walkBooks } from '../database/operation/books';
 import {
   overdueWork,
   restartWork,
@@ -15,12 +12,10 @@ import {
 } from '../database/operation/reconcile';
 import {
   endRestart,
-  moveBooksCursor,
   moveCursor,
   readTemporalState,
   type TemporalState,
 } from '../database/operation/temporal-state';
-import { bookWords, type Wrong } from '../domain/words/books-words';
 import { groupBy } from '../domain/group';
 import { openPages, pagesWithoutWorkflow, workCursor, type WorkCursor } from '../temporal/open-work';
 import { endStuck } from '../temporal/stuck-workflow';
@@ -31,24 +26,13 @@ import { endStuck } from '../temporal/stuck-workflow';
  * twice.
  */
 export interface ReconcileActivities {
-  /** What is past its moment and still open. Settles before what is done and was not noted. */
+  /** What is past its moment and still open. */
   restartOverdue(): Promise<Reconciled>;
   /**
    * What is not due yet, but has no workflow: some at each run, all of it in turn. After Temporal
    * has lost its data, all of it at once.
    */
   restartMissing(): Promise<Reconciled>;
-  /**
-   * What is in one of two books alone, the ledger and charges, say: some at each run, all of it in
-   * turn. What follows from the other is written.
-   */
-  mendBooks(): Promise<MendedBooks>;
-}
-
-export interface MendedBooks {
-  checked: number;
-  found: Partial<Record<Wrong, number>>;
-  mended: number;
 }
 
 export interface Reconciled {
@@ -59,10 +43,8 @@ export interface Reconciled {
   restarted: number;
 }
 
-/**
- * How many rows of a kind were found, and how many of them are mended: started again, or written.
- */
-export type CountReconciled = (kind: WorkKind | Wrong, found: number, mended: number) => void;
+/** How many rows of a kind were found, and how many of them are started again. */
+export type CountReconciled = (kind: WorkKind, found: number, restarted: number) => void;
 
 /**
  * Overdue workflows of a kind that one run starts again. More are overdue when a service comes
@@ -88,20 +70,15 @@ const PAGE = 50;
  */
 const OUTBOX_MAX = 200;
 const OUTBOX_POLL_MS = 200;
-/** Pages of the books that one run looks at, of 500 rows each: a tenth of a second of Postgres. */
-const BOOK_PAGES_MAX = 10;
 /** Ids of one kind in a line of the log. */
 const LOGGED_MAX = 20;
 
 /**
- * @param timeZone of the network
  * @param afterS how long a row may be overdue, or without its workflow
  */
 export function createReconcileActivities(
   db: Database,
   client: Client,
-  keyring: Keyring,
-  timeZone: string,
   afterS: number,
   log: Pick<Logger, 'info' | 'warn'>,
   count: CountReconciled,
@@ -163,11 +140,6 @@ export function createReconcileActivities(
   return {
     async restartOverdue() {
       const activity = Context.current();
-      const settled = await db.transaction((trx) =>
-        settleUnnoticedCredits(trx, keyring, timeZone, OVERDUE_MAX),
-      );
-      if (settled > 0) log.warn({ settled }, 'credits that were delivered, and not noted, are settled');
-      activity.heartbeat();
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
       activity.heartbeat();
       // What runs in vain would take the signal in vain as well.
@@ -200,30 +172,6 @@ export function createReconcileActivities(
         schedulesAfter: schedules.at.after,
       });
       return { checked: few.checked + schedules.checked, ...restarted };
-    },
-
-    async mendBooks() {
-      const state = await readTemporalState(db);
-      const total: MendedBooks = { checked: 0, found: {}, mended: 0 };
-      let pages = 0;
-      const from = bookCursor(state.booksPart, state.booksAfter);
-      for await (const { checked, differences, at } of walkBooks(db, keyring, timeZone, from)) {
-        Context.current().heartbeat();
-        total.checked += checked;
-        for (const [wrong, ofKind] of groupBy(differences, (one) => one.wrong)) {
-          const mended = ofKind.filter((one) => one.mended).length;
-          const ids = ofKind.slice(0, LOGGED_MAX).map(({ id }) => id);
-          const [first] = ofKind as [(typeof ofKind)[number]];
-          log.warn({ wrong, found: ofKind.length, mended, ids, ...bookWords(first) }, 'the books differ');
-          count(wrong, ofKind.length, mended);
-          total.found[wrong] = (total.found[wrong] ?? 0) + ofKind.length;
-          total.mended += mended;
-        }
-        await moveBooksCursor(db, at);
-        pages += 1;
-        if (pages >= BOOK_PAGES_MAX) break;
-      }
-      return total;
     },
   };
 }

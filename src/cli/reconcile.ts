@@ -3,11 +3,6 @@ import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
-import { walkDailyTotals } from '../database/daily-total-check';
-import { settleUnnoticedCredits } from '../database/customer/payment-credit';
-import type { Keyring } from '../database/keys/keyring';
-import { claimRing } from '../database/keys/sealing-key';
-import { bookCursor, walkBooks } from '../database/operation/books';
 import {
   overdueWork,
   restartsWaiting,
@@ -16,9 +11,7 @@ import {
   type WorkKind,
 } from '../database/operation/reconcile';
 import { adoptNamespace, endRestart, readTemporalState } from '../database/operation/temporal-state';
-import { bookWords } from '../domain/words/books-words';
 import { counted } from '../domain/words/counted';
-import { faultWords } from '../domain/words/verify-words';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId, workerProblems } from '../temporal/readiness';
 import { pagesWithoutWorkflow } from '../temporal/open-work';
@@ -35,7 +28,7 @@ import { openTemporal, temporalAddress, temporalFailed } from './temporal';
 
 /**
  * `assent reconcile`: what the workflow of that name does a little of each minute, all of it and
- * now. Both go through the same pages, of open work and of the books.
+ * now. Both go through the same pages of open work.
  */
 
 /** What ends by itself does so within a second of its moment; a busy machine gets some more. */
@@ -78,7 +71,6 @@ interface Report extends Omit<Scan, 'listed'> {
   temporalLost: boolean;
   found: Wrong[];
   rowless: Rowless;
-  books: Books;
   /** What is still wrong in the end, of workflows. */
   remaining: number;
   /** Why it cannot go on. */
@@ -91,27 +83,19 @@ interface Options extends Explained {
 }
 
 export function addReconcileCommand(program: Command): void {
-  command(
-    program,
-    'reconcile',
-    'find what is overdue or has no workflow, workflows without a row, and what charges, ledger, daily totals, webhooks or exceptions lack of each other',
-  )
-    .option('--fix', 'start it again and write what is missing, and wait until it is; it is on record')
+  command(program, 'reconcile', 'find work that is overdue or has no workflow, and workflows without a row')
+    .option('--fix', 'start it again, and wait until it is; it is on record')
     .addOption(endRowlessOption())
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db, ring }, config, { fix = false, endRowless, ...explained }: Options) => {
+      onEngine(async ({ db }, config, { fix = false, endRowless, ...explained }: Options) => {
         if (endRowless !== undefined && !fix) throw new CommandError('--end-rowless goes with --fix');
-        // What is mended may announce something, which is sealed.
-        if (fix) await claimRing(db, ring);
         const client = openTemporal(config);
         try {
           const report = await reconcile(
             db,
-            ring,
             client,
             temporalAddress(config),
-            config.NETWORK_TIMEZONE,
             fix ? operator(explained) : undefined,
             endRowless,
           );
@@ -132,10 +116,8 @@ export function addReconcileCommand(program: Command): void {
  */
 async function reconcile(
   db: Database,
-  ring: Keyring,
   client: Client,
   address: string,
-  timeZone: string,
   by: Actor | undefined,
   endRowless: number | undefined,
 ): Promise<Report> {
@@ -160,11 +142,9 @@ async function reconcile(
           ...(endRowless !== undefined && { endRowless }),
         },
       });
-      await settleUnnoticedCredits(trx, ring, timeZone, OVERDUE_MAX);
     });
     await registerSearchAttributes(client.connection, client.options.namespace);
   }
-  const books = await compareBooks(db, ring, fix ? timeZone : undefined);
   const { listed: found, ...first } = await scan(db, client, fix, temporalLost);
   // What runs in another's namespace is none of ours.
   const end = by && endRowless !== undefined ? { expected: endRowless, by } : undefined;
@@ -180,20 +160,17 @@ async function reconcile(
   const remaining = fix && open > 0 && problems.length === 0 ? await mended(db, client, temporalLost) : open;
   const restarting = fix && remaining === 0 ? (await readTemporalState(db)).restartingSince : undefined;
   if (restarting) await endRestart(db, restarting);
-  // Last: one day of a large network may take long, and what was posted above is in it.
-  await compareTotals(db, timeZone, by, books);
-  const ok =
-    remaining === 0 && rowless.left === 0 && books.differences === books.mended && (fix || !temporalLost);
+  const ok = remaining === 0 && rowless.left === 0 && (fix || !temporalLost);
   if (by) {
     await db.transaction((trx) =>
       recordAct(trx, by, {
         action: 'reconcile.ended',
         entityId: null,
-        after: { ok, ...first, rowless, remaining, differences: books.differences, mended: books.mended },
+        after: { ok, ...first, rowless, remaining },
       }),
     );
   }
-  return { ok, temporalLost, found, rowless, books, remaining, problems, ...first };
+  return { ok, temporalLost, found, rowless, remaining, problems, ...first };
 }
 
 /**
@@ -261,61 +238,6 @@ function listRowless(listed: Wrong[], gone: RowlessWorkflow[]): void {
   listed.splice(LISTED_MAX);
 }
 
-type Found = { part: string; id: string; wrong: string; what: string; todo?: string; mended: boolean };
-
-interface Books {
-  /** How many rows of each part were looked at. */
-  compared: Record<string, number>;
-  differences: number;
-  mended: number;
-  /** The first `LISTED_MAX`. */
-  found: Found[];
-}
-
-/** Goes through the books. @param timeZone undefined where nothing is to be mended */
-async function compareBooks(db: Database, ring: Keyring, timeZone: string | undefined): Promise<Books> {
-  const books: Books = { compared: {}, differences: 0, mended: 0, found: [] };
-  for await (const { part, checked, differences } of walkBooks(db, ring, timeZone, bookCursor('', ''))) {
-    add(books, part, checked, differences, bookWords);
-  }
-  return books;
-}
-
-/** Adds what is found of the daily totals, all of them. @param by as of `walkDailyTotals` */
-async function compareTotals(
-  db: Database,
-  timeZone: string,
-  by: Actor | undefined,
-  books: Books,
-): Promise<void> {
-  for await (const { checked, differences } of walkDailyTotals(db, timeZone, by)) {
-    add(books, 'totals', checked, differences, faultWords);
-  }
-}
-
-function add<Difference extends Pick<Found, 'id' | 'wrong' | 'mended'>>(
-  books: Books,
-  part: string,
-  checked: number,
-  differences: Difference[],
-  wordsOf: (one: Difference) => Pick<Found, 'what' | 'todo'>,
-): void {
-  const found = differences.map((one) => ({
-    part,
-    id: one.id,
-    wrong: one.wrong,
-    ...wordsOf(one),
-    mended: one.mended,
-  }));
-  const total = (books.compared[part] ?? 0) + checked;
-  books.compared[part] = total;
-  books.differences += found.length;
-  books.mended += found.filter((one) => one.mended).length;
-  books.found.push(...found);
-  books.found.splice(LISTED_MAX);
-  progress.say(`${total} ${named(part)} compared, ${books.differences} differences`);
-}
-
 /** Waits until all is well. @returns how much is still wrong */
 async function mended(db: Database, client: Client, resting: boolean): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
@@ -363,7 +285,6 @@ function outcome(report: Report, fix: boolean, endRowless: number | undefined): 
     ({ wrong, workflowId, since }) =>
       `${workflowId.padEnd(60)} ${wrong} (${SINCE[wrong]} ${since.toISOString()})`,
   );
-  lines.push(...inWords(report.books));
   if (report.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
@@ -377,17 +298,4 @@ function outcome(report: Report, fix: boolean, endRowless: number | undefined): 
     lines.push('`assent reconcile --fix` starts it again.');
   }
   return { json: report, text: lines.join('\n') };
-}
-
-const named = (part: string) => (part === 'totals' ? 'daily totals' : part);
-
-function inWords({ compared, differences, mended: written, found }: Books): string[] {
-  const lines = found.map((one) => `${one.id}: ${one.what}; ${one.mended ? 'mended' : one.todo}.`);
-  const counts = Object.entries(compared).map(([part, count]) => `${count} ${named(part)}`);
-  lines.push(
-    differences === 0
-      ? `Charges, ledger, daily totals, webhooks and exceptions fit together: ${counts.join(', ')}.`
-      : `${differences} differences in ${counts.join(', ')}; ${written} mended.`,
-  );
-  return lines;
 }

@@ -5,6 +5,7 @@ import { overdueBacklog } from '../database/operation/reconcile';
 import { unresolvedExceptions } from '../database/reconciliation-exception/read';
 import { longTransactions } from '../database/operation/open-transactions';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
+import { readLastResult, type LastResult } from '../database/verify';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
 import { taskQueues, type QueueState } from '../temporal/task-queues';
@@ -31,7 +32,7 @@ export function addStatusCommand(program: Command): void {
 async function readStatus({ db, ring }: Engine, config: Config) {
   const client = openTemporal(config);
   try {
-    const [problems, warnings, workers, outbox, overdue, exceptions, transactions, queues] =
+    const [problems, warnings, workers, outbox, overdue, exceptions, books, transactions, queues] =
       await Promise.all([
         serviceProblems(db, ring, client),
         serviceWarnings(db, client),
@@ -39,6 +40,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
         outboxBacklog(db),
         overdueBacklog(db, OVERDUE_AFTER_S),
         unresolvedExceptions(db),
+        readLastResult(db),
         longTransactions(db),
         // That it does not answer is among the problems.
         taskQueues(client).catch(() => []),
@@ -55,6 +57,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       outbox,
       overdue,
       exceptions: exceptionsOf(exceptions),
+      books,
       transactions,
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS ?? temporalAddress,
@@ -70,7 +73,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
 }
 
 function inWords(report: Awaited<ReturnType<typeof readStatus>>): string {
-  const { problems, warnings, outbox, overdue, exceptions, where } = report;
+  const { problems, warnings, outbox, overdue, exceptions, books, where } = report;
   const late = overdue.filter(({ count }) => count > 0);
   const facts: [string, string][] = [
     [
@@ -98,6 +101,7 @@ function inWords(report: Awaited<ReturnType<typeof readStatus>>): string {
       'Exceptions',
       `${atLeast(exceptions, 'open')} open, ${atLeast(exceptions, 'investigating')} investigating`,
     ],
+    ['Books', booksInWords(books)],
     ...Object.entries(where).map(([name, value]): [string, string] => [name, String(value)]),
   ];
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
@@ -108,6 +112,17 @@ function inWords(report: Awaited<ReturnType<typeof readStatus>>): string {
     ...(report.transactions.length > 0 ? [transactionsTable(report.transactions)] : []),
     ...(report.queues.length > 0 ? [queuesTable(report.queues)] : []),
   ].join('\n');
+}
+
+function booksInWords({ differences, found, verifiedAt }: LastResult): string {
+  if (differences === null) return 'not verified yet: "assent books verify" does so now';
+  const at = verifiedAt.toISOString();
+  if (differences === 0) return `right, as of ${at}`;
+  const [first] = found;
+  return (
+    `${counted(differences, 'differences')}, as of ${at}${first ? `: first ${first.id}: ${first.what}` : ''}. ` +
+    'See "assent books verify"'
+  );
 }
 
 /** What nobody has resolved: what waits for somebody, and what somebody has in hand. */

@@ -1,10 +1,8 @@
 import { addDays } from '../domain/calendar';
 import { KINDS_OF_REASON } from '../domain/charge';
 import type { Movement } from '../domain/books/statement';
-import { dayOf, type Difference, type Range } from './compared';
-import { recordAct, type Actor } from './audit';
+import { dayOf, type Compared, type Difference, type Range } from './compared';
 import { oneRow, rows, type Database, type Transaction } from './connection';
-import { mendDailyTotals } from './daily-total';
 
 /**
  * Compares what each party's console shows of a day with what it is made of: the ledger's entries,
@@ -81,51 +79,11 @@ const KEPT = `
 export async function* compareDailyTotals(
   db: Database,
   { from, to, timeZone }: Range,
-): AsyncGenerator<ComparedDay & { check: string; day: string }, void, undefined> {
+): AsyncGenerator<Compared, void, undefined> {
   let day = await nextDay(db, from ?? '-infinity', to ?? 'infinity', timeZone);
   while (day !== null) {
-    yield { check: 'totals', day, ...(await compareDay(db, day, timeZone)) };
+    yield { check: 'totals', ...(await compareDay(db, day, timeZone)) };
     day = await nextDay(db, addDays(day, 1), to ?? 'infinity', timeZone);
-  }
-}
-
-type WrongTotal = Extract<Difference, { wrong: 'total_differs' }>;
-
-interface ComparedDay {
-  checked: number;
-  differences: WrongTotal[];
-}
-
-type TotalDifference = WrongTotal & { mended: boolean };
-
-/**
- * Goes through all days, and makes anew the totals of those that differ.
- *
- * @param by who has it mended, which is on record; undefined where it is only looked at
- */
-export async function* walkDailyTotals(
-  db: Database,
-  timeZone: string,
-  by: Actor | undefined,
-): AsyncGenerator<{ checked: number; differences: TotalDifference[] }, void, undefined> {
-  for await (const { day, checked, differences } of compareDailyTotals(db, {
-    from: null,
-    to: null,
-    timeZone,
-  })) {
-    let left = new Set(differences.map(({ id }) => id));
-    if (by && differences.length > 0) {
-      await db.transaction(async (trx) => {
-        const totals = await mendDailyTotals(trx, day);
-        if (totals === 0) return;
-        await recordAct(trx, by, { action: 'daily_totals.mended', entityId: null, after: { day, totals } });
-      });
-      left = new Set((await compareDay(db, day, timeZone)).differences.map(({ id }) => id));
-    }
-    yield {
-      checked,
-      differences: differences.map((one) => ({ ...one, mended: !left.has(one.id) })),
-    };
   }
 }
 
@@ -150,7 +108,7 @@ async function nextDay(db: Database, from: string, to: string, timeZone: string)
   return next.day;
 }
 
-function compareDay(db: Database, day: string, timeZone: string): Promise<ComparedDay> {
+function compareDay(db: Database, day: string, timeZone: string): Promise<Omit<Compared, 'check'>> {
   return db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     const moved: Totals = new Map();
@@ -160,7 +118,7 @@ function compareDay(db: Database, day: string, timeZone: string): Promise<Compar
     const kept: Totals = new Map();
     add(kept, await rows<Stored>(trx, KEPT, { day }, 'anew'));
     const totals = new Set([...kept.keys(), ...moved.keys()]);
-    const differences: WrongTotal[] = [];
+    const differences: Difference[] = [];
     for (const total of totals) {
       const shown = kept.get(total) ?? NONE;
       const due = moved.get(total) ?? NONE;

@@ -1,5 +1,5 @@
 import type { DailyTotal } from '../domain/books/summary';
-import { oneRow, row, rows, type Executor, type Transaction } from './connection';
+import { oneRow, row, rows, type Executor } from './connection';
 import { POSTED_TO } from './ledger/statement';
 import type { Viewer } from './viewer';
 
@@ -19,17 +19,6 @@ export async function foldDailyTotals(db: Executor): Promise<boolean> {
     atMost: FOLDED_AT_ONCE,
   });
   return done?.folded === FOLDED_AT_ONCE;
-}
-
-/**
- * Recomputes the totals of a day from the ledger and the declined charges, and corrects those that
- * differ. A charge that is booked meanwhile is counted once.
- *
- * @returns how many totals were wrong
- */
-export async function mendDailyTotals(trx: Transaction, day: string): Promise<number> {
-  const done = await row<{ mended: number }>(trx, `SELECT mend_daily_totals(:day) AS mended`, { day });
-  return done?.mended ?? 0;
 }
 
 /** Sums of amounts outgrow a bigint of Postgres. */

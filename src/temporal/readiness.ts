@@ -4,12 +4,9 @@ import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { ringFaults } from '../database/keys/sealing-key';
 import { isReady } from '../database/operation/readiness';
-import {
-  DIGEST_SILENT_AFTER_S,
-  readTemporalState,
-  RECONCILE_SILENT_AFTER_S,
-} from '../database/operation/temporal-state';
+import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/operation/temporal-state';
 import { oldestWorkerAgeS, workerFault } from '../database/operation/worker-heartbeat';
+import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify';
 import type { Problem } from '../domain/failures';
 import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/words/service-words';
 import { temporalFault } from './fault';
@@ -95,19 +92,19 @@ const DO_ABOUT = {
 
 /**
  * What keeps nobody from work now, but would be missed when something goes wrong: nothing finds
- * what has lost its workflow, or what was changed by hand, or long statements go without their
- * SHA-256. One that is only about to run for the first time since all of the service was down is
- * none.
+ * what has lost its workflow, or what was changed by hand. One that is only about to run for the
+ * first time since all of the service was down is none.
  */
 export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
-  const [{ reconcileAgeS, digestAgeS }, chain] = await Promise.all([
+  const [{ reconcileAgeS }, chain, verified] = await Promise.all([
     readTemporalState(db),
     readChainState(db),
+    readLastResult(db),
   ]);
   const silent = [
     { path: 'reconcile', ageS: reconcileAgeS, afterS: RECONCILE_SILENT_AFTER_S },
     { path: 'chain', ageS: chain.ageS, afterS: CHAIN_SILENT_AFTER_S },
-    { path: 'digest', ageS: digestAgeS, afterS: DIGEST_SILENT_AFTER_S },
+    { path: 'verify', ageS: verified.ageS, afterS: VERIFY_SILENT_AFTER_S },
   ] as const;
   const problems = await Promise.all(
     silent
@@ -127,7 +124,7 @@ export async function serviceWarnings(db: Database, client: Client): Promise<Pro
 /** Temporal may be this late with a run, or its clock be ahead of ours. */
 const LATE_MAX_MS = 10_000;
 
-/** The rarest of them runs every five minutes. */
+/** All but `verify`, which is late only after two days, run every five minutes or more often. */
 const FIRST_RUN_WITHIN_S = 360;
 
 /**

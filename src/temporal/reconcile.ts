@@ -4,6 +4,7 @@ import {
   ScheduleOverlapPolicy,
   WorkflowNotFoundError,
   type Client,
+  type IntervalSpec,
   type ScheduleOptions,
   type ScheduleOptionsStartWorkflowAction,
   type Workflow,
@@ -14,7 +15,7 @@ import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 import { ForeignNamespaceError } from './foreign-namespace';
 
 /**
- * Temporal's side of `reconcile`: the schedule that runs it, those of `chain` and `digest`, and
+ * Temporal's side of `reconcile`: the schedule that runs it, those of `chain` and `verify`, and
  * which of our workflows it has.
  */
 
@@ -34,20 +35,20 @@ const DESCRIBED_AT_ONCE = 10;
 
 /** The ids of the other schedules, and the beginnings of their runs' ids. */
 const CHAIN = 'chain';
-const DIGEST = 'digest';
+const VERIFY = 'verify';
 
 /** What runs on a Temporal Schedule. */
-export const SCHEDULED = [RECONCILE, CHAIN, DIGEST] as const;
+export const SCHEDULED = [RECONCILE, CHAIN, VERIFY] as const;
 
 type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'>;
 
 const runsOf = (
   workflowType: string,
-  every: '1m' | '5m',
+  interval: IntervalSpec,
   staticSummary: string,
-  workflowRunTimeout: '2h' | '4h' = '2h',
+  { workflowRunTimeout, catchupWindow }: { workflowRunTimeout: '2h' | '20h'; catchupWindow: '1m' | '1d' },
 ): Runs => ({
-  spec: { intervals: [{ every }] },
+  spec: { intervals: [interval] },
   action: {
     type: 'startWorkflow',
     workflowId: workflowType,
@@ -57,17 +58,28 @@ const runsOf = (
     // One that no worker takes up must not keep all later ones from starting.
     workflowRunTimeout,
   },
-  policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
+  policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
 });
 
-const RUNS = runsOf(WORKFLOW_TYPE.reconcile, '1m', 'Starts again what is overdue or has lost its workflow');
-const CHAIN_RUNS = runsOf(WORKFLOW_TYPE.chain, '5m', 'Chains what was written since, and signs it');
-const DIGEST_RUNS = runsOf(
-  WORKFLOW_TYPE.digest,
-  '5m',
-  'Keeps the SHA-256 of long statements of final days',
-  // Its three attempts may take an hour each, and the last one's failure says why.
-  '4h',
+const OFTEN = { workflowRunTimeout: '2h', catchupWindow: '1m' } as const;
+const RUNS = runsOf(
+  WORKFLOW_TYPE.reconcile,
+  { every: '1m' },
+  'Starts again what is overdue or has lost its workflow',
+  OFTEN,
+);
+const CHAIN_RUNS = runsOf(
+  WORKFLOW_TYPE.chain,
+  { every: '5m' },
+  'Chains what was written since, and signs it',
+  OFTEN,
+);
+/** At two in the morning, UTC. A night that Temporal was away for is made up for. */
+const VERIFY_RUNS = runsOf(
+  WORKFLOW_TYPE.verify,
+  { every: '1d', offset: '2h' },
+  'Compares the books, and keeps how many differences there are',
+  { workflowRunTimeout: '20h', catchupWindow: '1d' },
 );
 
 /**
@@ -94,7 +106,7 @@ export async function ensureSchedules(
       if (owner !== installation) throw new ForeignNamespaceError(client.options.namespace, address);
     });
     await ensure(client, CHAIN, CHAIN_RUNS);
-    await ensure(client, DIGEST, DIGEST_RUNS);
+    await ensure(client, VERIFY, VERIFY_RUNS);
   });
 }
 

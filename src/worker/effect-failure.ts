@@ -2,7 +2,6 @@ import { isNativeError } from 'node:util/types';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
-import { FileNotMadeError } from '../activities/digest';
 import { isUnavailable } from '../database/availability';
 import { KeyringError } from '../database/keys/keyring';
 import { describeError } from '../log';
@@ -22,10 +21,9 @@ export const effectFailures: ActivityInboundCallsInterceptor = {
     } catch (error) {
       // Cancellation, and failures made for the history, are the SDK's own language.
       if (error instanceof TemporalFailure) throw error;
-      const [at, why] = error instanceof FileNotMadeError ? [`${error.message}: `, error.cause] : ['', error];
-      const described = describeError(why) as Record<string, string | undefined>;
+      const described = describeError(error) as Record<string, string | undefined>;
       const { type, code, constraint, column, message, stack } = described;
-      const said = quotesWhatItRead(why) ? type : (message ?? type);
+      const said = quotesWhatItRead(error) ? type : (message ?? type);
       // The names are those of the schema.
       const what = [
         said,
@@ -34,7 +32,7 @@ export const effectFailures: ActivityInboundCallsInterceptor = {
       ];
       const failure = ApplicationFailure.create({
         ...(type !== undefined && { type }),
-        message: `${at}${inWords(why)} (${what.filter((part) => part !== undefined).join(' ')})`,
+        message: `${inWords(error)} (${what.filter((part) => part !== undefined).join(' ')})`,
       });
       // Where it happened, without what was said there.
       failure.stack = `${failure.name}: ${failure.message}\n${stack ?? ''}`;

@@ -6,20 +6,20 @@ import { createBankStatementActivities } from '../activities/bank-statement';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createChainActivities } from '../activities/chain';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
-import { createDigestActivities } from '../activities/digest';
 import { createIntentActivities } from '../activities/intent';
 import { createReconcileActivities } from '../activities/reconcile';
 import { createRecurringActivities } from '../activities/recurring';
 import { createRefundActivities } from '../activities/refund';
 import { createSandboxClockActivities } from '../activities/sandbox-clock';
+import { createVerifyActivities } from '../activities/verify';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
 import { digestOf } from '../api/billing/statement';
 import { readConfig, recurringRules, requireServers } from '../config';
 import { endedOf } from '../database/billing-request/read';
 import { readKeyring } from '../database/keys/keyring';
+import { WHOLE_MAX } from '../database/verify';
 import { withDeadline } from '../deadline';
-import { HASHED_MAX } from '../domain/books/statement';
 import { holidaysRunningOut } from '../domain/business-day';
 import { createLogger } from '../log';
 import { openOwnDatabase } from '../own-database';
@@ -130,26 +130,25 @@ async function main(): Promise<void> {
     trace: traces?.attempt,
   });
   const activities = {
-    ...createBillingRequestActivities(db, keyring, patience.calls),
+    ...createBillingRequestActivities(db, keyring, config.NETWORK_TIMEZONE, patience.calls),
     ...createChainActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createBankStatementActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createCustomerMigrationActivities(db, keyring),
-    ...createDigestActivities(db, config.NETWORK_TIMEZONE, HASHED_MAX, (of, beat) => digestOf(db, of, beat)),
+    ...createVerifyActivities(
+      db,
+      keyring,
+      config.NETWORK_TIMEZONE,
+      WHOLE_MAX,
+      (of, beat) => digestOf(db, of, beat),
+      log,
+    ),
     ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, recurringRules(config), patience.schedules, (workflowId) =>
       webhooks.deliverFirstAttempts(workflowId),
     ),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
     ...createSandboxClockActivities(db, client, relay, config.CLOCK_WAIT_S, log),
-    ...createReconcileActivities(
-      db,
-      client,
-      keyring,
-      config.NETWORK_TIMEZONE,
-      config.RECONCILE_AFTER_S,
-      log,
-      measureReconcile(registry),
-    ),
+    ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
     ...webhooks,
     attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
   };

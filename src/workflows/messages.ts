@@ -41,7 +41,7 @@ export const WORKFLOW_TYPE = {
   bankStatement: 'bankStatement',
   reconcile: 'reconcile',
   chain: 'chain',
-  digest: 'digest',
+  verify: 'verify',
 } as const;
 
 /** How far a webhook delivery has come when another attempt follows. */

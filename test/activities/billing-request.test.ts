@@ -21,7 +21,7 @@ afterAll(() => database.drop());
 /** @param whileWaiting what happens while the activity waits */
 function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> = async () => undefined) {
   const patience: AnswerPatience = { waitForAnswers: whileWaiting, stop: () => undefined };
-  return createBillingRequestActivities(db, keyring, patience);
+  return createBillingRequestActivities(db, keyring, 'Africa/Lagos', patience);
 }
 
 async function charge(standing: Standing, workflowId: string, by: 'agreement' | 'lookupID'): Promise<string> {

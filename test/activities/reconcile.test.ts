@@ -52,7 +52,7 @@ const log = {
 } as unknown as Logger;
 
 function run(): Promise<Reconciled> {
-  const activities = createReconcileActivities(db, client, keyring, 'Africa/Lagos', 0, log, () => undefined);
+  const activities = createReconcileActivities(db, client, 0, log, () => undefined);
   return new MockActivityEnvironment().run(() => activities.restartMissing());
 }
 
@@ -103,7 +103,7 @@ test('a run says that it lives while Temporal is asked about much that is overdu
   } as unknown as Client;
   const environment = new MockActivityEnvironment();
   environment.on('heartbeat', () => (askedInSilence = 0));
-  const late = createReconcileActivities(db, asked, keyring, 'Africa/Lagos', 60, log, () => undefined);
+  const late = createReconcileActivities(db, asked, 60, log, () => undefined);
   const overdue: Reconciled = await environment.run(() => late.restartOverdue());
   expect(overdue.found).toEqual({ schedules: 100 });
   // Temporal has 5 s for each 20, and a worker that says nothing for 30 s counts as dead.

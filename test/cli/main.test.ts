@@ -151,7 +151,7 @@ describe('npx assent', () => {
     expect((await run(['migrate'])).out).toBe('The schema is up to date\n');
   });
 
-  it('has Temporal start reconcile each minute, and chain and digest every five', async () => {
+  it('has Temporal start reconcile each minute, chain every five, and verify each night', async () => {
     const { temporalAddress: TEMPORAL_ADDRESS } = await servers();
     const TEMPORAL_NAMESPACE = `migrate-${randomUUID()}`;
     const env = {
@@ -167,7 +167,7 @@ describe('npx assent', () => {
     for (const [id, minutes] of [
       ['reconcile', 1],
       ['chain', 5],
-      ['digest', 5],
+      ['verify', 24 * 60],
     ] as const) {
       expect(await schedule.getHandle(id).describe()).toMatchObject({
         spec: { intervals: [{ every: minutes * 60_000 }] },

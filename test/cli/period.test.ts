@@ -2,12 +2,13 @@ import { knex } from 'knex';
 import { Client } from 'pg';
 import { down, up } from '../../migrations/0086_statement_form';
 import { digestOf } from '../../src/api/billing/statement';
-import { compareStatements } from '../../src/cli/kept-statement';
+import { compareStatements } from '../../src/database/ledger/statement-check';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readDigest, readFinality } from '../../src/database/ledger/statement';
 import { STATEMENT_FORM } from '../../src/domain/books/statement';
 import { createCli } from '../support/cli';
+import { filesOf } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
@@ -95,7 +96,7 @@ describe('assent period', () => {
 /** What `books verify` says of statements. */
 async function comparedOf(db: Database, days: { from: string | null; to: string | null } = ALL) {
   const found = { checked: 0, differences: 0, notCompared: 0 };
-  for await (const one of compareStatements(db, { ...days, timeZone: 'Africa/Lagos' })) {
+  for await (const one of compareStatements(filesOf(db), { ...days, timeZone: 'Africa/Lagos' })) {
     found.checked += one.checked;
     found.differences += one.differences.length;
     found.notCompared += one.notCompared?.count ?? 0;

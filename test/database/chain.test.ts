@@ -7,9 +7,7 @@ import { recordAct } from '../../src/database/audit';
 import { openDatabase, row, rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { reseal } from '../../src/database/keys/reseal';
-import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import { foldDailyTotals, readDailyTotals } from '../../src/database/daily-total';
-import { walkDailyTotals } from '../../src/database/daily-total-check';
+import { foldDailyTotals } from '../../src/database/daily-total';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { GENESIS, linkHash, type Stream } from '../../src/domain/books/chain';
 import { contentColumns, contentOf, ROWS_OF, type ReadRow } from '../../src/database/chain/stream';
@@ -17,7 +15,7 @@ import { bookDifferences, chainBooks, chainDifferences, keptDifferences } from '
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { OPERATOR } from '../support/operator';
-import { bill, charge, settleOfEachKind } from '../support/settled';
+import { charge, settleOfEachKind } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
 const keys = makeKeyring();
@@ -169,13 +167,6 @@ describe('what proves the books', () => {
   });
 });
 
-async function mendTotals() {
-  const totals = [];
-  for await (const { differences } of walkDailyTotals(database.db, 'Africa/Lagos', OPERATOR))
-    totals.push(...differences);
-  return totals;
-}
-
 const changed = (what: string) =>
   expect.stringMatching(new RegExp(`^${what}, or its link \\d+ of the chain, was changed`)) as string;
 
@@ -275,38 +266,6 @@ describe('what the owner of the schema changes', () => {
         '2 of together 7',
         'ledger has 0 of together 0',
       ),
-    ]);
-  });
-
-  it('what summaries show of a day is made anew once, by two at once, and a charge that is being booked counts once', async () => {
-    const { db } = database;
-    const { merchantId, bankId } = standing;
-    await foldDailyTotals(db);
-    await tamper(`UPDATE daily_totals_folded SET amount = amount + 1, count = count + 1 WHERE party_id = '${merchantId}';
-      UPDATE daily_totals_folded SET reason = 'expired' WHERE party_id = '${bankId}' AND what = 'declined';
-      INSERT INTO daily_totals_folded VALUES ('${merchantId}', '2020-02-29', 'NGN', 'reversed', '', 2, 7)`);
-    const { id } = await bill(db, keyring, standing);
-    await db.transaction(async (trx) => {
-      const approved = { outcome: 'approved', bankTransactionId: 'tx-meanwhile', action: null } as const;
-      await answerBillingRequest(trx, keyring, 'Africa/Lagos', bankId, id, approved, {});
-      for (const totals of await Promise.all([mendTotals(), mendTotals()])) {
-        expect(totals.filter(({ mended }) => !mended)).toEqual([]);
-      }
-    });
-    expect(await bookDifferences(db)).toEqual([]);
-    await foldDailyTotals(db);
-    expect(await bookDifferences(db)).toEqual([]);
-    const viewer = { entityId: merchantId, role: 'merchant' } as const;
-    expect(await readDailyTotals(db, viewer, '2020-02-29', '2020-02-29')).toEqual([]);
-    expect(
-      await rows(
-        db,
-        `SELECT actor, after->>'day' = '2020-02-29' AS "longAgo", (after->>'totals')::int AS totals FROM audit_events
-         WHERE action = 'daily_totals.mended' ORDER BY id`,
-      ),
-    ).toEqual([
-      { actor: OPERATOR.actor, longAgo: true, totals: 1 },
-      { actor: OPERATOR.actor, longAgo: false, totals: 6 },
     ]);
   });
 

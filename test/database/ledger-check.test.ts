@@ -34,7 +34,7 @@ async function differences(): Promise<string[]> {
     to: null,
     timeZone: 'Africa/Lagos',
   })) {
-    found.push(...compared.differences.map((one) => `${compared.check}: ${one.id}: ${faultWords(one).what}`));
+    found.push(...compared.differences.map((one) => `${compared.check}: ${one.id}: ${faultWords(one)}`));
   }
   return found;
 }

@@ -72,9 +72,7 @@ async function writtenIntoClosed(): Promise<string[]> {
   const found: string[] = [];
   for await (const { differences } of compareLedger(db, { from: null, to: null, timeZone })) {
     found.push(
-      ...differences
-        .filter(({ wrong }) => wrong === 'written_when_closed')
-        .map((one) => faultWords(one).what),
+      ...differences.filter(({ wrong }) => wrong === 'written_when_closed').map((one) => faultWords(one)),
     );
   }
   return found;

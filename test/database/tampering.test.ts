@@ -1,5 +1,5 @@
 import { digestOf } from '../../src/api/billing/statement';
-import { compareStatements } from '../../src/cli/kept-statement';
+import { compareStatements } from '../../src/database/ledger/statement-check';
 import { billingRules, readConfig, recurringRules } from '../../src/config';
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import type { Compared } from '../../src/database/compared';
@@ -16,7 +16,7 @@ import { takeAsOperator } from '../../src/database/reconciliation-exception/oper
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { STATEMENT_FORM } from '../../src/domain/books/statement';
-import { bookDifferences, chainBooks, chainDifferences } from '../support/books';
+import { bookDifferences, chainBooks, chainDifferences, filesOf } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { answerBill, bill, charge, refund, returnedRefund, settleOfEachKind } from '../support/settled';
@@ -884,7 +884,8 @@ test('of rows that an older version wrote, or changed last, what has no SHA-256 
   const notCompared = async (which: string) => {
     await owner(`CREATE TABLE saved AS TABLE events;
       UPDATE events SET details = details - 'content' - 'noted' WHERE ${which}`);
-    const found = await bookDifferences(database.db);
+    // An event that was written again has another transaction's id than its webhooks.
+    const found = (await bookDifferences(database.db)).filter((one) => !one.startsWith('eventsAnnounced'));
     await owner(`UPDATE events e SET details = s.details FROM saved s WHERE s.id = e.id; DROP TABLE saved`);
     return found;
   };
@@ -905,7 +906,8 @@ const setFile = (description: string, form: number) =>
 test('a kept SHA-256 that is put under another form proves nothing any more, and that is told', async () => {
   await setFile('Hats', STATEMENT_FORM - 1);
   const told: Compared[] = [];
-  for await (const one of compareStatements(database.db, { from: null, to: null, timeZone })) told.push(one);
+  for await (const one of compareStatements(filesOf(database.db), { from: null, to: null, timeZone }))
+    told.push(one);
   await setFile('Shoes', STATEMENT_FORM);
   expect(told).toMatchObject([{ checked: 0, differences: [], notCompared: { count: 1 } }]);
 });

@@ -1,4 +1,5 @@
-import { compareStatements } from '../../src/cli/kept-statement';
+import { compareAnnouncements } from '../../src/database/announcement-check';
+import { digestOf } from '../../src/api/billing/statement';
 import { chainStream } from '../../src/database/chain/advance';
 import { checkChains, checkKept } from '../../src/database/chain/check';
 import { publicKeys, signHead } from '../../src/database/chain/head';
@@ -9,6 +10,7 @@ import { compareDailyTotals } from '../../src/database/daily-total-check';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { compareLedger } from '../../src/database/ledger/check';
 import { comparePeriods } from '../../src/database/ledger/period-check';
+import { compareStatements, type FileMeans } from '../../src/database/ledger/statement-check';
 import { compareTrails } from '../../src/database/trail';
 import { STREAMS } from '../../src/domain/books/chain';
 import { faultWords } from '../../src/domain/words/verify-words';
@@ -31,7 +33,7 @@ const WHOLE = { from: null, to: null, timeZone };
 async function differencesIn(pages: AsyncIterable<Compared>): Promise<string[]> {
   const found: string[] = [];
   for await (const { check, differences } of pages) {
-    found.push(...differences.map((one) => `${check}: ${one.id}: ${faultWords(one).what}`));
+    found.push(...differences.map((one) => `${check}: ${one.id}: ${faultWords(one)}`));
   }
   return found;
 }
@@ -42,13 +44,21 @@ export async function chainDifferences(db: Database, ring: Keyring): Promise<str
 
 export const keptDifferences = (db: Database, kept: string[]) => differencesIn(checkKept(db, kept));
 
+/** What makes the files of statements anew. */
+export const filesOf = (db: Database): FileMeans => ({
+  db,
+  digestOf: (of, beat) => digestOf(db, of, beat),
+  beat: () => undefined,
+});
+
 /** What is found without the chains. */
 export async function bookDifferences(db: Database): Promise<string[]> {
   return [
     ...(await differencesIn(compareLedger(db, WHOLE))),
     ...(await differencesIn(compareDailyTotals(db, WHOLE))),
     ...(await differencesIn(compareTrails(db, WHOLE))),
+    ...(await differencesIn(compareAnnouncements(db, WHOLE))),
     ...(await differencesIn(comparePeriods(db, WHOLE))),
-    ...(await differencesIn(compareStatements(db, WHOLE))),
+    ...(await differencesIn(compareStatements(filesOf(db), WHOLE))),
   ];
 }

@@ -1,6 +1,5 @@
 import { ServiceError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { FileNotMadeError } from '../../src/activities/digest';
 import { CommitLost, DatabaseSilent } from '../../src/database/availability';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { open, seal } from '../../src/database/keys/sealing';
@@ -102,14 +101,6 @@ describe('an effect that fails', () => {
       'a fault of ours',
       new TypeError('x is not a function'),
       'Something unexpected: the worker’s log says where (x is not a function)',
-    ],
-    [
-      'a file, for a reason that Postgres has',
-      new FileNotMadeError(
-        { party: { entityId: 'mch_1', role: 'merchant' }, date: '2026-03-02', currency: 'NGN' },
-        postgres('57014'),
-      ),
-      'the file of mch_1 of 2026-03-02 in NGN cannot be made: A statement took too long, and Postgres ended it (Error 57014)',
     ],
     ['text', unreadable(), 'Something unexpected: the worker’s log says where (SyntaxError)'],
     ['no error at all', 'ada@example.com', 'Something unexpected: the worker’s log says where (string)'],

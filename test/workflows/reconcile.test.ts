@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { MendedBooks, Reconciled, ReconcileActivities } from '../../src/activities/reconcile';
+import type { Reconciled, ReconcileActivities } from '../../src/activities/reconcile';
 import { TASK_QUEUE } from '../../src/workflows/messages';
 import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
@@ -8,7 +8,6 @@ describe('the workflow that reconciles', () => {
   const newEnvironment = timeSkippingServer();
   let environment: TimeSkippingEnvironment;
   const nothing: Reconciled = { checked: 0, found: {}, restarted: 0 };
-  const books: MendedBooks = { checked: 5000, found: {}, mended: 0 };
 
   beforeAll(async () => {
     await workflowBundle();
@@ -28,11 +27,9 @@ describe('the workflow that reconciles', () => {
     const said = await run({
       restartOverdue: () => Promise.resolve({ checked: 3, found: { intents: 1, charges: 2 }, restarted: 2 }),
       restartMissing: () => Promise.resolve({ ...nothing, checked: 40 }),
-      mendBooks: () => Promise.resolve({ checked: 500, found: { charge_unposted: 2 }, mended: 1 }),
     });
     expect(said).toBe(
-      '1 intent, 2 charges overdue, 2 started again; nothing without a workflow of 40 that were looked at. ' +
-        '2 things wrong in 500 rows of the books, 1 mended; the log has their ids.',
+      '1 intent, 2 charges overdue, 2 started again; nothing without a workflow of 40 that were looked at.',
     );
   });
 
@@ -44,7 +41,6 @@ describe('the workflow that reconciles', () => {
         return nothing;
       },
       restartMissing: () => Promise.resolve(nothing),
-      mendBooks: () => Promise.resolve(books),
     });
     expect(said).toMatch(/^nothing overdue/);
   });

@@ -923,7 +923,7 @@ export type Statement = {
   };
   /**
    * SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines
-   * until it is final and the SHA-256 has been worked out, some minutes later
+   * until the file was taken once the day is final; never in a closed month
    */
   sha256: string | null;
 };

@@ -69,7 +69,7 @@ const statement = z
       .nullable()
       .meta({
         description:
-          'SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines until it is final and the SHA-256 has been worked out, some minutes later',
+          'SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines until the file was taken once the day is final; never in a closed month',
         example: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
       }),
   })

@@ -61,7 +61,6 @@ const EXCEPTION_EVENTS: Record<string, string> = {
   'exception.investigating': 'The operator looks into it',
   'exception.resolved': 'It was resolved',
   'exception.answer_refused': 'An answer of the bank was not taken',
-  'exception.announced': 'Those it concerns were told of it late',
 };
 
 export const exceptionEventInWords = (type: string) => EXCEPTION_EVENTS[type] ?? type;

@@ -10,7 +10,6 @@ import {
 import { isReference } from '../../domain/identifier/reference';
 import { row, rows, type Transaction } from '../connection';
 import {
-  endExceptions,
   exceptionsEndedBy,
   keyOf,
   lockCharges,
@@ -18,6 +17,7 @@ import {
   type Booked,
   type StatementException,
 } from '../reconciliation-exception/statement';
+import { endExceptions } from '../reconciliation-exception/resolve';
 import { takeAnswers, type Matching } from './answer';
 import { keepDifferences, networks, stated, type NewDifference } from './difference';
 import { knownOf, NOTED_BEFORE } from './known';

@@ -71,27 +71,6 @@ export async function announceDeclinedAtOnce(
 }
 
 /**
- * Tells the sides of charges how they ended, where that was never told. Of money that the payee's
- * bank has credited it is not told again.
- */
-export async function announceEnds(
-  trx: Executor,
-  keyring: Keyring,
-  billingRequestIds: string[],
-): Promise<void> {
-  const ended = await rows<Outcome & { closedBy: ClosedBy }>(
-    trx,
-    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b
-     WHERE b.id = ANY(:billingRequestIds) AND b.status <> 'pending' AND NOT b.credit_settled`,
-    { billingRequestIds },
-  );
-  for (const one of ended) {
-    const undelivered = new Set(one.declineReason === 'not_delivered' ? [one.id] : []);
-    await announceOutcomes(trx, keyring, [one], one.closedBy, undelivered);
-  }
-}
-
-/**
  * Tells both sides how these charges ended; the payer's bank only of what ended without its answer.
  * The payee's bank, where there is one in the merchant's place, is told of money to be credited in
  * a webhook of its own kind.
@@ -162,7 +141,7 @@ export async function announceOutcomes(
 }
 
 /** What the payer's bank hears of what has ended without its answer. */
-export function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>): Announcement[] {
+function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>): Announcement[] {
   return perBatch(closed, 'bankId').map(({ group, ...to }) => ({
     ...to,
     webhookType: 'billing.closed',

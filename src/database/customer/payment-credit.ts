@@ -33,8 +33,8 @@ const CREDITED = `(
   OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = b.credit_delivery_id
              AND (r.delivered_at IS NOT NULL OR r.feed_read)))`;
 
-/** Of a billing request `b`: its workflow has to wait for the credit. */
-export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_overdue AND NOT ${CREDITED})`;
+/** Of a billing request `b`: its workflow has to wait for the credit, or to settle it. */
+export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND (NOT b.credit_overdue OR ${CREDITED}))`;
 
 /**
  * Notes by which webhooks the payees' banks are told.
@@ -52,15 +52,17 @@ export async function expectCredits(trx: Executor, credits: Outcome[], deliveryI
 }
 
 /**
- * Opens an exception for each of the charges whose credit is overdue. Whoever comes second finds
- * nothing to do.
+ * Settles those of the charges whose credit was delivered by a process that died before it could,
+ * and opens an exception for each whose credit is overdue. Whoever comes second finds nothing to
+ * do.
  *
  * It judges by what there is once it holds the charges: whoever delivers a credit meanwhile settles
  * it before or after, and a statement that began before it was delivered would not see it.
  */
-export async function noteOverdueCredits(
+export async function followCredits(
   trx: Transaction,
   keyring: Keyring,
+  timeZone: string,
   billingRequestIds: string[],
 ): Promise<void> {
   await rows(
@@ -68,10 +70,19 @@ export async function noteOverdueCredits(
     `SELECT id FROM billing_requests WHERE id = ANY(:billingRequestIds) ORDER BY id FOR NO KEY UPDATE`,
     { billingRequestIds },
   );
+  const delivered = await rows<{ id: string }>(
+    trx,
+    `SELECT b.credit_delivery_id AS id FROM billing_requests b
+     WHERE b.id = ANY(:billingRequestIds) AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND ${CREDITED}`,
+    { billingRequestIds },
+  );
+  if (delivered.length > 0)
+    await resolveCredits(trx, keyring, timeZone, { deliveryIds: delivered.map(({ id }) => id) });
   const overdue = await rows<{ id: string; sequence: number; at: Date }>(
     trx,
     `UPDATE billing_requests b SET credit_overdue = true, sequence = b.sequence + 1
-     WHERE b.id = ANY(:billingRequestIds) AND business_now(b.owner_id) >= b.credit_due_at AND ${CREDIT_WAITS}
+     WHERE b.id = ANY(:billingRequestIds) AND business_now(b.owner_id) >= b.credit_due_at
+       AND NOT b.credit_overdue AND NOT ${CREDITED}
      RETURNING b.id, b.sequence, business_now(b.owner_id) AS at`,
     { billingRequestIds },
   );
@@ -236,29 +247,6 @@ export async function settleCreditByWord(
     { billingRequestId },
   );
   await postCredits(trx, timeZone, credited);
-}
-
-/**
- * Settles credits that were delivered by a process which died before it could. Some that another
- * process is just settling are left to it.
- *
- * @returns how many
- */
-export async function settleUnnoticedCredits(
-  trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
-  limit: number,
-): Promise<number> {
-  const unnoticed = await rows<{ deliveryId: string }>(
-    trx,
-    `SELECT b.credit_delivery_id AS "deliveryId" FROM billing_requests b
-     WHERE b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND ${CREDITED}
-     ORDER BY b.id LIMIT :limit FOR NO KEY UPDATE OF b SKIP LOCKED`,
-    { limit },
-  );
-  await settleCredits(trx, keyring, timeZone, { deliveryIds: unnoticed.map(({ deliveryId }) => deliveryId) });
-  return unnoticed.length;
 }
 
 /** How it stands with the money for the payee. */

@@ -3,7 +3,7 @@ import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
-import { row, rows, type Executor } from '../connection';
+import { rows, type Executor } from '../connection';
 import { takeIntents } from '../customer/prompt';
 import { recordEvents } from '../event';
 import { newId, newReference } from '../ids';
@@ -241,61 +241,3 @@ const questionFor = (keyring: Keyring, merchant: MerchantFace, asked: Question):
 
 /** Of an intent `i`, that its customer may still answer. */
 export const IS_OPEN_INTENT = `(i.status = 'pending' AND i.expires_at > business_now(i.merchant_id))`;
-
-/**
- * Makes the webhook anew that asked for an intent, where it is gone, with all that it asked for and
- * is still open. It has its id again, so a bank that has had it knows it. The record of each intent
- * says that its webhook was made anew.
- */
-export async function askAnew(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
-  const asked = await rows<
-    Omit<Question, 'payer'> & {
-      payer: string;
-      merchantId: string;
-      bankId: string;
-      batchId: string;
-      deliveryId: string;
-    }
-  >(
-    trx,
-    `SELECT i.id, i.reference, i.lookup_id AS payer, i.agreement_id AS "agreementId",
-       (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS "paymentIdKey", i.currency, i.description,
-       coalesce(i.due_date, i.expires_at) AS "dueDate", i.merchant_id AS "merchantId", i.bank_id AS "bankId",
-       i.batch_id AS "batchId", i.bank_delivery_id AS "deliveryId"
-     FROM intents i
-     WHERE i.bank_delivery_id = (SELECT bank_delivery_id FROM intents WHERE id = :intentId) AND ${IS_OPEN_INTENT}
-     ORDER BY i.id FOR NO KEY UPDATE`,
-    { intentId },
-  );
-  const [first] = asked;
-  if (!first) return;
-  const { merchantId, bankId, batchId, deliveryId } = first;
-  // Asked once the intents are locked: another process may have made it.
-  const isThere = await row(trx, `SELECT FROM webhook_deliveries WHERE id = :deliveryId`, { deliveryId });
-  if (isThere) return;
-  const merchant = await merchantFace(trx, merchantId);
-  const payers = await payersByLookupId(
-    trx,
-    keyring,
-    asked.map(({ payer }) => payer),
-  );
-  const items = asked.flatMap((one) => {
-    const payer = payers.find(({ lookupId }) => lookupId === one.payer);
-    return payer ? [questionFor(keyring, merchant, { ...one, payer })] : [];
-  });
-  // Without a workflow: those of the intents have asked, and wait for the answers.
-  await announce(trx, keyring, [
-    { entityId: bankId, webhookType: 'billing.intent', batchId, deliveryId, items },
-  ]);
-  const noted = await rows<{ resourceId: string; sequence: number; at: Date }>(
-    trx,
-    `UPDATE intents SET sequence = sequence + 1 WHERE id = ANY(:ids)
-     RETURNING id AS "resourceId", sequence, business_now(merchant_id) AS at`,
-    { ids: asked.map(({ id }) => id) },
-  );
-  const details = { of: 1, to: bankId, webhookType: 'billing.intent' };
-  await recordEvents(
-    trx,
-    noted.map((one) => ({ ...one, type: 'intent.announced', cause: 'network' as const, details })),
-  );
-}

@@ -346,7 +346,7 @@ export async function announceEnds(
  *
  * @param undelivered those that their bank has not been asked for, nor will be
  */
-export function endAnnouncements(
+function endAnnouncements(
   keyring: Keyring,
   ended: EndedIntent[],
   cause: AuditEvent['cause'],

@@ -75,7 +75,7 @@ export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHE
 const END_OF_DAY = dayBegin(':date::date + 1');
 
 /** Of a day whose month is `of_day.month`. */
-export const NONE_REOPENED = `NOT EXISTS (
+const NONE_REOPENED = `NOT EXISTS (
   SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened')`;
 
 export interface Finality {
@@ -195,26 +195,6 @@ export async function readTotals(
       currency,
     }),
   };
-}
-
-/**
- * Whether the statement has more lines than this, as `movementCount` counts them. It stops counting
- * there.
- */
-export async function hasMoreLines(
-  db: Executor,
-  { party: { entityId: partyId, role }, date, currency }: StatementOf,
-  than: number,
-): Promise<boolean> {
-  const { counted } = await oneRow<{ counted: number }>(
-    db,
-    `SELECT count(*)::int AS counted FROM (
-       SELECT FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-       WHERE p.party_id = ANY(${POSTED_TO[role]}) AND ${SHOWN} AND ${OF_THE_DAY} LIMIT :than::int + 1) AS moved`,
-    { partyId, date, currency, than },
-    'anew',
-  );
-  return counted > than;
 }
 
 /** On which sides of an exception a party may stand. */

@@ -19,13 +19,8 @@ export interface TemporalState {
   cursorAfter: string;
   /** The same for schedules, which have a cursor of their own. */
   schedulesAfter: string;
-  /** The same for the books. */
-  booksPart: string;
-  booksAfter: string;
   /** Seconds since `reconcile` last went through some of what is open. */
   reconcileAgeS: number;
-  /** Seconds since `digest` last came on. */
-  digestAgeS: number;
 }
 
 /**
@@ -33,9 +28,6 @@ export interface TemporalState {
  * takes.
  */
 export const RECONCILE_SILENT_AFTER_S = 300;
-
-/** It runs every five minutes, and comes on with each file, which may take an hour. */
-export const DIGEST_SILENT_AFTER_S = 7_200;
 
 /**
  * Takes note of the namespace that the workers are on. Of several workers that find a new one at
@@ -59,9 +51,7 @@ export async function readTemporalState(db: Executor): Promise<TemporalState> {
     db,
     `SELECT installation, namespace_id AS "namespaceId", restarting_since AS "restartingSince",
        cursor_kind AS "cursorKind", cursor_after AS "cursorAfter", schedules_after AS "schedulesAfter",
-       books_part AS "booksPart", books_after AS "booksAfter",
-       greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS "reconcileAgeS",
-       greatest(extract(epoch FROM clock_timestamp() - digested_at), 0)::float8 AS "digestAgeS"
+       greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS "reconcileAgeS"
      FROM temporal_state`,
   );
   if (!state) throw new Error('temporal_state has lost its row, which the migrations make');
@@ -79,22 +69,6 @@ export async function moveCursor(
        schedules_after = :schedulesAfter, reconciled_at = clock_timestamp()`,
     { ...cursor },
   );
-}
-
-/** Takes note that `digest` has kept a SHA-256, or ended its run. */
-export async function noteDigestCameOn(db: Executor): Promise<void> {
-  await rows(db, `UPDATE temporal_state SET digested_at = clock_timestamp()`);
-}
-
-/** Takes note of how far the books have been looked at; null at their end. */
-export async function moveBooksCursor(
-  db: Executor,
-  cursor: { part: string; after: string } | null,
-): Promise<void> {
-  await rows(db, `UPDATE temporal_state SET books_part = :part, books_after = :after`, {
-    part: cursor?.part ?? '',
-    after: cursor?.after ?? '',
-  });
 }
 
 /**

@@ -196,20 +196,9 @@ const NAMING = ['id', 'billingRequestId', 'refundId', 'exceptionId', 'scheduleId
  * itself.
  */
 export function idsInBody(ring: Keyring, sealed: SealedBody): string[] {
-  return itemsInBody(ring, sealed).flatMap(({ ids }) => ids);
-}
-
-/** What each item of it is about, and its number. */
-export interface AnnouncedItem {
-  ids: string[];
-  sequence: unknown;
-}
-
-export function itemsInBody(ring: Keyring, sealed: SealedBody): AnnouncedItem[] {
-  return (openItems(ring, sealed) ?? []).map((item) => ({
-    ids: Object.entries(item).flatMap(([name, value]) =>
+  return (openItems(ring, sealed) ?? []).flatMap((item) =>
+    Object.entries(item).flatMap(([name, value]) =>
       NAMING.includes(name) && typeof value === 'string' ? [value] : [],
     ),
-    sequence: item['sequence'],
-  }));
+  );
 }

@@ -31,7 +31,7 @@ export async function announceExceptions(
 }
 
 /** What each side of them hears. */
-export function exceptionAnnouncements(
+function exceptionAnnouncements(
   webhookType: 'exception.opened' | 'exception.resolved',
   exceptions: ExceptionRecord[],
   workflowId?: string,

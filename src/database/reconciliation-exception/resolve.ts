@@ -9,6 +9,7 @@ import { returnRefund } from '../refund/return';
 import { announceExceptions } from './announce';
 import { holdRefunds } from './open';
 import { EXCEPTION_COLUMNS, UNKNOWN_EXCEPTION, type ExceptionRecord } from './read';
+import { openLetOffBooked } from './let-off';
 import { reverseRest, writeOffRest } from './reversal';
 
 /**
@@ -94,8 +95,24 @@ export async function resolveException(
     if (kind === 'credit_undelivered' && finding.resolution === 'no_difference') {
       await settleCreditByWord(trx, timeZone, billingRequestId);
     }
+    await openLetOffBooked(trx, keyring, billingRequestId);
   }
   return { exceptionId, state: 'resolved', resolution: finding.resolution, bankId, changed: true, before };
+}
+
+/** There was no difference, once the bank's next file was there. */
+export async function endExceptions(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  exceptionIds: string[],
+): Promise<void> {
+  for (const exceptionId of exceptionIds) {
+    await resolveException(trx, keyring, timeZone, { cause: 'network', note: null }, exceptionId, {
+      resolution: 'no_difference',
+      bankTransactionId: null,
+    });
+  }
 }
 
 /**

@@ -102,7 +102,7 @@ export async function reverseRest(
   ]);
 }
 
-export interface AnnouncedReversal extends Pick<
+interface AnnouncedReversal extends Pick<
   Reversed,
   'amount' | 'currency' | 'reference' | 'ownerId' | 'merchantId' | 'metadata' | 'bankId' | 'earlier'
 > {
@@ -113,7 +113,7 @@ export interface AnnouncedReversal extends Pick<
 }
 
 /** What its owner hears of it. */
-export function reversalAnnouncement(reversed: AnnouncedReversal): Announcement {
+function reversalAnnouncement(reversed: AnnouncedReversal): Announcement {
   const { billingRequestId, reference, reversalReference, amount, currency, merchantId, metadata } = reversed;
   return {
     entityId: reversed.ownerId,

@@ -8,7 +8,6 @@ import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from './announce';
 import { IS_CREDIT_MISSING } from './credit';
 import { holdRefunds } from './open';
-import { resolveException } from './resolve';
 
 /** Exceptions that statements of banks tell of, and those that they end. */
 
@@ -234,19 +233,4 @@ export async function exceptionsEndedBy(
       credited: found.flatMap((one) => one.creditOf ?? []),
     },
   );
-}
-
-/** There was no difference, once the bank's next file was there. */
-export async function endExceptions(
-  trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
-  exceptionIds: string[],
-): Promise<void> {
-  for (const exceptionId of exceptionIds) {
-    await resolveException(trx, keyring, timeZone, { cause: 'network', note: null }, exceptionId, {
-      resolution: 'no_difference',
-      bankTransactionId: null,
-    });
-  }
 }

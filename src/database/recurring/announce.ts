@@ -60,7 +60,7 @@ export async function announceStatus(
 }
 
 /** How a schedule stands, as both sides are told of it. */
-export type AnnouncedSchedule = Pick<
+type AnnouncedSchedule = Pick<
   StatusChange,
   | 'id'
   | 'merchantId'
@@ -74,7 +74,7 @@ export type AnnouncedSchedule = Pick<
   | 'previousAmount'
 >;
 
-export function changeAnnouncements(change: AnnouncedSchedule & { previousStatus: string }): Announcement[] {
+function changeAnnouncements(change: AnnouncedSchedule & { previousStatus: string }): Announcement[] {
   return toBothSides(change, 'recurring.updated', {
     scheduleId: change.id,
     sequence: change.told,

@@ -203,7 +203,7 @@ async function announceToMerchant(trx: Executor, keyring: Keyring, refund: Refun
  *
  * @param sequence by default, before its end the merchant has heard of it if it was overdue
  */
-export function refundAnnouncement(
+function refundAnnouncement(
   refund: RefundRecord,
   sequence = refund.overdue && refund.status !== 'pending' ? 2 : 1,
 ): Announcement {

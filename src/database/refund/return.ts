@@ -1,9 +1,10 @@
 import { formatAmount } from '../../domain/money';
-import { row, rows, type Executor } from '../connection';
+import { row, rows, type Executor, type Transaction } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { postRefundReturn } from '../ledger/settlement';
+import { openLetOffBooked } from '../reconciliation-exception/let-off';
 import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
 import { announce } from '../webhook/webhook';
 import { REFUND_COLUMNS, type RefundRecord } from './refund';
@@ -30,7 +31,7 @@ const HAS_RETURNED = `x.refund_id = r.id AND x.resolution IN ('no_money_moved', 
  * @param timeZone of the network, for the ledger's day
  */
 export async function returnRefund(
-  trx: Executor,
+  trx: Transaction,
   keyring: Keyring,
   timeZone: string,
   cause: AuditEvent['cause'],
@@ -69,7 +70,7 @@ export async function returnRefund(
  * charge's own money did not stay either. The caller holds the charge locked.
  */
 export async function freePart(
-  trx: Executor,
+  trx: Transaction,
   keyring: Keyring,
   timeZone: string,
   cause: AuditEvent['cause'],
@@ -82,6 +83,7 @@ export async function freePart(
   );
   await reverseRejectedRefund(trx, keyring, timeZone, cause, { billingRequestId, refundId });
   await writeOffRest(trx, timeZone, { resourceId: refundId, billingRequestId, at });
+  await openLetOffBooked(trx, keyring, billingRequestId);
 }
 
 /** Each receiver counts what it was told of the refund before. */

@@ -1,7 +1,6 @@
 import { row, rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { open, seal } from '../keys/sealing';
-import { openItems, type SealedBody } from './body';
 import { bodyPlace, bodyWithout } from './webhook';
 
 /**
@@ -89,28 +88,6 @@ export async function withdraw(
   );
   await shortenBodies(trx, keyring, item, undelivered);
   return new Set(undelivered.map(({ id }) => id));
-}
-
-/**
- * Whether the bank of one that has ended was never asked for it: its delivery was withdrawn, or
- * lost that item. Nothing is written, and what the bank reads later changes nothing. What can no
- * longer be read was asked.
- */
-export async function wasWithdrawn(
-  trx: Executor,
-  keyring: Keyring,
-  asked: keyof typeof ASKED,
-  id: string,
-): Promise<boolean> {
-  const question = await row<SealedBody & { withdrawn: boolean }>(
-    trx,
-    `SELECT d.id, d.withdrawn_at IS NOT NULL AS withdrawn, d.body_sealed AS "bodySealed"
-     FROM ${asked} a JOIN webhook_deliveries d ON d.id = a.bank_delivery_id WHERE a.id = :id`,
-    { id },
-  );
-  if (!question || question.withdrawn) return question !== undefined;
-  const items = openItems(keyring, question);
-  return items !== undefined && items.every((one) => one[ASKED[asked].item] !== id);
 }
 
 /**

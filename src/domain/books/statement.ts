@@ -15,7 +15,7 @@ export const STATEMENT_FORM = 3;
 
 /**
  * Lines of a statement whose SHA-256 is worked out while somebody waits: less than a second. That
- * of a final day that has more is worked out by the workflow `digest`.
+ * of a final day that has more is worked out as its file is sent, or as its month is closed.
  */
 export const HASHED_MAX = 10_000;
 

@@ -48,12 +48,7 @@ const EVENT_WORDS = new Map([
   ['billing_request.answer_refused', 'a late decline of the bank, which changes nothing'],
   ['refund.returned', 'refund returned: its money came back to the bank'],
   ['refund.answer_refused', 'an answer of the bank to a refund that is returned, which changes nothing'],
-  ['billing_request.announced', 'its end was announced now, for no webhook told of it'],
   ['billing_request.credit_overdue', 'the payee’s bank was not told in time'],
-  ...['refund', 'intent', 'schedule', 'exception'].map((kind): [string, string] => [
-    `${kind}.announced`,
-    'an earlier change was announced now, for no webhook told of it',
-  ]),
   ['exception.opened', 'exception opened: the bank’s word and the network’s may differ'],
   ['exception.answer_refused', 'the bank’s answer to the exception was not taken'],
   ['exception.updated', 'exception grew: the bank has spoken after all'],

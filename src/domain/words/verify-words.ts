@@ -74,6 +74,15 @@ const SENTENCES = {
   other_value: ({ of, said, stands }: OtherValue) =>
     `its row says that ${of} is ${stands ?? 'nothing'}, and its trail ${said ?? 'nothing'}`,
   trail_of_nothing: () => 'it has a trail, and is there no more: its row was deleted',
+  // A row, and the webhooks and exceptions that its transaction writes.
+  exception_untold: () => 'it is open, and no webhook tells of it',
+  question_lost: () =>
+    'it waits for its bank, and the webhook that asks the bank is gone: ask the bank whether it has it',
+  reversal_lacking: () =>
+    'its exception says that its money did not stay, and something of it is neither refunded nor reversed',
+  silence_unnoted: () => 'it expired at a bank that may have the charge, and it has no exception',
+  untold: ({ webhookType, receiverId, event }: Record<'webhookType' | 'receiverId' | 'event', string>) =>
+    `its trail has ${event}, and the webhook ${webhookType} to ${receiverId} that tells of it is gone`,
   // The chains, and the heads that are signed of them.
   links_missing: ({ n, count }: { n: bigint; count: bigint }) =>
     `before its link ${n} of the chain ${count === 1n ? 'a link was' : `${count} links were`} taken away`,
@@ -167,16 +176,4 @@ export type FactsOf<Code extends FaultCode> = FactsOfSentence<(typeof SENTENCES)
 
 export type Fault = FaultOf<typeof SENTENCES>;
 
-export interface FaultWords {
-  what: string;
-  /** What an operator does about it, where it does not have to be found out. */
-  todo?: string;
-}
-
-export function faultWords(fault: Fault): FaultWords {
-  const what = worded(SENTENCES, fault);
-  // Only a total can be wrong once all else is right.
-  return fault.wrong === 'total_differs'
-    ? { what, todo: '"reconcile --fix" makes it anew from these' }
-    : { what };
-}
+export const faultWords = (fault: Fault): string => worded(SENTENCES, fault);

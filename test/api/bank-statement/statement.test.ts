@@ -9,7 +9,7 @@ import { onboardBatch } from '../../../src/database/customer/migration';
 import { matchNextPage } from '../../../src/database/bank-statement/match';
 import { findMissing } from '../../../src/database/bank-statement/missing';
 import { compareLedger } from '../../../src/database/ledger/check';
-import { bookCursor, walkBooks } from '../../../src/database/operation/books';
+import { endKnownByNow } from '../../../src/database/bank-statement/known-by-now';
 import { compareTrails } from '../../../src/database/trail';
 import { rows as select } from '../../../src/database/connection';
 import { claimKey } from '../../../src/database/idempotency';
@@ -146,7 +146,9 @@ async function match(
 
 async function work(id: string, { deps }: ServedApi): Promise<void> {
   const matching = { db: deps.db, keyring: deps.ring, timeZone: LAGOS, workflowId: `bank-statement/${id}` };
-  for (const step of [matchNextPage, findMissing]) while ((await step(matching, id)) !== undefined);
+  while ((await matchNextPage(matching, id)) !== undefined);
+  await endKnownByNow(matching, id);
+  while ((await findMissing(matching, id)) !== undefined);
 }
 
 const NOTHING = {
@@ -193,14 +195,16 @@ const OPERATOR = { actor: 'operator:ada', cause: 'operator', requestId: null, re
 const dismiss = (statementId: string) =>
   dismissWithStatement(database.db, api.deps.ring, LAGOS, OPERATOR, statementId, () => undefined);
 
-/** As `reconcile --fix` does with exceptions. */
-async function mendTheBooks(): Promise<string[]> {
-  const { db, ring } = api.deps;
-  const mended: string[] = [];
-  for await (const { differences } of walkBooks(db, ring, LAGOS, bookCursor('exceptions', ''))) {
-    mended.push(...differences.filter((one) => one.mended).map(({ wrong }) => wrong));
-  }
-  return mended;
+/** As the bank's next file does before it looks for what is missing. @returns how many it ended */
+async function endKnown(): Promise<number> {
+  const { db, ring: keyring } = api.deps;
+  const [file] = await select<{ id: string }>(
+    db,
+    `SELECT id FROM bank_statements WHERE bank_id = :bankId LIMIT 1`,
+    { bankId: standing.bankId },
+  );
+  const matching = { db, keyring, timeZone: LAGOS, workflowId: 'bank-statement/next' };
+  return (await endKnownByNow(matching, file?.id ?? '')).length;
 }
 
 test('a file that agrees is matched, line by line, and opens nothing', async () => {
@@ -639,7 +643,7 @@ describe('a charge that its bank was let off, and has booked after all, is unkno
     ]);
     expect(await exceptions(tokens.merchant, '&kind=unknown_here')).toEqual([]);
     // Nobody ends it but the bank or the operator.
-    await mendTheBooks();
+    await endKnown();
     expect((await match(csv(debit('L1'), debit('L9')))).summary).toMatchObject({ unknownHere: 2 });
     expect(await exceptions(tokens.bank, '&kind=unknown_here&state=open')).toMatchObject([unknown, {}]);
     await theBooksAreRight();
@@ -650,11 +654,9 @@ describe('a charge that its bank was let off, and has booked after all, is unkno
     async (resolution) => {
       const { id, reference } = await paid('L7');
       await match(csv(debit('L7')));
-      expect(await mendTheBooks()).toEqual([]);
+      expect(await openOnes()).toEqual([]);
       await contradict(id);
       await endOpen(resolution);
-      expect(await mendTheBooks()).toEqual(['let_off_booked']);
-      expect(await mendTheBooks()).toEqual([]);
       expect(await openOnes()).toMatchObject([
         { kind: 'unknown_here', bankTransactionId: 'L7', amount: 100, reference },
       ]);
@@ -665,22 +667,21 @@ describe('a charge that its bank was let off, and has booked after all, is unkno
   );
 
   test.each([
-    ['rejected', ['let_off_booked'], { disputed: -10_000n }],
+    ['rejected', ['L8'], { disputed: -10_000n }],
     ['completed', [], {}],
-  ] as const)('also where a refund had taken all of it until it was %s', async (action, mended, borne) => {
+  ] as const)('also where a refund had taken all of it until it was %s', async (action, unknown, borne) => {
     const { reference } = await paid('L8');
     const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 100 });
     await lackInFile();
     await endOpen('written_off');
     expect((await match(csv(debit('L8')))).summary).toMatchObject({ unknownHere: 0 });
-    expect(await mendTheBooks()).toEqual([]);
+    expect(await endKnown()).toBe(0);
     const end = action === 'completed' ? { bankTransactionId: 'L81' } : { reason: 'account_closed' };
     const answer = { refundId: body.data?.['refundId'], action, ...end };
     expect((await post(tokens.bank, '/v1/bank/refund-response', answer)).status).toBe(200);
 
-    expect(await mendTheBooks()).toEqual(mended);
     const open = await openOnes();
-    expect(open.map(({ bankTransactionId }) => bankTransactionId)).toEqual(mended.length > 0 ? ['L8'] : []);
+    expect(open.map(({ bankTransactionId }) => bankTransactionId)).toEqual(unknown);
     // With the other charge, which the bank has booked.
     const balances = await balancesOf(database.db, standing.bankId);
     expect(balances).toEqual({ customer_bank: -10_000n, ...borne });
@@ -694,7 +695,7 @@ describe('a charge that its bank was let off, and has booked after all, is unkno
     await paid('L9');
     await match(csv(wrong(debit('L9'))));
     await endOpen('written_off');
-    expect(await mendTheBooks()).toEqual([]);
+    expect(await endKnown()).toBe(0);
     expect((await match(csv(debit('L9')))).summary).toEqual({ ...NOTHING, lines: 1, unknownHere: 1 });
     expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', bankTransactionId: 'L9' }]);
     await theBooksAreRight();
@@ -760,8 +761,8 @@ test('what was in a file before its answer came is no difference any more once t
   await match(csv(debit('J1'), debit('J2')));
   await paid('J1');
   await paid('J2', 90);
-  expect(await mendTheBooks()).toEqual(['unknown_settled']);
-  expect(await mendTheBooks()).toEqual([]);
+  expect(await endKnown()).toBe(1);
+  expect(await endKnown()).toBe(0);
   expect(await exceptions()).toMatchObject([
     { kind: 'unknown_here', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'J1' },
     { kind: 'unknown_here', state: 'open', bankTransactionId: 'J2' },
@@ -771,19 +772,19 @@ test('what was in a file before its answer came is no difference any more once t
   await theBooksAreRight();
 });
 
-test.each(['reconcile', 'the next file'])(
+test.each(['another file', 'the same file'])(
   'of two bookings by one id, in a file before its answer, only that of its amount is ended by %s',
   async (by) => {
     await match(csv(debit('J5'), debit('J5', '10.75')));
     await paid('J5');
-    if (by === 'reconcile') expect(await mendTheBooks()).toEqual(['unknown_settled']);
+    if (by === 'another file') expect(await endKnown()).toBe(1);
     else expect((await match(csv(debit('J5')))).summary).toMatchObject({ matched: 1 });
     expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', amount: 10.75 }]);
-    expect(await mendTheBooks()).toEqual([]);
+    expect(await endKnown()).toBe(0);
   },
 );
 
-test('what a file had before its answer stays unknown where its bank is let off while the books are mended', async () => {
+test('what a file had before its answer stays unknown where its bank is let off meanwhile', async () => {
   const { db, ring } = api.deps;
   await match(csv(debit('J6')));
   const { id } = await paid('J6');
@@ -794,10 +795,10 @@ test('what a file had before its answer stays unknown where its bank is let off 
   const finding = { resolution: 'no_money_moved', bankTransactionId: null } as const;
   await resolveException(open.trx, ring, LAGOS, by, String(conflict?.['exceptionId']), finding);
 
-  const mending = mendTheBooks();
-  await Promise.race([mending, waitsForALock(db)]);
+  const ending = endKnown();
+  await Promise.race([ending, waitsForALock(db)]);
   await open.commit();
-  await mending;
+  await ending;
 
   expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', bankTransactionId: 'J6' }]);
   await theBooksAreRight();
@@ -808,22 +809,21 @@ test('a second debit that a file had before it was answered for is unknown until
   await match(csv(debit('G5')));
   const second = { billingRequestId: id, bankTransactionId: 'G5' };
   expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
-  expect(await mendTheBooks()).toEqual([]);
+  expect(await endKnown()).toBe(0);
   const [doubted] = await exceptions(tokens.bank, '&kind=conflicting_answer');
   expect((await respond(doubted?.['exceptionId'], { resolution: 'confirmed' })).status).toBe(200);
-  expect(await mendTheBooks()).toEqual(['unknown_settled']);
+  expect(await endKnown()).toBe(1);
   expect(await kinds(tokens.bank, '&kind=unknown_here')).toEqual(['unknown_here resolved']);
   // It does not stand for the first debit.
   const lacking = await match(csv(debit('G5'), debit('G5')));
   expect(lacking.summary).toMatchObject({ matched: 1, duplicates: 1, missingAtBank: 1 });
 });
 
-test('what a file had before it was answered for is not missing in the next, which may come before reconcile', async () => {
+test('what a file had before it was answered for is not missing in the next, and unknown no more', async () => {
   await match(csv(debit('J3')));
   await paid('J3');
   await paid('J4');
   expect((await match(csv(debit('J4')))).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
-  expect(await mendTheBooks()).toEqual(['unknown_settled']);
   expect(await kinds(tokens.bank, '&state=open')).toEqual([]);
 });
 
@@ -888,7 +888,7 @@ test('a charge whose bank is let off it was not booked by a file that is dismiss
   await contradict(id);
   await dismiss(wrong.id);
   await endOpen('no_money_moved');
-  expect(await mendTheBooks()).toEqual([]);
+  expect(await endKnown()).toBe(0);
   expect(await openOnes()).toEqual([]);
 });
 
@@ -994,9 +994,8 @@ describe('what took a charge back', () => {
     expect((await respond(conflict?.['exceptionId'], answer)).status).toBe(200);
 
     const files = [csv(debit('V12')), csv(debit('V12'), debit('V12'))];
-    for (const [n, file] of files.entries()) {
+    for (const file of files) {
       expect((await match(file)).summary).toMatchObject({ matched: 1, missingAtBank: 0 });
-      expect(await mendTheBooks()).toEqual(n === 0 ? ['unknown_settled'] : []);
       expect(await openOnes()).toEqual([]);
     }
     expect(await kinds(tokens.merchant)).toEqual(['conflicting_answer resolved']);
@@ -1299,7 +1298,7 @@ describe('a payment between customers that the payee’s bank was told of, and h
     expect(await balancesOf(database.db, payer.bankId)).toEqual({ customer_bank: -250n });
     const file = csv(debit(`tx-${payment.id}`, 2.5));
     expect((await match(file, {}, api, payersToken)).summary).toMatchObject({ matched: 1 });
-    expect(await mendTheBooks()).toEqual([]);
+    expect(await endKnown()).toBe(0);
     await theBooksAreRight();
   });
 
@@ -1346,7 +1345,7 @@ test('a payment between two customers of one bank, in a file before the answer, 
   await match(csv(debit('P2'), credit('P2', 100), credit('P3', 100)));
   await pay('P2');
   await pay('P3');
-  expect(await mendTheBooks()).toEqual(['unknown_settled', 'unknown_settled', 'unknown_settled']);
+  expect(await endKnown()).toBe(3);
   expect(await openOnes()).toEqual([]);
   // What was credited alone has not been debited.
   const { summary } = await match(csv(debit('P2'), credit('P2', 100)));
@@ -1554,6 +1553,6 @@ test('what a file had that was dismissed by an earlier version is not missing, a
   await owner.destroy();
   const right = await match(csv(debit('Y4')));
   expect(right.summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
-  await mendTheBooks();
+  await endKnown();
   expect(await openOnes()).toEqual([]);
 });

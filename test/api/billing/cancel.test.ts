@@ -118,7 +118,7 @@ describe('cancelling a charge that waits for its customer', () => {
   it('wakes its workflow, which tells that the merchant has cancelled', async () => {
     const id = await oneTime();
     const patience = { waitForAnswers: () => Promise.resolve(), stop: () => undefined };
-    const activities = createBillingRequestActivities(db, api.deps.ring, patience);
+    const activities = createBillingRequestActivities(db, api.deps.ring, 'Africa/Lagos', patience);
     expect(await activities.awaitAnswer([id], `billing-request/${id}`)).toMatchObject({ open: [id] });
     await cancel(id);
 

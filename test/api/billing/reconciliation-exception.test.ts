@@ -1,6 +1,6 @@
 import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
 import type { Database } from '../../../src/database/connection';
-import { noteOverdueCredits } from '../../../src/database/customer/payment-credit';
+import { followCredits } from '../../../src/database/customer/payment-credit';
 import { onboardBatch } from '../../../src/database/customer/migration';
 import { openWork } from '../../../src/database/operation/reconcile';
 import { resolveException, takeException } from '../../../src/database/reconciliation-exception/resolve';
@@ -984,7 +984,7 @@ describe('both sides of an exception', () => {
     // Nobody waits for it, and nothing of it is ever overdue.
     expect(await openWork(db, 'credits', '', 100, true)).toEqual([]);
     await moveClock(db, payee.bankId, '2 days');
-    await db.transaction((trx) => noteOverdueCredits(trx, api.deps.ring, [id]));
+    await db.transaction((trx) => followCredits(trx, api.deps.ring, 'Africa/Lagos', [id]));
     expect(await listed(payees, '?kind=credit_undelivered')).toEqual([]);
     expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 250n, payee_bank: -250n });
   });

@@ -8,7 +8,6 @@ import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/connection';
 import { settleCredits } from '../../../src/database/customer/payment-credit';
 import { openWork, stillOpen } from '../../../src/database/operation/reconcile';
-import { bookCursor, walkBooks } from '../../../src/database/operation/books';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
 import { recordAttempt } from '../../../src/database/webhook/attempt';
 import { setWebhookUrl } from '../../../src/database/webhook/endpoint';
@@ -460,7 +459,9 @@ test('the database keeps a charge from being a merchant’s and a payee’s at o
 
 /** Nothing is sent: what the payee's bank is told, it may read. */
 const settle = (billingRequestId: string) =>
-  createBillingRequestActivities(database.db, api.deps.ring, nobodyWaits).awaitCredit([billingRequestId]);
+  createBillingRequestActivities(database.db, api.deps.ring, 'Africa/Lagos', nobodyWaits).awaitCredit([
+    billingRequestId,
+  ]);
 const nobodyWaits = { waitForAnswers: () => Promise.resolve(), stop: () => undefined };
 
 async function debited() {
@@ -521,8 +522,6 @@ const reconcile = (): Promise<Reconciled> => {
   const activities = createReconcileActivities(
     database.db,
     new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }),
-    api.deps.ring,
-    'Africa/Lagos',
     300,
     { info: () => undefined, warn: () => undefined },
     () => undefined,
@@ -563,49 +562,28 @@ describe('the credit of a payment', () => {
     }
   });
 
-  test.each([
-    ['an operator of this version', false],
-    ['one of a version before', true],
-  ])(
-    'that its bank has credited all the same, as %s has found out, is in transit no more',
-    async (_, old) => {
-      const { db } = database;
-      const { ring } = api.deps;
-      const payment = await debited();
-      const { billingRequestId } = payment;
-      await moveClock(db, payeeBank.entityId, '25 hours');
-      await settle(billingRequestId);
-      const [doubted] = await rows<{ id: string }>(
-        db,
-        `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId`,
-        { billingRequestId },
-      );
-      const id = doubted?.id ?? '';
-      if (old) {
-        await rows(
-          db,
-          `UPDATE reconciliation_exceptions SET state = 'resolved', resolution = 'no_difference', resolved_at = now(),
-           sequence = sequence + 1 WHERE id = :id`,
-          { id },
-        );
-      } else {
-        const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-        await db.transaction((trx) =>
-          resolveException(trx, ring, 'Africa/Lagos', { cause: 'operator', note: null }, id, finding),
-        );
-      }
-      const wrong: string[] = [];
-      for await (const { differences } of walkBooks(db, ring, 'Africa/Lagos', bookCursor('', ''))) {
-        wrong.push(...differences.filter((one) => one.id === billingRequestId).map((one) => one.wrong));
-      }
-      expect(wrong).toEqual(old ? ['credit_in_transit'] : []);
-      expect((await postingsOf(db, billingRequestId)).slice(2)).toEqual([
-        `credit: -1250 NGN in_transit of ${payeeBank.entityId}`,
-        `credit: +1250 NGN payee_bank of ${payeeBank.entityId}`,
-      ]);
-      expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'delivered' } });
-    },
-  );
+  test('that its bank has credited all the same, as an operator has found out, is in transit no more', async () => {
+    const { db } = database;
+    const payment = await debited();
+    const { billingRequestId } = payment;
+    await moveClock(db, payeeBank.entityId, '25 hours');
+    await settle(billingRequestId);
+    const [doubted] = await rows<{ id: string }>(
+      db,
+      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId`,
+      { billingRequestId },
+    );
+    const by = { cause: 'operator', note: null } as const;
+    const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
+    await db.transaction((trx) =>
+      resolveException(trx, api.deps.ring, 'Africa/Lagos', by, doubted?.id ?? '', finding),
+    );
+    expect((await postingsOf(db, billingRequestId)).slice(2)).toEqual([
+      `credit: -1250 NGN in_transit of ${payeeBank.entityId}`,
+      `credit: +1250 NGN payee_bank of ${payeeBank.entityId}`,
+    ]);
+    expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'delivered' } });
+  });
 
   test('that its bank is sent again by hand, and takes, is delivered', async () => {
     const payment = await debited();
@@ -664,7 +642,7 @@ describe('the credit of a payment', () => {
     });
   });
 
-  test('that was delivered by a worker which died right then is noted by reconcile, and its exception resolved', async () => {
+  test('that was delivered by a worker which died right then is settled by its workflow, which reconcile starts', async () => {
     const [overdue, waiting] = [await debited(), await debited()];
     await taken(await deliveryOf(waiting));
     await moveClock(database.db, payeeBank.entityId, '25 hours');
@@ -672,8 +650,17 @@ describe('the credit of a payment', () => {
     await taken(await deliveryOf(overdue));
     expect(await seenBy(payerBank, overdue)).toMatchObject({ exceptions: ['exception.opened'] });
 
-    await reconcile();
-    await reconcile();
+    await rows(database.db, 'DELETE FROM outbox');
+    expect((await reconcile()).found['credits']).toBeGreaterThanOrEqual(2);
+    expect((await postingsOf(database.db, overdue.billingRequestId)).slice(2)).toEqual([]);
+    const restarted = await rows<{ workflowId: string }>(
+      database.db,
+      `SELECT workflow_id AS "workflowId" FROM outbox WHERE kind = 'start'`,
+    );
+    for (const { billingRequestId } of [overdue, waiting]) {
+      expect(restarted).toContainEqual({ workflowId: `billing-request/${billingRequestId}` });
+      expect(await settle(billingRequestId)).toEqual({ waiting: [], overdue: null });
+    }
     expect(await seenBy(payerBank, overdue)).toMatchObject({
       credit: { status: 'delivered', overdue: false },
       exceptions: ['exception.opened', 'exception.resolved'],

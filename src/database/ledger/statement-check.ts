@@ -1,8 +1,15 @@
-import { digestOf } from '../api/billing/statement';
-import type { Compared, Difference, Range } from '../database/compared';
-import type { Database } from '../database/connection';
-import { keptDigests, type KeptDigest } from '../database/ledger/kept-digest';
-import { readFinality } from '../database/ledger/statement';
+import type { Compared, Difference, Range } from '../compared';
+import type { Database } from '../connection';
+import { keptDigests, type KeptDigest } from './kept-digest';
+import { readFinality, type StatementOf } from './statement';
+
+export interface FileMeans {
+  db: Database;
+  /** The SHA-256 of a statement's file, in hexadecimal. */
+  digestOf: (of: StatementOf, beat: (lines: number) => void) => Promise<string>;
+  /** Told after each page of a file how many lines there were. */
+  beat: (lines: number, of: StatementOf) => void;
+}
 
 /**
  * Makes the file of each statement whose SHA-256 is kept once more, and compares: those of final
@@ -11,19 +18,16 @@ import { readFinality } from '../database/ledger/statement';
  * One that was kept of the file in another form says nothing of that, and is told as not compared.
  *
  * A file costs what it costs to download it. In memory is a page of it.
- *
- * @param beat told of each page of a long file
  */
 export async function* compareStatements(
-  db: Database,
+  means: FileMeans,
   range: Range,
-  beat: (lines: number, kept: KeptDigest) => void = () => undefined,
 ): AsyncGenerator<Compared, void, undefined> {
-  for await (const page of keptDigests(db, range)) {
+  for await (const page of keptDigests(means.db, range)) {
     for (const kept of page) {
       if (kept.edition > kept.current) yield { ...ONE, differences: [ofNoEdition(kept)] };
       else if (!kept.isOfThisForm) yield OF_ANOTHER_FORM;
-      else yield { ...ONE, differences: await differencesOf(db, range, kept, beat) };
+      else yield { ...ONE, differences: await differencesOf(means, range, kept) };
     }
   }
 }
@@ -45,12 +49,11 @@ function ofNoEdition(kept: KeptDigest): Difference {
 }
 
 async function differencesOf(
-  db: Database,
+  { db, digestOf, beat }: FileMeans,
   { timeZone }: Range,
   kept: KeptDigest,
-  beat: (lines: number, kept: KeptDigest) => void,
 ): Promise<Difference[]> {
-  const made = await digestOf(db, kept, (lines) => beat(lines, kept));
+  const made = await digestOf(kept, (lines) => beat(lines, kept));
   if (made === kept.sha256) return [];
   // Its month may have been reopened meanwhile, and something posted to it.
   const { edition } = await readFinality(db, timeZone, kept);
