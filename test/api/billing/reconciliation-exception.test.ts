@@ -153,7 +153,7 @@ describe('the list', () => {
         bankId: standing.bankId,
         amount: 100,
         currency: 'NGN',
-        ...(role === 'bank' && { bankTransactionId: null }),
+        ...(role === 'bank' ? { bankTransactionId: null } : { metadata: {} }),
         openedAt: expect.any(String) as string,
         resolvedAt: null,
         resolution: null,
