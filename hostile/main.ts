@@ -8,6 +8,7 @@ import { ConfigError } from '../src/config';
 import { StartError } from '../src/start/start-error';
 import { attacksOn, type Attack, type Target } from './attack';
 import { send } from './connection';
+import { crowdsAt, type Crowd } from './crowd';
 import { attackWithItems, ITEMS_LIMIT } from './items';
 import { pageTargets } from './page-targets';
 import { vitals, type Vitals } from './process-watch';
@@ -16,7 +17,7 @@ import { vitals, type Vitals } from './process-watch';
  * Sends an API process, which runs on its own, what nobody means: in every parameter, header and
  * field of every operation, also of those that are there for its pages alone. It must answer each
  * with a refusal, never with a fault, never end, never stand still, and need no more memory
- * afterwards.
+ * afterwards. Nor may a crowd, of connections or of one provider's merchants, keep others out.
  */
 
 const options = new Command('npm run hostile --')
@@ -26,7 +27,7 @@ const options = new Command('npm run hostile --')
     (text) => z.coerce.number().int().min(1).max(1000).parse(text),
     1,
   )
-  .option('--only <pattern>', 'operations whose method and path match, or "items"')
+  .option('--only <pattern>', 'operations whose method and path match, crowds by name, or "items"')
   .parse()
   .opts<{ part: number; only?: string }>();
 
@@ -87,10 +88,12 @@ async function main(): Promise<boolean> {
         ...(await documentedTargets(engine.apiUrl, cast.parties)),
         ...(await pageTargets(engine.apiUrl, cast.parties)),
       ].filter(({ method, path: at }) => wanted.test(`${method} ${at}`));
+      const crowds = crowdsAt(engine.apiUrl, cast.parties).filter(({ name }) => wanted.test(name));
       const api = { host: hostname, port: Number(port), metricsUrl };
       const withItems = wanted.test('items');
       const isClean =
-        (withItems && targets.length === 0) || (await attackAll(api, targets, interrupted.signal));
+        (withItems && targets.length + crowds.length === 0) ||
+        (await attackAll(api, targets, crowds, interrupted.signal));
       const foundWithItems = withItems ? await attackWithItems(engine.apiUrl, cast.parties) : [];
       for (const finding of foundWithItems) say(`FOUND: ${finding}`);
       return isClean && foundWithItems.length === 0;
@@ -126,7 +129,12 @@ async function documentedTargets(apiUrl: string, parties: Record<string, Party>)
   );
 }
 
-async function attackAll(api: Api, targets: Target[], signal: AbortSignal): Promise<boolean> {
+async function attackAll(
+  api: Api,
+  targets: Target[],
+  crowds: Crowd[],
+  signal: AbortSignal,
+): Promise<boolean> {
   const findings = new Set<string>();
   const find = (finding: string) => {
     if (findings.has(finding)) return;
@@ -164,6 +172,16 @@ async function attackAll(api: Api, targets: Target[], signal: AbortSignal): Prom
     before = await vitals(api.metricsUrl);
   }
 
+  for (const crowd of crowds) {
+    const { name } = crowd;
+    signal.throwIfAborted();
+    for (const fault of new Set(await crowd.meet())) find(`${name}: ${fault}`);
+    const after = await vitalsOnceBack(api);
+    if (after.startedAt !== before.startedAt) find(`${name}: the process ended`);
+    else if (after.uncaught > before.uncaught) find(`${name}: something was not caught`);
+    before = after;
+  }
+
   const grownMB = before.residentMB - (atFirst ?? before).residentMB;
   if (grownMB > MEMORY_GROWTH_MAX_MB) find(`memory has grown by ${grownMB.toFixed(0)} MB`);
   const counts = [...statuses].sort(([a], [b]) => (a < b ? -1 : 1)).map(([status, n]) => `${status}: ${n}`);
@@ -173,7 +191,8 @@ async function attackAll(api: Api, targets: Target[], signal: AbortSignal): Prom
   say(counts.join('  '));
   say(`Memory: ${before.residentMB.toFixed(0)} MB, ${grownMB.toFixed(0)} MB more than once warm`);
   say(`Event loop: longest stand of one attack alone ${longestMs.toFixed(0)} ms, where any was looked at`);
-  if (sent === 0) throw new StartError('No operation is meant: see --only');
+  say(`Crowds: ${crowds.length}`);
+  if (sent + crowds.length === 0) throw new StartError('No operation is meant: see --only');
   say(findings.size === 0 ? 'Nothing was found.' : `${findings.size} found.`);
   return findings.size === 0;
 }
