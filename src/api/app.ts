@@ -1,10 +1,4 @@
-import express, { type Express, type Response } from 'express';
 import { ROLES } from '../domain/entity';
-import { createAccessTokens } from './access/access-token';
-import { errorHandler, unknownEndpoint } from './http/answer';
-import { createAuthenticate } from './access/authentication';
-import { createClientLogin } from './access/client-login';
-import { beforeRoutes } from './http/before-routes';
 import {
   bankResponseBody,
   bill,
@@ -32,7 +26,6 @@ import {
   listCustomerDecisions,
   updateCustomerDecision,
 } from './customer/decision';
-import { consoleAccess } from './console/session';
 import type { ApiDeps } from './deps';
 import {
   devicesQuery,
@@ -48,11 +41,6 @@ import {
 import { feedQuery, listEvents } from './webhook/event-feed';
 import { forecastQuery, showForecast } from './recurring/forecast';
 import { agreementPath, listAgreements, showAgreement } from './billing/agreement';
-import { createFailedAuthentication } from './access/failed-authentication';
-import { createBodyPlaces } from './http/body-places';
-import { createDownloads } from './http/download';
-import { endpoint, serveEach } from './http/endpoint';
-import { livenessEndpoint, readinessEndpoint } from './health';
 import {
   intentBody,
   intentPath,
@@ -79,15 +67,10 @@ import {
   resumeRecurring,
   scheduleChange,
 } from './recurring/action';
-import type { Jwks } from './openapi/public';
 import * as bankStatement from './bank-statement/bank-statement';
 import * as exception from './billing/reconciliation-exception';
 import * as refund from './billing/refund';
-import { referenceEndpoints } from './http/reference';
-import { pageEndpoints } from './pages/pages';
-import { sandboxHandlers } from './pages/sandbox';
-import { route, serve } from './http/route';
-import { tokenEndpoint } from './access/token';
+import { route } from './http/route';
 import { listPositions, positionsQuery } from './billing/position';
 import * as statement from './billing/statement';
 import { showSummary, summaryQuery } from './billing/summary';
@@ -363,54 +346,4 @@ function sandboxRoutes() {
     ),
     route('get', '/v1/sandbox/clock', BOTH, showClock),
   ];
-}
-
-/** The HTTP application, ready to be listened with. */
-export function createApp(deps: ApiDeps): Express {
-  const tokens = createAccessTokens(deps);
-  const failures = createFailedAuthentication(deps.config);
-  const authenticate = createAuthenticate(deps, tokens, failures);
-  const login = createClientLogin(deps, tokens, failures);
-  const bodyPlaceOf = createBodyPlaces();
-  const sendDownload = createDownloads();
-
-  const app = express();
-  app.set('query parser', false);
-  app.set('etag', false);
-  app.enable('case sensitive routing');
-  // Idempotency keys count per path: a second spelling of one would let a repeat charge again.
-  app.enable('strict routing');
-  app.set('trust proxy', deps.config.TRUSTED_PROXIES);
-  app.use(beforeRoutes(deps.log, failures, deps.tracing));
-  const forConsole = deps.config.ASSENT_CONSOLE
-    ? consoleAccess(deps, { login, authenticate, failures })
-    : undefined;
-  if (forConsole) app.use(forConsole.calls);
-
-  const table = routes(deps);
-  serveEach(app, [
-    endpoint('get', '/', (_req, res) => res.redirect(deps.sandbox ? '/sandbox' : '/docs')),
-    endpoint('get', '/healthz', livenessEndpoint),
-    endpoint('get', '/readyz', readinessEndpoint(deps)),
-    endpoint(
-      'get',
-      '/.well-known/jwks.json',
-      async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
-    ),
-    endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
-    ...table.map((one) =>
-      endpoint(one.method, one.path, serve(deps, authenticate, bodyPlaceOf, sendDownload, one)),
-    ),
-    ...(forConsole?.endpoints ?? []),
-    ...referenceEndpoints(table),
-    ...pageEndpoints([
-      ...(forConsole ? (['console'] as const) : []),
-      ...(deps.sandbox ? (['sandbox'] as const) : []),
-    ]),
-  ]);
-  if (deps.sandbox) app.use('/sandbox', sandboxHandlers(deps.sandbox));
-
-  app.use(unknownEndpoint);
-  app.use(errorHandler);
-  return app;
 }

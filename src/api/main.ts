@@ -26,7 +26,7 @@ import { openSandbox } from '../sandbox/open';
 import { sandboxRouter } from '../sandbox/router';
 import { openTracing } from '../tracing/open';
 import { hearUncaught } from '../uncaught';
-import { createApp } from './app';
+import { createApp } from './create-app';
 import { createCallerLimiter } from './http/caller-limiter';
 import { ANSWER_WITHIN_MS, READY_KEPT_MS, READY_WITHIN_MS } from './http/deadline';
 import { askedOnce } from './health';

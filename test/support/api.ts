@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { createApp } from '../../src/api/app';
+import { createApp } from '../../src/api/create-app';
 import type { ApiDeps } from '../../src/api/deps';
 import { createCallerLimiter } from '../../src/api/http/caller-limiter';
 import { createTokenBuckets } from '../../src/api/http/rate-limit';

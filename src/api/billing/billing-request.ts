@@ -29,15 +29,13 @@ import {
   DESCRIPTION_MAX,
   id,
   list,
-  metadata,
-  METADATA_TOO_LONG,
-  metadataFits,
   NAME_MAX,
   paymentId,
   phrase,
   textFor,
   withAmount,
 } from '../http/fields';
+import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import { EXAMPLE_PAYMENT_ID, exampleId } from '../openapi/example';

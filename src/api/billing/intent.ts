@@ -12,19 +12,8 @@ import { normalizePhrase } from '../../domain/identifier/phrase';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { blockMerchant, spendingLimits } from '../customer/decision';
-import {
-  BATCH_MAX,
-  currency,
-  DESCRIPTION_MAX,
-  id,
-  instant,
-  list,
-  metadata,
-  METADATA_TOO_LONG,
-  metadataFits,
-  phrase,
-  textFor,
-} from '../http/fields';
+import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from '../http/fields';
+import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import type { Call, PathCall } from '../http/route';

@@ -13,15 +13,8 @@ import type { Viewer } from '../../database/viewer';
 import type { Role } from '../../domain/entity';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import {
-  dayOrInstant,
-  idFilter,
-  instant,
-  NAME_MAX,
-  pagination,
-  textFor,
-  withMetadataPair,
-} from '../http/fields';
+import { dayOrInstant, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { withMetadataPair } from '../http/metadata';
 import { listAnswer } from '../http/list';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
 import type { QueryCall } from '../http/route';

@@ -29,9 +29,9 @@ const read = <Value>(parse: (text: string) => Parsed<Value>) =>
 
 /** Characters that no field takes, and the rest, of which at least one must be no blank. */
 const REFUSED = String.raw`\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069`;
-const SHOWN = `^[^${REFUSED}]*$`;
+export const SHOWN = `^[^${REFUSED}]*$`;
 const BLANK = String.raw`\s\uFEFF`;
-const TEXT = `^[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]*$`;
+export const TEXT = `^[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]*$`;
 
 /** Text as people write it: trimmed, in normal form C, 1 to `max` characters. */
 export const text = (max: number) =>
@@ -145,122 +145,9 @@ export const webUrl = (schemes: readonly ('http' | 'https')[]) => {
 };
 
 /** Text that may be empty. */
-const note = read((value) =>
+export const note = read((value) =>
   value.trim() === '' && parseShown(value).ok ? accept('') : parseText(value, 500),
 ).meta({ maxLength: 500, pattern: SHOWN });
-
-/** Longest name in `metadata`. */
-const METADATA_NAME_MAX = 40;
-
-/** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */
-export const metadata = z.preprocess(
-  eachNameOnce,
-  z
-    .record(
-      text(METADATA_NAME_MAX),
-      z.union(
-        [note, z.number(), z.boolean()],
-        'must be text of at most 500 characters, a number, true or false',
-      ),
-    )
-    .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names')
-    .meta({
-      maxProperties: 50,
-      description:
-        'Free-form data of your own, which the other side does not see: at most 50 names of 40 characters, with text of at most 500 characters, numbers or booleans',
-      example: { orderId: '6735' },
-    }),
-);
-
-/**
- * Refuses names that are equal once cleaned, for only one value would be kept. Also refuses
- * `__proto__`, whose value would be lost.
- */
-function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
-  const seen = new Set<string>();
-  for (const name of typeof given === 'object' && given !== null ? Object.keys(given) : []) {
-    const clean = parseText(name, METADATA_NAME_MAX);
-    if (!clean.ok) continue;
-    if (clean.value === '__proto__') {
-      context.addIssue({ code: 'custom', path: [name], message: 'is not a known field' });
-    }
-    if (seen.has(clean.value)) {
-      context.addIssue({ code: 'custom', path: [name], message: 'is the same name as an earlier one' });
-    }
-    seen.add(clean.value);
-  }
-  return given;
-}
-
-/** Of one call, in characters of JSON: as many as a body may have. */
-const METADATA_OF_CALL_MAX = 262_144;
-
-/**
- * Whether the metadata of a call is no longer than a body once each identifier has it. Rows,
- * webhooks and pages of the feed have it for each.
- */
-export const metadataFits = ({
-  metadata: given,
-  lookupIDs,
-  paymentIDs,
-}: {
-  metadata?: object | undefined;
-  lookupIDs?: string[] | undefined;
-  paymentIDs?: string[] | undefined;
-}): boolean =>
-  JSON.stringify(given ?? {}).length * (lookupIDs ?? paymentIDs ?? []).length <= METADATA_OF_CALL_MAX;
-
-export const METADATA_TOO_LONG = {
-  path: ['metadata'],
-  error: `must have at most ${METADATA_OF_CALL_MAX} characters for all identifiers together: bill or ask fewer at a time`,
-};
-
-const METADATA_PARAMETER = 'metadata.';
-
-/**
- * The parameter `metadata.<name>=<value>` of a query, as `metadata`. Its name is the caller's own,
- * so it is no key of any object here.
- */
-export const withMetadataPair = <Query extends z.ZodRawShape>(shape: Query) =>
-  z.preprocess(
-    (given, context) => {
-      const all = Object.entries(given as Record<string, string>);
-      const pairs = all.filter(([name]) => name.startsWith(METADATA_PARAMETER));
-      const refused = (path: string, message: string) => {
-        context.addIssue({ code: 'custom', path: [path], message });
-      };
-      if (pairs.length > 1) refused(METADATA_PARAMETER, 'may name one pair only');
-      if (all.some(([name]) => name === 'metadata')) {
-        refused('metadata', 'is not a known parameter: name the pair, as in metadata.orderId=6735');
-      }
-      const [pair] = pairs;
-      const rest = all.filter(([name]) => name !== 'metadata' && !name.startsWith(METADATA_PARAMETER));
-      return {
-        ...Object.fromEntries(rest),
-        ...(pair && { metadata: { name: pair[0].slice(METADATA_PARAMETER.length), value: pair[1] } }),
-      };
-    },
-    z.strictObject({
-      ...shape,
-      metadata: z
-        .strictObject({ name: text(METADATA_NAME_MAX), value: note })
-        .meta({
-          description:
-            'For merchants and providers: only transactions with this pair of their `metadata`, in the form `metadata.<name>=<value>`; one pair. Numbers and booleans are compared as text',
-          wire: {
-            type: 'object',
-            maxProperties: 1,
-            propertyNames: {
-              pattern: String.raw`^metadata\.[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]*$`,
-              maxLength: METADATA_PARAMETER.length + METADATA_NAME_MAX,
-            },
-            additionalProperties: { type: 'string', maxLength: 500, pattern: SHOWN },
-          },
-          example: { 'metadata.orderId': '6735' },
-        })
-        .optional(),
-    }),
-  );
 
 /**
  * Each entry once, 1 to `max` of them. Repeats are named even where other entries are wrong.

@@ -8,7 +8,8 @@ import {
   resumeSchedule,
 } from '../../database/recurring/action';
 import { readSchedule, type ScheduleRecord } from '../../database/recurring/read';
-import { amount, DESCRIPTION_MAX, instant, metadata, textFor } from '../http/fields';
+import { amount, DESCRIPTION_MAX, instant, textFor } from '../http/fields';
+import { metadata } from '../http/metadata';
 import { MAX_BILLINGS, scheduleData, subscriptionData, type SchedulePath } from './recurring';
 import type { Call } from '../http/route';
 

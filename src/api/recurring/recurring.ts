@@ -23,12 +23,12 @@ import {
   id,
   idFilter,
   instant,
-  metadata,
   pagination,
   paymentId,
   textFor,
   withAmount,
 } from '../http/fields';
+import { metadata } from '../http/metadata';
 import { listAnswer } from '../http/list';
 import type { Call, QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import * as fields from '../../../src/api/http/fields';
+import { metadata } from '../../../src/api/http/metadata';
 import { check } from '../../../src/api/http/validation';
 
 /** What the schema says of a value: the value that it makes, or its complaint. */
@@ -110,9 +111,9 @@ const names = (count: number) => Object.fromEntries(Array.from({ length: count }
 describe('metadata', () => {
   it('takes up to 50 names of text, numbers, true and false', () => {
     const given = { a: 'x'.repeat(500), b: 1.5, c: false, d: '' };
-    expect(judge(fields.metadata, given)).toEqual(given);
-    expect(judge(fields.metadata, names(50))).toEqual(names(50));
-    expect(judge(fields.metadata, names(51))).toEqual(['body must have at most 50 names']);
+    expect(judge(metadata, given)).toEqual(given);
+    expect(judge(metadata, names(50))).toEqual(names(50));
+    expect(judge(metadata, names(51))).toEqual(['body must have at most 50 names']);
   });
 
   it.each([
@@ -122,19 +123,19 @@ describe('metadata', () => {
     ['null', { a: null }],
     ['a list', []],
   ])('refuses %s', (_, given) => {
-    expect(check(fields.metadata, given, '').problems).toHaveLength(1);
+    expect(check(metadata, given, '').problems).toHaveLength(1);
   });
 
   it('takes blanks for no text', () => {
-    expect(judge(fields.metadata, { a: ' \u00a0', b: ' x ' })).toEqual({ a: '', b: 'x' });
-    expect(judge(fields.metadata, { a: '\n' })).toHaveLength(1);
+    expect(judge(metadata, { a: ' \u00a0', b: ' x ' })).toEqual({ a: '', b: 'x' });
+    expect(judge(metadata, { a: '\n' })).toHaveLength(1);
   });
 
   it('refuses names that are the same once they are clean, of which one value would be lost', () => {
     const same = 'is the same name as an earlier one';
-    expect(judge(fields.metadata, { a: 1, 'a ': 2, b: 3 })).toEqual([`a  ${same}`]);
-    expect(judge(fields.metadata, { '\u00e9': 1, 'e\u0301': 2 })).toEqual([`e\u0301 ${same}`]);
-    expect(judge(z.strictObject({ metadata: fields.metadata.optional() }), {})).toEqual({});
+    expect(judge(metadata, { a: 1, 'a ': 2, b: 3 })).toEqual([`a  ${same}`]);
+    expect(judge(metadata, { '\u00e9': 1, 'e\u0301': 2 })).toEqual([`e\u0301 ${same}`]);
+    expect(judge(z.strictObject({ metadata: metadata.optional() }), {})).toEqual({});
   });
 
   it('loses no value by its name: one is refused however it is spelled, those of other inherited things are kept', () => {
@@ -143,18 +144,16 @@ describe('metadata', () => {
         ['a', 1],
         [name, 'x'],
       ]);
-      expect(judge(fields.metadata, given)).toEqual([`${name} is not a known field`]);
+      expect(judge(metadata, given)).toEqual([`${name} is not a known field`]);
     }
     const kept = { constructor: 'x', toString: 'y', hasOwnProperty: 'z' };
-    expect(judge(fields.metadata, { ' constructor': 'x', 'toString ': 'y', hasOwnProperty: 'z' })).toEqual(
-      kept,
-    );
+    expect(judge(metadata, { ' constructor': 'x', 'toString ': 'y', hasOwnProperty: 'z' })).toEqual(kept);
   });
 
   it('brings no name to normal form that is too long, and a payment id not at all', () => {
     const normalize = jest.spyOn(String.prototype, 'normalize');
     const marks = `a${'\u0301\u0316'.repeat(65_000)}`;
-    expect(judge(fields.metadata, { [marks]: 1 })).toEqual([
+    expect(judge(metadata, { [marks]: 1 })).toEqual([
       `${marks.slice(0, 100)} is a name that must have at most 40 characters`,
     ]);
     expect(judge(fields.paymentId, marks)).toBe(marks);
@@ -162,7 +161,7 @@ describe('metadata', () => {
   });
 
   it('says what is wrong with a name, without repeating all of it', () => {
-    expect(judge(fields.metadata, { ['n'.repeat(1000)]: 1 })).toEqual([
+    expect(judge(metadata, { ['n'.repeat(1000)]: 1 })).toEqual([
       `${'n'.repeat(100)} is a name that must have at most 40 characters`,
     ]);
   });

@@ -1,4 +1,5 @@
-import { createApp, routes } from '../../../src/api/app';
+import { routes } from '../../../src/api/app';
+import { createApp } from '../../../src/api/create-app';
 import { ROLES } from '../../../src/domain/entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase } from '../../support/database';

@@ -1,0 +1,70 @@
+import express, { type Express, type Response } from 'express';
+import { createAccessTokens } from './access/access-token';
+import { createAuthenticate } from './access/authentication';
+import { createClientLogin } from './access/client-login';
+import { createFailedAuthentication } from './access/failed-authentication';
+import { tokenEndpoint } from './access/token';
+import { routes } from './app';
+import { consoleAccess } from './console/session';
+import type { ApiDeps } from './deps';
+import { livenessEndpoint, readinessEndpoint } from './health';
+import { errorHandler, unknownEndpoint } from './http/answer';
+import { beforeRoutes } from './http/before-routes';
+import { createBodyPlaces } from './http/body-places';
+import { createDownloads } from './http/download';
+import { endpoint, serveEach } from './http/endpoint';
+import { referenceEndpoints } from './http/reference';
+import { serve } from './http/route';
+import type { Jwks } from './openapi/public';
+import { pageEndpoints } from './pages/pages';
+import { sandboxHandlers } from './pages/sandbox';
+
+/** The HTTP application, ready to be listened with. */
+export function createApp(deps: ApiDeps): Express {
+  const tokens = createAccessTokens(deps);
+  const failures = createFailedAuthentication(deps.config);
+  const authenticate = createAuthenticate(deps, tokens, failures);
+  const login = createClientLogin(deps, tokens, failures);
+  const bodyPlaceOf = createBodyPlaces();
+  const sendDownload = createDownloads();
+
+  const app = express();
+  app.set('query parser', false);
+  app.set('etag', false);
+  app.enable('case sensitive routing');
+  // Idempotency keys count per path: a second spelling of one would let a repeat charge again.
+  app.enable('strict routing');
+  app.set('trust proxy', deps.config.TRUSTED_PROXIES);
+  app.use(beforeRoutes(deps.log, failures, deps.tracing));
+  const forConsole = deps.config.ASSENT_CONSOLE
+    ? consoleAccess(deps, { login, authenticate, failures })
+    : undefined;
+  if (forConsole) app.use(forConsole.calls);
+
+  const table = routes(deps);
+  serveEach(app, [
+    endpoint('get', '/', (_req, res) => res.redirect(deps.sandbox ? '/sandbox' : '/docs')),
+    endpoint('get', '/healthz', livenessEndpoint),
+    endpoint('get', '/readyz', readinessEndpoint(deps)),
+    endpoint(
+      'get',
+      '/.well-known/jwks.json',
+      async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
+    ),
+    endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
+    ...table.map((one) =>
+      endpoint(one.method, one.path, serve(deps, authenticate, bodyPlaceOf, sendDownload, one)),
+    ),
+    ...(forConsole?.endpoints ?? []),
+    ...referenceEndpoints(table),
+    ...pageEndpoints([
+      ...(forConsole ? (['console'] as const) : []),
+      ...(deps.sandbox ? (['sandbox'] as const) : []),
+    ]),
+  ]);
+  if (deps.sandbox) app.use('/sandbox', sandboxHandlers(deps.sandbox));
+
+  app.use(unknownEndpoint);
+  app.use(errorHandler);
+  return app;
+}
