@@ -67,12 +67,6 @@ const SHOWN: Shown[] = [
     kind: 'alike',
     reason: 'no psql comes with our Postgres: test/operations.test.ts runs what the command prints',
   },
-  {
-    page: 'docs/operations.md',
-    begins: 'npx assent database end <id>',
-    kind: 'alike',
-    reason: 'it needs a forgotten transaction: test/operations.test.ts makes one, and ends it so',
-  },
   { page: 'docs/performance.md', begins: 'npm run bench ', kind: 'long', reason: 'a measurement of an hour' },
   {
     page: 'docs/performance.md',

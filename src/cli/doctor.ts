@@ -178,7 +178,7 @@ async function judgeLogins(config: Config, db: Database): Promise<string> {
   const statements = closing(escapeIdentifier(database), named).join('; ');
   const by =
     otherOwner === null
-      ? 'Give this to "assent sql --owner"'
+      ? 'Run this as the owner of the schema'
       : `Run this as the owner of the database, "${otherOwner}"`;
   if (open !== null)
     throw new Warned(
@@ -235,11 +235,11 @@ function examineWork(db: Database): Promise<Finding> {
       );
     if (call.oldestAgeS > OUTBOX_WAITS_MAX_S)
       throw new Wrong(
-        `what is meant for Temporal waits for ${Math.round(call.oldestAgeS)} s: see "assent outbox"`,
+        `what is meant for Temporal waits for ${Math.round(call.oldestAgeS)} s: see docs/operations.md, "Stuck outbox"`,
       );
     if (later.oldestAgeS > LATER_WAITS_MAX_S)
       throw new Warned(
-        `webhooks and large changes wait for Temporal for ${Math.round(later.oldestAgeS)} s: see "assent outbox"`,
+        `webhooks and large changes wait for Temporal for ${Math.round(later.oldestAgeS)} s: see docs/operations.md, "Stuck outbox"`,
       );
     return 'nothing is overdue';
   });
@@ -252,7 +252,7 @@ function examineTransactions(db: Database): Promise<Finding> {
     const found = (await longTransactions(db)).filter(({ since, waiting }) => since !== null || waiting > 0);
     if (found.length > 0)
       throw new Warned(
-        `${counted(found.length, 'transactions')} open for long or in the way, of ${found[0]?.login ?? 'nobody'} first: see "assent database transactions"`,
+        `${counted(found.length, 'transactions')} open for long or in the way, of ${found[0]?.login ?? 'nobody'} first: see "assent status"`,
       );
     return 'none is open for long';
   });

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type * as Audit from './audit';
+import type * as Batches from './batches';
 import type * as Books from './books';
-import type * as Completion from './completion';
 import type * as Conformance from './conformance';
 import type * as Database from './database';
 import type * as Doctor from './doctor';
@@ -13,10 +13,8 @@ import type * as Migrate from './migrate';
 import type * as Period from './period';
 import type * as Positions from './positions';
 import type * as Reconcile from './reconcile';
-import type * as Sql from './sql';
 import type * as Statement from './statement';
 import type * as Status from './status';
-import type * as Waiting from './waiting';
 import type * as Why from './why';
 
 /** By the first word of a command, in the order of the help. */
@@ -34,20 +32,10 @@ const COMMANDS = new Map<string, () => (program: Command) => void>([
   ['reconcile', () => (require('./reconcile') as typeof Reconcile).addReconcileCommand],
   ['exceptions', () => (require('./exceptions') as typeof Exceptions).addExceptionCommands],
   ['statement', () => (require('./statement') as typeof Statement).addStatementCommands],
-  ['outbox', () => (require('./waiting') as typeof Waiting).addOutboxCommand],
-  ['feed', () => (require('./waiting') as typeof Waiting).addFeedCommand],
-  ['batches', () => (require('./waiting') as typeof Waiting).addBatchCommands],
+  ['batches', () => (require('./batches') as typeof Batches).addBatchCommands],
   ['database', () => (require('./database') as typeof Database).addDatabaseCommands],
   ['conformance', () => (require('./conformance') as typeof Conformance).addConformanceCommand],
-  ['sql', () => (require('./sql') as typeof Sql).addSqlCommand],
   ['migrate', () => (require('./migrate') as typeof Migrate).addMigrateCommand],
-  [
-    'completion',
-    () => (program) => {
-      const { addCompletionCommand } = require('./completion') as typeof Completion;
-      addCompletionCommand(program, createProgram);
-    },
-  ],
 ]);
 
 /**

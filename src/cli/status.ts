@@ -3,7 +3,7 @@ import type { Config } from '../config';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/operation/reconcile';
 import { unresolvedExceptions } from '../database/reconciliation-exception/read';
-import { longTransactions } from '../database/operation/open-transactions';
+import { longTransactions, type LongTransaction } from '../database/operation/open-transactions';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
 import { readLastResult, type LastResult } from '../database/verify';
 import { OVERDUE_AFTER_S } from '../service-metrics';
@@ -16,7 +16,6 @@ import { anyRing, engineOf, modeOf, type Engine } from './engine';
 import { inDays } from './exceptions';
 import { tableOf } from './table';
 import { openTemporal } from './temporal';
-import { transactionsTable } from './transactions';
 
 /** `assent status`: how the service is, on one screen. */
 
@@ -123,6 +122,19 @@ function booksInWords({ differences, found, verifiedAt }: LastResult): string {
     `${counted(differences, 'differences')}, as of ${at}${first ? `: first ${first.id}: ${first.what}` : ''}. ` +
     'See "assent books verify"'
   );
+}
+
+function transactionsTable(transactions: LongTransaction[]): string {
+  const head = ['open transaction', 'database', 'login', 'since', 'the events feed waits', 'sessions wait'];
+  const table = transactions.map(({ id, database, login, since, prepared, writes, waiting }) => [
+    prepared ? `${id} (prepared)` : id,
+    database,
+    login,
+    since ?? 'not known to this login',
+    writes ? 'yes' : '',
+    waiting,
+  ]);
+  return `${tableOf(head, table)}\ndocs/operations.md, "The events feed stands still", says how to end one.`;
 }
 
 /** What nobody has resolved: what waits for somebody, and what somebody has in hand. */

@@ -249,7 +249,9 @@ describe('assent doctor', () => {
       const name = new URL(production.url).pathname.slice(1);
       await asOwner(production.superuserUrl, `GRANT CONNECT ON DATABASE ${name} TO ${role}`);
       const warned = (await inProduction(production.url, 'logins')) ?? '';
-      expect(warned).toMatch(new RegExp(`^warning: ${words} may connect to .*"assent sql --owner"`));
+      expect(warned).toMatch(
+        new RegExp(`^warning: ${words} may connect to .*Run this as the owner of the schema`),
+      );
       await asOwner(production.ownerUrl, warned.slice(warned.indexOf('GRANT ')));
       expect(await inProduction(production.url, 'logins')).toMatch(/^ok: /);
       await production.drop();

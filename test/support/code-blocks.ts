@@ -67,8 +67,8 @@ interface Run {
 
 /** It names something that a reader puts in, as `<reference>`. */
 const asksForMore = ({ text }: CodeBlock) => /<\w+>/.test(text);
-/** It needs a program or a transaction that only some tests have. */
-const needsOthers = ({ text }: CodeBlock) => /\| psql |database end /.test(text);
+/** It needs a program that only some machines have. */
+const needsOthers = ({ text }: CodeBlock) => /\| psql /.test(text);
 const sh = (page: string, which?: Run['which']): Run => ({ page, language: 'sh', ...(which && { which }) });
 
 /** By test. */
@@ -86,6 +86,7 @@ export const RUNS: Record<string, Run[]> = {
   ],
   'test/operations.test.ts': [
     sh('docs/operations.md', (block) => !asksForMore(block) && !needsOthers(block)),
+    { page: 'docs/operations.md', language: 'sql' },
     sh('docs/going-live.md'),
   ],
   'test/cli/conformance.test.ts': [sh('docs/integration.md')],

@@ -176,11 +176,8 @@ const PAGES = {
       SELECT id, kind, resource_id, settled_at, settlement_day, belongs_to, recorded_at, ${dayOf('recorded_at')} AS recorded_day
       FROM ledger_entries WHERE id > :after::bigint ORDER BY id LIMIT ${PAGE}),
     page AS (SELECT * FROM scope WHERE ${onDays('settlement_day')}),
-    -- Days of before were of another zone.
     dated AS (
-      SELECT page.*, coalesce(belongs_to, settlement_day) AS own_day, ${dayOf('settled_at')} AS day_of_moment FROM page
-      WHERE recorded_at > coalesce(
-        (SELECT max(a.recorded_at) FROM audit_events a WHERE a.action = 'time_zone.corrected'), '-infinity')),
+      SELECT page.*, coalesce(belongs_to, settlement_day) AS own_day, ${dayOf('settled_at')} AS day_of_moment FROM page),
     done AS (
       SELECT page.*, act.month, act.action, act.recorded_at AS done_at
       FROM page, LATERAL (

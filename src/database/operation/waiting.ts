@@ -1,55 +1,8 @@
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
-import { RANK, type OutboxRank } from '../outbox';
 
 /** What stands still, for an operator who looks for the reason. */
-
-/** Rows that are shown at most: whoever has more has one cause to look for. */
-const SHOWN_MAX = 20;
-
-export interface WaitingMessage {
-  rank: OutboxRank;
-  kind: string;
-  workflowId: string;
-  type: string | null;
-  signal: string | null;
-  createdAt: Date;
-  notBefore: Date | null;
-}
-
-/** The oldest messages to Temporal that have waited for a minute: of calls, then the later ones. */
-export async function stuckMessages(db: Executor): Promise<WaitingMessage[]> {
-  return rows<WaitingMessage>(
-    db,
-    `SELECT CASE rank WHEN ${RANK.later} THEN 'later' ELSE 'call' END AS rank, kind,
-       workflow_id AS "workflowId", start->>'type' AS type, signal, created_at AS "createdAt",
-       not_before AS "notBefore"
-     FROM outbox WHERE created_at < now() - interval '1 minute' ORDER BY outbox.rank, id LIMIT ${SHOWN_MAX}`,
-  );
-}
-
-export interface OpenBatch {
-  batchId: string;
-  bankId: string;
-  total: number;
-  successful: number;
-  failed: number;
-  duplicates: number;
-  createdAt: Date;
-  /** Pages that are still to be onboarded. */
-  pagesLeft: number;
-}
-
-/** Batches of customers that are not done, oldest first. */
-export async function openBatches(db: Executor): Promise<OpenBatch[]> {
-  return rows<OpenBatch>(
-    db,
-    `SELECT b.id AS "batchId", b.bank_id AS "bankId", b.total, b.successful, b.failed, b.duplicates,
-       b.created_at AS "createdAt", (SELECT count(*)::int FROM staged_customers s WHERE s.batch_id = b.id) AS "pagesLeft"
-     FROM customer_batches b WHERE b.status = 'processing' ORDER BY b.created_at LIMIT ${SHOWN_MAX}`,
-  );
-}
 
 /** An upload of a bank that is taken in page by page. */
 export interface OldestUpload {

@@ -61,15 +61,6 @@ export async function findFeedPosition(
   );
 }
 
-/** Up to when some of what was announced is gone; null where nothing is. */
-export async function forgottenUntil(db: Executor): Promise<Date | null> {
-  const horizon = await row<{ passed: Date | null }>(
-    db,
-    `SELECT nullif(passed, '-infinity') AS passed FROM feed_horizon`,
-  );
-  return horizon?.passed ?? null;
-}
-
 /** Whether an event of this id, whosever, is from before what is kept of all feeds. */
 export async function isBeforeFeed(db: Executor, eventId: string): Promise<boolean> {
   const horizon = await row<{ at: Date | number }>(db, `SELECT ${FEED_HORIZON} AS at`);

@@ -1,5 +1,4 @@
 import { formatInstant } from '../calendar';
-import { counted } from './counted';
 import type { Mode } from '../mode';
 import { worded, type FaultOf } from './sentence';
 
@@ -35,7 +34,7 @@ const SENTENCES = {
     `${OTHER_DATABASE}: the mode of a database is never changed.`,
   other_time_zone: ({ found, wanted }: { found: string; wanted: string }) =>
     `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
-    `${OTHER_DATABASE}. Where it was migrated with the wrong zone, "assent database zone ${wanted}" corrects that.`,
+    `${OTHER_DATABASE}. Where it was migrated with the wrong zone, see docs/operations.md, "Stop and deploy".`,
   login_of_power: ({ login, power }: { login: string; power: LoginPower }) =>
     `DATABASE_URL: the login "${login}" ${POWERS[power]}, and could change the record of the money. In production log in ` +
     'as one that is a member of the role assent_app and nothing else (docs/operations.md, "Make the logins"); ' +
@@ -55,18 +54,8 @@ const SENTENCES = {
     `NETWORK_TIMEZONE: at ${formatInstant(at)} the clocks of ${timeZone} show ${here} by Node ` +
     `${versions.node} (${versions.tz}), but ${there} by Postgres ${versions.postgres}: what is charged ` +
     `around midnight would count for the wrong day. ${ANOTHER_ZONE}`,
-  day_is_over: ({ timeZone, before, day, until }: DayIsOver) =>
-    `${timeZone}: ${day} is over in ${before}, and its statements are final, but it would go on in ${timeZone}. ` +
-    `Try again after ${until.toISOString()}.`,
-  due_dates_move: ({ timeZone, count, first }: DueDatesMove) =>
-    `${timeZone}: ${counted(count, 'live schedules')} would fall due at another moment than merchant and bank have been told: ` +
-    `first ${first.id} at ${formatInstant(first.dueAt)}, and was to at ${formatInstant(first.announced)}. ` +
-    'Have their merchants cancel them, and make them anew once the zone is another.',
-  still_in_use: ({ sessions }: { sessions: { count: number; login: string } | undefined }) =>
-    `a process of this database still runs${sessions ? ` (sessions: ${sessions.count}, of ${sessions.login} first)` : ''}, ` +
-    'and would go on by the old zone: stop every API, worker and command first',
   table_in_use: ({ migration }: { migration: string }) =>
-    `${migration} needs a table that another session does not let go of: a back-up, or an open transaction. "assent database transactions" names it, and "assent database end" ends it; or migrate later.`,
+    `${migration} needs a table that another session does not let go of: a back-up, or an open transaction. docs/operations.md, "The events feed stands still", names it and ends it; or migrate later.`,
 };
 
 interface ClocksDiffer {
@@ -75,19 +64,6 @@ interface ClocksDiffer {
   here: string;
   there: string;
   versions: Versions;
-}
-
-interface DayIsOver {
-  timeZone: string;
-  before: string | undefined;
-  day: string;
-  until: Date;
-}
-
-interface DueDatesMove {
-  timeZone: string;
-  count: number;
-  first: { id: string; dueAt: Date; announced: Date };
 }
 
 export type DeploymentFault = FaultOf<typeof SENTENCES>;
