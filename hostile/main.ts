@@ -7,6 +7,7 @@ import { makeCast, type Party } from '../fuzz/cast';
 import { ConfigError } from '../src/config';
 import { StartError } from '../src/start/start-error';
 import { attacksOn, type Attack, type Target } from './attack';
+import { attackWithBankFile, LINES_PER_DAY } from './bank-file';
 import { send } from './connection';
 import { crowdsAt, type Crowd } from './crowd';
 import { attackWithItems, ITEMS_LIMIT } from './items';
@@ -27,7 +28,10 @@ const options = new Command('npm run hostile --')
     (text) => z.coerce.number().int().min(1).max(1000).parse(text),
     1,
   )
-  .option('--only <pattern>', 'operations whose method and path match, crowds by name, or "items"')
+  .option(
+    '--only <pattern>',
+    'operations whose method and path match, crowds by name, "items" or "bank-file"',
+  )
   .parse()
   .opts<{ part: number; only?: string }>();
 
@@ -74,6 +78,7 @@ async function main(): Promise<boolean> {
     RATE_LIMIT_UNKNOWN: LOOSE,
     RATE_LIMIT_ITEMS: ITEMS_LIMIT,
     ACCESS_TOKEN_TTL_S: '86400',
+    STATEMENT_LINES_PER_DAY: String(LINES_PER_DAY),
     NODE_OPTIONS: `--require=${path.join(__dirname, '../fuzz/loopback-only.cjs')}`,
   });
   const engine = await ownEngine(environment, say, interrupted.signal);
@@ -90,13 +95,17 @@ async function main(): Promise<boolean> {
       ].filter(({ method, path: at }) => wanted.test(`${method} ${at}`));
       const crowds = crowdsAt(engine.apiUrl, cast.parties).filter(({ name }) => wanted.test(name));
       const api = { host: hostname, port: Number(port), metricsUrl };
-      const withItems = wanted.test('items');
+      const [withItems, withFile] = ['items', 'bank-file'].map((name) => wanted.test(name));
       const isClean =
-        (withItems && targets.length + crowds.length === 0) ||
+        ((withItems || withFile) && targets.length + crowds.length === 0) ||
         (await attackAll(api, targets, crowds, interrupted.signal));
-      const foundWithItems = withItems ? await attackWithItems(engine.apiUrl, cast.parties) : [];
-      for (const finding of foundWithItems) say(`FOUND: ${finding}`);
-      return isClean && foundWithItems.length === 0;
+      const bank = cast.parties['bank']?.token ?? '';
+      const found = [
+        ...(withItems ? await attackWithItems(engine.apiUrl, cast.parties) : []),
+        ...(withFile ? await attackWithBankFile(engine.apiUrl, engine.ownerUrl, bank, say) : []),
+      ];
+      for (const finding of found) say(`FOUND: ${finding}`);
+      return isClean && found.length === 0;
     } finally {
       await cast.close();
     }

@@ -1,0 +1,91 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
+
+/*
+ * A bank sends a file of very many lines that nobody here knows. It may cost what the contract
+ * bounds, and nothing else: some exceptions, some bytes for each line, and no more lines on a day
+ * than were agreed.
+ */
+
+const LINES = 60_000;
+/** Lines of a day for the engine that is attacked: the second file passes them. */
+export const LINES_PER_DAY = 100_000;
+const EXCEPTIONS_MAX = 1_000;
+/** An exception takes some kilobytes with its webhooks; a line that is counted some tens of bytes. */
+const GROWTH_MAX_BYTES = EXCEPTIONS_MAX * 8_000 + LINES * 100;
+const POLL_MS = 500;
+/** A minute where nothing else is done. */
+const WITHIN_MS = 8 * 60_000;
+
+const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction\n';
+
+/** @returns what was found wrong */
+export async function attackWithBankFile(
+  apiUrl: string,
+  ownerUrl: string,
+  token: string,
+  say: (line: string) => void,
+): Promise<string[]> {
+  const findings: string[] = [];
+  const authorization = `Bearer ${token}`;
+  const day = new Date().toISOString().slice(0, 10);
+  const send = (prefix: string) =>
+    fetch(`${apiUrl}/v1/bank/statements`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'text/csv' },
+      body:
+        HEADER + Array.from({ length: LINES }, (_, n) => `${prefix}${n},${day},5.00,NGN,debit\n`).join(''),
+    });
+  const database = new Client(ownerUrl);
+  await database.connect();
+  const bytes = async () => {
+    const { rows } = await database.query<{ bytes: string }>(
+      `SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+    );
+    return Number(rows[0]?.bytes);
+  };
+  try {
+    const before = await bytes();
+    const sent = await send('first');
+    const { data } = (await sent.json()) as { data?: { statementId: string } };
+    if (sent.status !== 202 || !data) return [`a file of ${LINES} lines was answered ${sent.status}`];
+    const { status, summary } = await matched(
+      `${apiUrl}/v1/bank/statements/${data.statementId}`,
+      authorization,
+    );
+    if (status !== 'completed' || summary['unknownHere'] !== LINES)
+      findings.push(`of ${LINES} unknown lines ${summary['unknownHere']} were counted, and it is ${status}`);
+    const { rows } = await database.query<{ opened: number }>(
+      'SELECT exceptions AS opened FROM bank_statements WHERE id = $1',
+      [data.statementId],
+    );
+    const opened = rows[0]?.opened ?? 0;
+    if (opened > EXCEPTIONS_MAX) findings.push(`a file of ${LINES} lines opened ${opened} exceptions`);
+    const grown = (await bytes()) - before;
+    if (grown > GROWTH_MAX_BYTES) findings.push(`a file of ${LINES} lines took ${grown} bytes of the disk`);
+    const second = await send('second');
+    const body = await second.text();
+    if (second.status !== 429 || second.headers.get('retry-after') === null)
+      findings.push(`a file beyond the lines of a day was answered ${second.status}: ${body}`);
+    const staged = await database.query('SELECT FROM bank_statement_pages');
+    if (staged.rowCount !== 0) findings.push(`a refused file has left ${staged.rowCount} pages`);
+    say(`A bank's file of ${LINES} lines: ${opened} exceptions, ${(grown / 1e6).toFixed(1)} MB`);
+    return findings;
+  } finally {
+    await database.end();
+  }
+}
+
+interface Shown {
+  status: string;
+  summary: Record<string, number>;
+}
+
+async function matched(url: string, authorization: string): Promise<Shown> {
+  const deadline = performance.now() + WITHIN_MS;
+  for (;;) {
+    const { data } = (await (await fetch(url, { headers: { authorization } })).json()) as { data: Shown };
+    if (data.status !== 'processing' || performance.now() > deadline) return data;
+    await wait(POLL_MS);
+  }
+}
