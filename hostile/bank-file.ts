@@ -11,7 +11,7 @@ const LINES = 60_000;
 /** Lines of a day for the engine that is attacked: the second file passes them. */
 export const LINES_PER_DAY = 100_000;
 const EXCEPTIONS_MAX = 1_000;
-/** An exception takes some kilobytes with its webhooks; a line that is counted some tens of bytes. */
+/** An exception takes some kilobytes with its webhooks, a counted line some tens of bytes. */
 const GROWTH_MAX_BYTES = EXCEPTIONS_MAX * 8_000 + LINES * 100;
 const POLL_MS = 500;
 /** A minute where nothing else is done. */

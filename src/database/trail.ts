@@ -17,8 +17,7 @@ import { hasNoRow } from './resource';
 
 /**
  * Compares rows with the trail of their transitions, which is chained: how many there were, where
- * they have led to, whether what the window decides was decided in it, and each column that the
- * trail has, too. Where an older version has not written one down, it says nothing of it.
+ * they have led to, whether what the window decides was decided in it, and each column of the trail.
  */
 
 /** Rows of a page: a tenth of a second of Postgres, or less. */

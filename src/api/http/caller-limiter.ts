@@ -54,7 +54,7 @@ export function createCallerLimiter(connections: number): CallerLimiter {
     return owner;
   }
 
-  /** A request that leaves hands its place on to the one that has waited longest of the next caller. */
+  /** A request that leaves hands its place to the next caller's longest waiting one. */
   function leave(id: string, owner: Owner): void {
     const [turn] = owner.waiting;
     if (turn) {

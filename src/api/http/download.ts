@@ -112,7 +112,7 @@ const csvOf = ({ columns, numbers = [] }: Pick<Download, 'columns' | 'numbers'>)
  * A spreadsheet runs a cell that begins like this, be it behind blanks or quotes. One that splits
  * lines at semicolons or tabs heeds no quotes behind our commas, and finds cells within a cell.
  */
-const FORMULA = /(^|[;\t\r\n])([\s"]*)([=+\-@＝＋－＠])/g;
+const FORMULA = /(^|[;\t\r\n])((?:"|[^\S\t\r\n])*)([=+\-@＝＋－＠])/g;
 
 /** The text with an apostrophe before each formula that a spreadsheet could find in it. */
 const harmless = (text: string): string => text.replace(FORMULA, "$1$2'$3");

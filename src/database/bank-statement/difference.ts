@@ -36,7 +36,7 @@ export const networks = ({ amount, currency, reference, settled }: Known) => ({
   ...(settled && amount > 0n && { networkAmount: amount, networkCurrency: currency }),
 });
 
-/** Files that are linked to one exception: a week of wrong ones does not hide the right one before. */
+/** Files that are linked to one exception: a week of wrong ones does not hide the right one. */
 const LINKED_FILES = 7;
 
 /** The type of each field, in the database. */

@@ -117,9 +117,9 @@ const GIVEN = `jsonb_to_recordset(:given::jsonb) AS l (line int, id text, direct
 const IS_OF_CREDIT = `(xr.direction IS NOT DISTINCT FROM 'credit' AND NOT ${IS_CREDIT_MISSING('xr')})`;
 
 /**
- * The bank takes back what it has booked: a refund, a second debit, and of a charge that is counted
- * what was left of it, with what it booked beyond it or has not. What another id took back is not there for this one; what
- * was reversed without an id is the first one's.
+ * The bank takes back what it has booked: a refund, a second debit, and what was left of a counted
+ * charge, with what it booked beyond it or has not. What another id took back is not there for this
+ * one; what was reversed without an id is the first one's.
  */
 const TAKEN_BACK = `(CASE
       WHEN xr.refund_id IS NOT NULL OR ${IS_OF_CREDIT} OR ${IS_OF_SECOND_DEBIT('xr')} OR b.status IS DISTINCT FROM 'successful'

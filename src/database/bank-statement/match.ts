@@ -248,8 +248,8 @@ class PageJudgement {
 
   /**
    * @param fresh those of the match keys that no earlier page of this file had
-   * @param exceptionIds the exceptions of `toOpen`, in its order; undefined of what is counted alone
-   * @param told what no earlier page of this file has told: another line that tells it is a duplicate
+   * @param exceptionIds exceptions of `toOpen`, in its order; undefined for what is counted alone
+   * @param told what no earlier page of this file has told; another line that does is a duplicate
    */
   result(fresh: ReadonlySet<string>, exceptionIds: (string | undefined)[], told: Set<string>) {
     const counts = { matched: 0, duplicate: 0, unknown_here: 0, amount_differs: 0, malformed: 0 };

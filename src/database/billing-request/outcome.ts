@@ -261,7 +261,7 @@ async function answerRefused(
 const said = (action: string | null) =>
   action === 'approve_recurring' || action === 'suspended' ? action : '';
 
-/** Whether the answer says what was said before. A decline does in whatever words: no money moved. */
+/** Whether the answer repeats the first. A decline does in any words: no money moved. */
 function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
   if (answer.outcome === 'declined') return ended.status === 'declined';
   return (

@@ -269,7 +269,7 @@ async function postedTo(db: Executor, { party, date, currency }: StatementOf): P
   return found.map(({ partyId }) => partyId);
 }
 
-/** A refund has a line in the statement of the day it was completed, whatever became of it since. */
+/** A refund keeps its line in the statement of the day on which it was completed. */
 const STATUS_THEN = `CASE type WHEN 'refund' THEN 'completed' ELSE status END AS status`;
 
 const IMMUTABLE = `transaction_id, reference, type, ${STATUS_THEN}, currency, description, customer_id, merchant_id, bank_id,

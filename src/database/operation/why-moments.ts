@@ -3,8 +3,8 @@ import { rows, type Executor } from '../connection';
 import type { Of, StoryPosting } from '../../domain/words/story';
 
 /**
- * The latest of them, oldest first, each with its postings, of which an entry has a handful, and the
- * transaction that wrote it.
+ * The latest entries, oldest first, each with its handful of postings and the transaction that
+ * wrote it.
  */
 export async function readLedger(
   db: Executor,
@@ -34,8 +34,8 @@ const DURING = `recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'inf
 
 /**
  * Privileged acts on the parties while the story went on, for one may be why it went so; of those
- * on exceptions only those on its own. Oldest first. An operator's reason is not told: it is in his words.
- * `assent audit` has it.
+ * on exceptions only those on its own. Oldest first. An operator's reason is not told: it is in his
+ * words. `assent audit` has it.
  *
  * @param until null where the story goes on
  */

@@ -225,7 +225,7 @@ async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]>
   );
 }
 
-/** Refunds, their returns, reversals, exceptions, schedules, intents and agreements that are read at most. */
+/** Refunds, returns, reversals, exceptions, schedules, intents and agreements read at most. */
 const OTHERS_MAX = 1_000;
 
 async function readOthers(

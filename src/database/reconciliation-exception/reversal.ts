@@ -146,8 +146,8 @@ export const IS_LEFT_UNREVERSED = `(b.amount > b.refunded_amount + b.reversed_am
 
 /**
  * A refund that is rejected, or returned, after its charge was found reversed has left a part that
- * did not stay either. It is the only one there is where refunds had taken all of the charge until then. The
- * caller holds the charge locked.
+ * did not stay either. It is the only one there is where refunds had taken all of the charge until
+ * then. The caller holds the charge locked.
  */
 export async function reverseRejectedRefund(
   trx: Executor,
