@@ -92,46 +92,6 @@ const notePostings = (moved: object) => `
     RETURN NULL;
   END $$`;
 
-/** As migration 0079 has it, but for the kinds. */
-const REASON = `CASE WHEN b.decline_reason IN ('expired', 'not_delivered', 'denied', 'suspended', 'limit_reached',
-  'insufficient_funds', 'temporarily_unavailable') THEN b.decline_reason ELSE 'other' END`;
-const mendTotals = (moved: object) => `
-  CREATE OR REPLACE FUNCTION mend_daily_totals(of_day date) RETURNS int LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
-  DECLARE
-    mended int;
-  BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('mend_daily_totals', 0));
-    INSERT INTO daily_totals_changes (party_id, day, currency, what, reason, count, amount)
-    SELECT party_id, of_day, currency, what, reason, sum(count), sum(amount)
-    FROM (
-      SELECT p.party_id, p.currency::text AS currency, ${nameOf(moved)} AS what,
-        '' AS reason, count(*) AS count, sum(p.amount) AS amount
-      FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
-      WHERE e.settlement_day = of_day AND e.kind IN (${kindsOf(moved)})
-        AND p.account IN ('merchant', 'customer_bank')
-      GROUP BY 1, 2, 3
-      UNION ALL
-      SELECT party, b.currency::text, 'declined', ${REASON}, count(*), sum(b.amount)
-      FROM deployment d, billing_requests b, unnest(ARRAY[b.merchant_id, b.bank_id]) AS party
-      WHERE b.status = 'declined' AND party IS NOT NULL
-        AND b.closed_at >= (of_day::timestamp AT TIME ZONE d.time_zone) - interval '3 hours'
-        AND b.closed_at < ((of_day + 1)::timestamp AT TIME ZONE d.time_zone) + interval '3 hours'
-        AND (b.closed_at AT TIME ZONE d.time_zone)::date = of_day
-      GROUP BY 1, 2, 4
-      UNION ALL
-      SELECT f.party_id, f.currency, f.what, f.reason, -f.count, -f.amount
-      FROM entities n CROSS JOIN LATERAL (
-        SELECT * FROM daily_totals_folded WHERE party_id = n.id AND day = of_day) AS f
-      UNION ALL
-      SELECT party_id, currency, what, reason, -count, -amount FROM daily_totals_changes WHERE day = of_day
-    ) AS parts
-    GROUP BY party_id, currency, what, reason
-    HAVING sum(count) <> 0 OR sum(amount) <> 0;
-    GET DIAGNOSTICS mended = ROW_COUNT;
-    RETURN mended;
-  END $$`;
-
 const KINDS = `'charge', 'credit', 'refund', 'reversal', 'write_off'`;
 
 export async function up(knex: Knex): Promise<void> {
@@ -166,14 +126,12 @@ export async function up(knex: Knex): Promise<void> {
       .join('')}
     ${TRANSACTIONS(SETTLED_AT.replaceAll('status', 'r.status').replace('closed_at', 'r.closed_at'), RETURNS)};
     ${notePostings(MOVED)};
-    ${mendTotals(MOVED)};
   `);
 }
 
 /** The entry of a return stays in the ledger, which is never rewritten. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
-    ${mendTotals(BEFORE)};
     ${notePostings(BEFORE)};
     DROP VIEW transactions;
     ${TRANSACTIONS(COMPLETED_AT.replace('status', 'r.status').replace('closed_at', 'r.closed_at'), '')};

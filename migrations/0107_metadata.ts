@@ -7,13 +7,10 @@ import type { Knex } from 'knex';
  * it is: the merchant's provider, or the merchant. So nobody's search reads what others have noted,
  * and the index repeats no text, which may be personal.
  */
-/** Whether refunds that were returned are in the history, too. */
-const hasReturns = (knex: Knex) => knex.schema.hasColumn('refunds', 'returned_at');
 
 /** @param metadata the last columns */
-function transactions(returns: boolean, metadata: '' | ', metadata') {
+function transactions(metadata: '' | ', metadata') {
   const of = (row: string) => metadata.replace('metadata', `${row}.metadata`);
-  const settled = returns ? "IN ('completed', 'returned')" : "= 'completed'";
   return `
     CREATE OR REPLACE VIEW transactions AS
       SELECT transaction_id, id, reference, 'charge' AS type, status, amount, currency, description, customer_id,
@@ -26,7 +23,7 @@ function transactions(returns: boolean, metadata: '' | ', metadata') {
         coalesce(r.reason, (SELECT description FROM billing_requests b WHERE b.id = r.billing_request_id)),
         r.customer_id, r.merchant_id, r.bank_id, r.billing_request_id,
         (SELECT schedule_id FROM billing_requests b WHERE b.id = r.billing_request_id), r.bank_transaction_id,
-        r.reject_reason, 0::bigint, r.created_at, CASE WHEN r.status ${settled} THEN r.closed_at END,
+        r.reject_reason, 0::bigint, r.created_at, CASE WHEN r.status IN ('completed', 'returned') THEN r.closed_at END,
         NULL, NULL, NULL, r.provider_id, 0::bigint${of('r')}
       FROM refunds r
       UNION ALL
@@ -37,9 +34,7 @@ function transactions(returns: boolean, metadata: '' | ', metadata') {
         NULL, 0::bigint, v.created_at, v.created_at, v.payee_customer_id, v.payee_bank_id,
         (SELECT payee_lookup_id FROM billing_requests b WHERE b.id = v.billing_request_id), v.provider_id,
         0::bigint${of('v')}
-      FROM reversals v${
-        returns
-          ? `
+      FROM reversals v
       UNION ALL
       SELECT r.return_transaction_id, r.return_transaction_id, r.return_reference, 'refund_return', 'completed',
         r.amount, r.currency,
@@ -48,9 +43,7 @@ function transactions(returns: boolean, metadata: '' | ', metadata') {
         (SELECT schedule_id FROM billing_requests b WHERE b.id = r.billing_request_id),
         (SELECT reversal_bank_transaction_id FROM reconciliation_exceptions x WHERE x.id = r.returned_by),
         NULL, 0::bigint, r.returned_at, r.returned_at, NULL, NULL, NULL, r.provider_id, 0::bigint${of('r')}
-      FROM refunds r WHERE r.returned_at IS NOT NULL`
-          : ''
-      };`;
+      FROM refunds r WHERE r.returned_at IS NOT NULL`;
 }
 
 export async function up(knex: Knex): Promise<void> {
@@ -77,14 +70,14 @@ export async function up(knex: Knex): Promise<void> {
       USING gin (metadata_hashes(coalesce(provider_id, merchant_id), metadata)) WITH (fastupdate = off)
       WHERE metadata <> '{}';
 
-    ${transactions(await hasReturns(knex), ', metadata')}
+    ${transactions(', metadata')}
   `);
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     DROP VIEW transactions;
-    ${transactions(await hasReturns(knex), '')}
+    ${transactions('')}
     GRANT SELECT ON transactions TO assent_app;
     ALTER TABLE intents DROP COLUMN metadata;
     ALTER TABLE billing_requests DROP COLUMN metadata;

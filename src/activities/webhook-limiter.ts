@@ -40,9 +40,9 @@ interface Addressee {
  * are short: what finds no place is left to a retry, so no charge waits for it.
  */
 const OWNER_PLACES = 25;
-/** Of an owner's retries, so many go only to receivers that answered at once the last time, */
+/** Retries of an owner that are kept for receivers which answered at once the last time. */
 const KEPT_PLACES = 5;
-/** while their entity and their origin each have fewer than so many under way. */
+/** Most of the kept ones under way for one entity, and for one origin. */
 const KEPT_EACH = 2;
 /** One server may stand behind many owners, none of which is to have all its places. */
 const ORIGIN_PLACES = 25;

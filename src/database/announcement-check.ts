@@ -52,6 +52,9 @@ const ANNOUNCED_TO = `
   SELECT merchant_id, ARRAY['refund.response'] FROM refunds
   WHERE id = page.resource_id AND page.type IN ('refund.completed', 'refund.rejected', 'refund.overdue')
   UNION ALL
+  SELECT side, ARRAY['refund.returned'] FROM refunds r, unnest(ARRAY[r.merchant_id, r.bank_id]) AS side
+  WHERE r.id = page.resource_id AND page.type = 'refund.returned'
+  UNION ALL
   SELECT merchant_id, ARRAY['billing.intent.response'] FROM intents
   WHERE id = page.resource_id AND page.type IN ('intent.approved', 'intent.declined', 'intent.superseded')
   UNION ALL

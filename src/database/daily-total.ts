@@ -1,5 +1,5 @@
 import type { DailyTotal } from '../domain/books/summary';
-import { oneRow, row, rows, type Executor } from './connection';
+import { row, rows, type Executor } from './connection';
 import { POSTED_TO } from './ledger/statement';
 import type { Viewer } from './viewer';
 
@@ -23,16 +23,6 @@ export async function foldDailyTotals(db: Executor): Promise<boolean> {
 
 /** Sums of amounts outgrow a bigint of Postgres. */
 type Stored = Record<'day' | 'currency' | 'what' | 'reason' | 'amount', string> & { count: number };
-
-/** The day that it is by the party's clock. */
-export async function todayOf(db: Executor, entityId: string, timeZone: string): Promise<string> {
-  const { today } = await oneRow<{ today: string }>(
-    db,
-    `SELECT to_char(business_now(:entityId) AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS today`,
-    { entityId, timeZone },
-  );
-  return today;
-}
 
 /** Of a provider, those of its merchants together. */
 export async function readDailyTotals(

@@ -17,7 +17,7 @@ import { hasNoRow } from './resource';
 
 /**
  * Compares rows with the trail of their transitions, which is chained: how many there were, where
- * they have led to, whether what the window decides was decided in it, and each column of the trail.
+ * they have led to, whether what the window decides was decided in it, and each of its columns.
  */
 
 /** Rows of a page: a tenth of a second of Postgres, or less. */

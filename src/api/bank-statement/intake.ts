@@ -5,7 +5,6 @@ import {
   discardPages,
   PAGE_LINES,
   stagePage,
-  todayOf,
   tooManyLines,
   type ArrivedStatement,
   type CoveredDays,
@@ -15,6 +14,7 @@ import {
 import type { Database, Transaction } from '../../database/connection';
 import { newId } from '../../database/ids';
 import { enqueueStarts } from '../../database/outbox';
+import { todayOf } from '../../database/today';
 import { isMalformed, type ReadLine } from '../../domain/books/bank-statement';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { readDailyTotals, todayOf } from '../../database/daily-total';
+import { readDailyTotals } from '../../database/daily-total';
+import { todayOf } from '../../database/today';
 import { shownSum } from '../../domain/money';
 import type { Movement } from '../../domain/books/statement';
 import {

@@ -271,16 +271,6 @@ export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: Line
   );
 }
 
-/** The bank's day of now, by its own clock. */
-export async function todayOf(db: Executor, bankId: string, timeZone: string): Promise<string> {
-  const { today } = await oneRow<{ today: string }>(
-    db,
-    `SELECT to_char(business_now(:bankId) AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS today`,
-    { bankId, timeZone },
-  );
-  return today;
-}
-
 /**
  * Deletes what was staged for a statement that is not accepted; does nothing to one that is.
  */
