@@ -86,8 +86,7 @@ describe('npm start', () => {
       const metrics = [file.metricsUrls?.api ?? 'missing', file.metricsUrls?.worker ?? 'missing'];
       for (const address of [file.apiUrl, file.temporalUiUrl ?? 'missing', ...metrics, file.logFile]) {
         expect(started.output()).toContain(address);
-        if (address.startsWith('http'))
-          expect((await fetch(address)).status).toBe(200);
+        if (address.startsWith('http')) expect((await fetch(address)).status).toBe(200);
       }
       await expect(fetch(`${file.apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
       // What a newcomer is to open stands first, and its page needs nothing built.

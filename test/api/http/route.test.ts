@@ -53,6 +53,7 @@ describe('the roles', () => {
     const layers = createApp(api.deps).router.stack as { route?: { path: string } }[];
     const served = layers.flatMap(({ route }) => (route ? [route.path] : []));
     expect(served.filter((path) => !inTable.has(path))).toEqual([
+      '/',
       '/healthz',
       '/readyz',
       '/.well-known/jwks.json',
@@ -211,7 +212,6 @@ describe('the query string', () => {
 describe('what is not there', () => {
   it.each([
     ['GET', '/v1/nothing'],
-    ['GET', '/'],
     ['GET', '/V1/WEBHOOKS/ENDPOINT'],
     ['GET', '/v1/webhooks/endpoint/'],
     ['GET', '/v1/%ff'],
