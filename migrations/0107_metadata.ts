@@ -43,7 +43,7 @@ function transactions(metadata: '' | ', metadata') {
         (SELECT schedule_id FROM billing_requests b WHERE b.id = r.billing_request_id),
         (SELECT reversal_bank_transaction_id FROM reconciliation_exceptions x WHERE x.id = r.returned_by),
         NULL, 0::bigint, r.returned_at, r.returned_at, NULL, NULL, NULL, r.provider_id, 0::bigint${of('r')}
-      FROM refunds r WHERE r.returned_at IS NOT NULL`;
+      FROM refunds r WHERE r.returned_at IS NOT NULL;`;
 }
 
 export async function up(knex: Knex): Promise<void> {

@@ -80,6 +80,7 @@ function inWords(report: Awaited<ReturnType<typeof readStatus>>): string {
       report.ready ? 'ready' : problems.map(({ path, message }) => `${path}: ${message}`).join('; '),
     ],
     ...warnings.map(({ path, message }): [string, string] => ['Warning', `${path} ${message}`]),
+    ['Books', booksInWords(books)],
     ['Version', `${report.version}, ${report.mode}`],
     [
       'Outbox',
@@ -100,7 +101,6 @@ function inWords(report: Awaited<ReturnType<typeof readStatus>>): string {
       'Exceptions',
       `${atLeast(exceptions, 'open')} open, ${atLeast(exceptions, 'investigating')} investigating`,
     ],
-    ['Books', booksInWords(books)],
     ...Object.entries(where).map(([name, value]): [string, string] => [name, String(value)]),
   ];
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
@@ -120,7 +120,7 @@ function booksInWords({ differences, found, verifiedAt }: LastResult): string {
   const [first] = found;
   return (
     `${counted(differences, 'differences')}, as of ${at}${first ? `: first ${first.id}: ${first.what}` : ''}. ` +
-    'See "assent books verify"'
+    '"assent books verify" names each; docs/operations.md, "AssentBooksDiffer", says what to do'
   );
 }
 
