@@ -84,15 +84,15 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
 
   /** The first of its shares that has no place left, the narrowest first. */
   function fullShare(kind: AttemptKind, to: Addressee): Share | undefined {
-    const { entityId, ownerId, prompt = false } = to;
-    const { origin, ownOrigin } = namesOf(to);
-    const isFew = [entityId, ownOrigin].every((key) => taken('retry', key) < KEPT_EACH);
+    const { prompt = false } = to;
+    const { entity, owner, origin, ownOrigin } = namesOf(to);
+    const isFew = [entity, ownOrigin].every((key) => taken('retry', key) < KEPT_EACH);
     const kept = kind === 'first' || (prompt && isFew) ? 0 : KEPT_PLACES;
     const atOrigin = kind === 'first' ? ORIGIN_PLACES : OWNER_AT_ORIGIN_PLACES;
     const shares: Share[] = [
-      { of: ownOrigin, sharer: entityId, most: atOrigin },
+      { of: ownOrigin, sharer: entity, most: atOrigin },
       { of: origin, sharer: ownOrigin, most: ORIGIN_PLACES },
-      { of: ownerId, sharer: entityId, most: OWNER_PLACES - kept },
+      { of: owner, sharer: entity, most: OWNER_PLACES - kept },
     ];
     return shares.find(({ of, most }) => taken(kind, of) >= most);
   }
@@ -100,8 +100,7 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   return {
     enter(kind, to) {
       if (fullShare(kind, to)) return undefined;
-      const { origin, ownOrigin } = namesOf(to);
-      const keys = new Set([to.entityId, to.ownerId, origin, ownOrigin]);
+      const keys = Object.values(namesOf(to));
       for (const key of keys) add(kind, key, 1);
       return {
         leave() {
@@ -130,7 +129,13 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   };
 }
 
-function namesOf({ url, ownerId }: Addressee): { origin: string; ownOrigin: string } {
+/** What an attempt is counted for. A provider's own webhooks are not those of its merchants. */
+function namesOf({ url, entityId, ownerId }: Addressee) {
   const origin = URL.canParse(url) ? new URL(url).origin : url;
-  return { origin, ownOrigin: `${ownerId} ${origin}` };
+  return {
+    entity: `entity ${entityId}`,
+    owner: `owner ${ownerId}`,
+    origin,
+    ownOrigin: `${ownerId} ${origin}`,
+  };
 }

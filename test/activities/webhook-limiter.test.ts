@@ -12,6 +12,14 @@ const shop = (n: number) => ({
 const promptShop = (n: number) => ({ ...shop(n), prompt: true });
 const merchantAt = (url: string, n: number) => ({ url, entityId: `mch_${n}`, ownerId: `mch_${n}` });
 
+it('a provider that answers finds a place beside all its silent merchants', () => {
+  const limiter = createWebhookLimiter(() => 0);
+  for (let n = 0; n < 30; n++) limiter.enter('retry', shop(n));
+  expect(limiter.enter('retry', shop(30))).toBeUndefined();
+  const provider = { url: 'https://provider.example/', entityId: 'prv_1', ownerId: 'prv_1', prompt: true };
+  expect(limiter.enter('retry', provider)).toBeDefined();
+});
+
 describe('the places of a receiver', () => {
   it('are few for retries and free again after each of them', () => {
     const limiter = createWebhookLimiter(() => 0);

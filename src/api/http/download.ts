@@ -103,6 +103,7 @@ const csvOf = ({ columns, numbers = [] }: Pick<Download, 'columns' | 'numbers'>)
     columns: [...columns],
     cast: {
       string: (value: string, { column }) => (numbers.includes(String(column)) ? value : harmless(value)),
+      object: (value: object) => harmless(JSON.stringify(value)),
     },
     record_delimiter: 'windows',
     quoted_match: TEXT,

@@ -45,7 +45,7 @@ function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
   return given;
 }
 
-/** Of one call, in characters of JSON: as many as a body may have. */
+/** Of one call, in bytes of JSON: as many as a body may have. */
 const METADATA_OF_CALL_MAX = 262_144;
 
 /**
@@ -61,11 +61,12 @@ export const metadataFits = ({
   lookupIDs?: string[] | undefined;
   paymentIDs?: string[] | undefined;
 }): boolean =>
-  JSON.stringify(given ?? {}).length * (lookupIDs ?? paymentIDs ?? []).length <= METADATA_OF_CALL_MAX;
+  Buffer.byteLength(JSON.stringify(given ?? {})) * (lookupIDs ?? paymentIDs ?? []).length <=
+  METADATA_OF_CALL_MAX;
 
 export const METADATA_TOO_LONG = {
   path: ['metadata'],
-  error: `must have at most ${METADATA_OF_CALL_MAX} characters for all identifiers together: bill or ask fewer at a time`,
+  error: `must have at most ${METADATA_OF_CALL_MAX} bytes for all identifiers together: bill or ask fewer at a time`,
 };
 
 const METADATA_PARAMETER = 'metadata.';

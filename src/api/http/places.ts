@@ -35,8 +35,8 @@ export class Places {
    */
   enter(caller: Caller): void {
     const { what, all, ofCaller, retryAfterS } = this.kind;
-    const owner = ownerOf(caller);
-    if (this.of(caller.entityId) >= ofCaller || this.of(owner) >= shareOfOwner(all)) {
+    const [ofItself, ofOwner] = keysOf(caller).map((key) => this.held.get(key) ?? 0) as [number, number];
+    if (ofItself >= ofCaller || ofOwner >= shareOfOwner(all)) {
       throw new Failure('rate_limited', `You have too many ${what} under way: send fewer at a time`, {
         retryAfterS,
       });
@@ -53,16 +53,15 @@ export class Places {
     this.count(caller, -1);
   }
 
-  private of(id: string): number {
-    return this.held.get(id) ?? 0;
-  }
-
   private count(caller: Caller, change: 1 | -1): void {
     this.taken += change;
-    for (const id of new Set([caller.entityId, ownerOf(caller)])) {
-      const now = this.of(id) + change;
-      if (now === 0) this.held.delete(id);
-      else this.held.set(id, now);
+    for (const key of keysOf(caller)) {
+      const now = (this.held.get(key) ?? 0) + change;
+      if (now === 0) this.held.delete(key);
+      else this.held.set(key, now);
     }
   }
 }
+
+/** A provider's own places are not those of its merchants, though it owns both. */
+const keysOf = (caller: Caller) => [`caller ${caller.entityId}`, `owner ${ownerOf(caller)}`];

@@ -106,6 +106,16 @@ test('no spreadsheet finds a formula, whatever is typed and wherever it splits; 
   );
 });
 
+test('no spreadsheet finds a formula in metadata, which stays the same JSON', async () => {
+  const chunks: Buffer[] = [];
+  const to = new Writable({ write: (chunk: Buffer, _, done) => (chunks.push(chunk), done()) });
+  const pages = (async function* () {
+    yield await Promise.resolve([{ metadata: { orderId: 'x;=1+2' } }]);
+  })();
+  await writeCsv({ columns: ['metadata'], pages }, to);
+  expect(Buffer.concat(chunks).toString()).toContain(`"{""orderId"":""x;'=1+2""}"`);
+});
+
 test('what fails before the first row is an answer like any other', async () => {
   const pages = (async function* () {
     yield await Promise.reject<object[]>(new Error('the database is away'));
