@@ -102,7 +102,10 @@ export async function respondToRefund({
   // Thrown after the commit: what the bank says is kept, for money may have moved.
   if (duplicate) throw new Failure('duplicate_transaction_id', DUPLICATE_TRANSACTION, { data });
   if (!agreed) {
-    const message = `The refund is ${data.status} already; this answer changes nothing`;
+    const message =
+      data.status === 'returned'
+        ? 'The refund is returned, and this answer changes nothing: take back what you transferred for it'
+        : `The refund is ${data.status} already; this answer changes nothing`;
     throw new Failure(data.status === 'returned' ? 'late_answer' : 'already_answered', message, { data });
   }
   return { message: `The refund is ${data.status}`, data };

@@ -39,6 +39,9 @@ export async function cancelBillingRequest(
        sequence = b.sequence + 1
      WHERE b.id = :billingRequestId AND b.status = 'pending' AND b.approval_required
        AND business_now(b.owner_id) < b.expires_at
+       -- The bank has said yes, under an id that it had used: money may have moved.
+       AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
+                       WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
      RETURNING ${OUTCOME_COLUMNS}`,
     { billingRequestId, role },
   );

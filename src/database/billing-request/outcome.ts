@@ -79,7 +79,7 @@ export async function answerBillingRequest(
   const decided = await decide(trx, billingRequestId, answer, more.metadata);
   if (!decided) {
     if (asked.grants) await trx.query('ROLLBACK TO SAVEPOINT granting');
-    return answerRefused(trx, keyring, timeZone, billingRequestId, answer);
+    return answerRefused(trx, keyring, timeZone, asked, answer);
   }
 
   const { scheduleId } = decided;
@@ -199,9 +199,10 @@ async function answerRefused(
   trx: Transaction,
   keyring: Keyring,
   timeZone: string,
-  billingRequestId: string,
+  asked: Awaited<ReturnType<typeof lockForAnswer>>,
   answer: BankAnswer,
 ): Promise<AnswerResult> {
+  const billingRequestId = asked.id;
   // Its window may have passed with nobody yet to say so.
   await closeExpiredRequests(trx, keyring, [billingRequestId], 'by its bank');
   const found = await row<Outcome>(
@@ -220,6 +221,9 @@ async function answerRefused(
   if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
     if (answer.outcome === 'approved') {
       await endDuplicates(trx, keyring, timeZone, { billingRequestId, refundId: null });
+    } else if (answer.action !== found.answerAction) {
+      // A decline again, by which the customer also stops the standing approval.
+      await applyToAgreement(trx, keyring, asked, answer);
     }
     return { billingRequestId, status, agreed: true, duplicate };
   }

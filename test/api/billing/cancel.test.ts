@@ -95,6 +95,20 @@ describe('cancelling a charge that waits for its customer', () => {
     ]);
   });
 
+  it('is refused where the bank has said yes by an id that it had used: money may have moved', async () => {
+    const paid = await agreed();
+    await approve(paid);
+    const billingRequestId = await oneTime();
+    const used = { billingRequestId, bankTransactionId: `FT-${paid}` };
+    expect((await bank.send('POST', '/v1/billing/bank-response', used)).status).toBe(409);
+
+    expect(await cancel(billingRequestId)).toMatchObject({
+      status: 409,
+      body: { data: { status: 'pending' } },
+    });
+    expect((await approve(billingRequestId)).status).toBe(200);
+  });
+
   it('is the same again, with a key and without', async () => {
     const id = await oneTime();
     const first = await cancel(id, merchant, { 'idempotency-key': 'once' });

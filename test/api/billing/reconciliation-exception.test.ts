@@ -521,6 +521,42 @@ describe('the bank that is asked', () => {
     expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
   });
 
+  test('speaks of the charge where it names the debit that settled it', async () => {
+    const { id } = await charge();
+    await approve(id, 'debit-1');
+    const again = { billingRequestId: id, bankTransactionId: 'debit-1', action: 'approve_recurring' };
+    expect((await post(tokens.bank, '/v1/billing/bank-response', again)).status).toBe(409);
+
+    expect((await respond((await theOne()).exceptionId, REVERSED)).status).toBe(200);
+
+    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
+  });
+
+  test('speaks of the second debit where it took back that it had called the charge declined', async () => {
+    const { id } = await charge();
+    await approve(id, 'debit-1');
+    await decline(id);
+    await respond((await theOne()).exceptionId, { resolution: 'confirmed' });
+    await approve(id, 'debit-2');
+    const second = (await listed(tokens.bank)).find((one) => one['bankTransactionId'] === 'debit-2');
+
+    expect((await respond(String(second?.['exceptionId']), REVERSED)).status).toBe(200);
+
+    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+    expect(await bookDifferences(db)).toEqual([]);
+  });
+
+  test('stops the standing approval with a decline that it sends after another', async () => {
+    const { id } = await charge();
+    for (const action of ['deny', 'suspended']) {
+      const answered = await post(tokens.bank, '/v1/billing/bank-response', { billingRequestId: id, action });
+      expect([action, answered.status]).toEqual([action, 200]);
+    }
+    const { body } = await get(tokens.bank, '/v1/bank/customer-decisions');
+    expect(body.data).toMatchObject({ decisions: [{ customerDecision: 'suspended' }] });
+    expect(await bookDifferences(db)).toEqual([]);
+  });
+
   test('cannot confirm what it never answered in time', async () => {
     const { id } = await unanswered();
     await approve(id);
