@@ -18,7 +18,7 @@ import { findPythonTool } from './python-tool';
 const GENERATOR = 'openapi-python-client';
 const VERSION = '0.29.1';
 const GENERATE_WITHIN_MS = 60_000;
-/** Of a story of some thirty calls. */
+/** Steps of a story of some thirty calls. */
 const PLAY_WITHIN_MS = 120_000;
 
 const run = promisify(execFile);

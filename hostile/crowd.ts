@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Party } from '../fuzz/cast';
 
-/** What many connections, or many merchants of one provider, do at the same time. */
+/** Acts of many connections, or of many merchants of one provider, at the same time. */
 export interface Crowd {
   name: string;
   /** @returns what each of the crowd, and of the others, was answered against the contract */

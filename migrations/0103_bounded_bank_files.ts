@@ -54,7 +54,7 @@ export async function up(knex: Knex): Promise<void> {
   `);
 }
 
-/** Of several statements of one file the first stays. */
+/** The first of several statements of one file stays. */
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
     CREATE INDEX bank_statement_differences_unread ON bank_statement_differences (statement_id, bank_transaction_id)

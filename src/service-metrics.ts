@@ -142,7 +142,6 @@ export function measureTaskQueues(
   });
 }
 
-/** Who finds what is overdue or has lost its workflow must run itself. */
 function measureReconcileAge(registry: Registry, db: Executor): void {
   const state = inTime(() => readTemporalState(db));
   gauge(registry, {
@@ -152,7 +151,6 @@ function measureReconcileAge(registry: Registry, db: Executor): void {
   });
 }
 
-/** What somebody changed by hand shows nowhere else. */
 function measureBooks(registry: Registry, db: Executor): void {
   const last = inTime(() => readLastResult(db));
   gauge(registry, {

@@ -26,7 +26,7 @@ const blocksOf = (name = 'operations') =>
 const isForCopy = ({ text }: CodeBlock) => /database copied/.test(text);
 const withoutCopies = (blocks: CodeBlock[]) => blocks.filter((block) => !isForCopy(block));
 
-/** What is for psql; the rest is for a shell. */
+/** Blocks for psql; the rest is for a shell. */
 const isSql = ({ language }: CodeBlock) => language === 'sql';
 const sqlOf = () => blocksRunBy('test/operations.test.ts', 'docs/operations.md').filter(isSql);
 

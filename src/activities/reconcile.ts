@@ -26,7 +26,7 @@ import { endStuck } from '../temporal/stuck-workflow';
  * twice.
  */
 export interface ReconcileActivities {
-  /** What is past its moment and still open. */
+  /** Work that is past its moment and still open. */
   restartOverdue(): Promise<Reconciled>;
   /**
    * What is not due yet, but has no workflow: some at each run, all of it in turn. After Temporal

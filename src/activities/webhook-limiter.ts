@@ -129,7 +129,7 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   };
 }
 
-/** What an attempt is counted for. A provider's own webhooks are not those of its merchants. */
+/** Names that an attempt is counted for. A provider's webhooks are not its merchants'. */
 function namesOf({ url, entityId, ownerId }: Addressee) {
   const origin = URL.canParse(url) ? new URL(url).origin : url;
   return {

@@ -15,7 +15,7 @@ export interface Actor {
   actor: string;
   /** For the record of what follows from the act. */
   cause: AuditEvent['cause'];
-  /** Of the API's request, as its caller may have chosen it; null for the command line. */
+  /** The API request's, as its caller may have chosen it; null for the command line. */
   requestId: string | null;
   /** Our own id of that request, which no other has. */
   ownRequestId?: string | undefined;

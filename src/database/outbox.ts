@@ -26,14 +26,14 @@ export interface OutboxStart extends WorkflowRun {
 }
 
 /**
- * What goes first. `call` is a charge, an answer or a schedule. `later` is a webhook's own
+ * The order of messages. `call` is a charge, an answer or a schedule. `later` is a webhook's own
  * workflow, and what one act writes without a bound: a signal for each schedule of a party that may
  * have hundreds of thousands. No charge waits behind those.
  *
  * A workflow's messages of both ranks may overtake each other. That changes nothing, for the later
  * ones are signals, and starts that have the database read.
  */
-export const RANK = { call: 0, later: 1 } as const;
+const RANK = { call: 0, later: 1 } as const;
 export type OutboxRank = keyof typeof RANK;
 
 export interface OutboxRow {

@@ -69,7 +69,7 @@ const paid = (turns: string) => `
           FROM ${turns} WHERE key = r.key GROUP BY cost) AS b)
   RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in`;
 
-/** What each wish of `turns` got, and how its bucket stood when it had its turn. */
+/** The outcome of each wish of `turns`, and how its bucket stood at its turn. */
 const outcomes = (turns: string, payments: string) => `
   SELECT nr, upto <= taken AS admitted, full_in - (taken - least(upto, taken)) * cost AS "fullInS"
   FROM ${turns} JOIN ${payments} USING (key)`;

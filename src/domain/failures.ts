@@ -4,7 +4,7 @@
  */
 
 interface Row {
-  /** Of HTTP. */
+  /** HTTP's. */
   status: number;
   /** One sentence or two for who wrote the caller: what it is, and what to do. Markdown. */
   meaning: string;
@@ -222,7 +222,7 @@ export class Failure extends Error {
   }
 }
 
-/** What an operator's command cannot do as things stand. The API says none of it. */
+/** A command of the operator's that cannot be done as things stand. The API says none of it. */
 export class CommandRefusal extends Error {
   override readonly name = 'CommandRefusal';
 }

@@ -19,7 +19,7 @@ export type BillingRequestStatus = (typeof BILLING_REQUEST_STATUSES)[number];
 export const REFUND_STATUSES = ['pending', 'completed', 'rejected', 'returned'] as const;
 export type RefundStatus = (typeof REFUND_STATUSES)[number];
 
-/** Of what moves money, in the history. */
+/** Transactions of the history, by what they do. */
 export const TRANSACTION_TYPES = ['charge', 'refund', 'refund_return', 'reversal'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];
 export const TRANSACTION_STATUSES = [

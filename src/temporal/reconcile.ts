@@ -74,7 +74,7 @@ const CHAIN_RUNS = runsOf(
   'Chains what was written since, and signs it',
   OFTEN,
 );
-/** At two in the morning, UTC. After an outage the chain comes first; the next night makes up for it. */
+/** At two in the morning, UTC. The next night makes up for one that Temporal was away for. */
 const VERIFY_RUNS = runsOf(
   WORKFLOW_TYPE.verify,
   { every: '1d', offset: '2h' },

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** What the workflow does each night. */
+/** The work of one night. */
 function verifyBooks(wholeMax = 1_000): Promise<VerifiedNight> {
   const { db } = database;
   const log = { error: (one: object) => void logged.push(one) };

@@ -89,7 +89,7 @@ describe('assent books verify', () => {
       code: 1,
       out: expect.stringContaining('none of the network') as string,
     });
-    // What another ring finds is no result of this service.
+    // A result by another ring is none of this service.
     expect((await readLastResult(test.db)).found.map(({ check }) => check)).not.toContain('heads');
     expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({ code: 0 });
     await asOwner(

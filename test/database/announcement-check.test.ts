@@ -48,7 +48,7 @@ const exceptionOf = async (id: string) =>
     )
   )?.id ?? '';
 
-/** What `books verify` says of an event of which a receiver was not told. */
+/** The words of `books verify` for an event that a receiver was not told of. */
 const untold = (id: string, event: string, webhookType: string, receiverId: string) =>
   `eventsAnnounced: ${id}: its trail has ${event}, and the webhook ${webhookType} to ${receiverId} that tells of it is gone`;
 

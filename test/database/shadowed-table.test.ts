@@ -2,7 +2,7 @@ import { openDatabase, rows, type Database } from '../../src/database/connection
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { createProductionDatabase } from '../support/production-database';
 
-/** What a stolen login tries by temporary tables that bear the names of the schema's own. */
+/** Attacks of a stolen login by temporary tables that bear the names of the schema's own. */
 
 let database: TestDatabase;
 /** One connection, which keeps its temporary tables. */

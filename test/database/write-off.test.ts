@@ -107,7 +107,7 @@ const end = (refundId: string, action: 'completed' | 'rejected') =>
 
 const balances = () => balancesOf(db, standing.bankId);
 
-/** Of this test's charge: others may have been tampered with. */
+/** Differences of this test's charge: others may have been tampered with. */
 const bookDifferencesHere = async () => (await bookDifferences(db)).filter((one) => one.includes(charged.id));
 
 async function expectRightBooks() {

@@ -17,7 +17,7 @@ describe('the database', () => {
     .map((file) => readFileSync(join(folder, file), 'utf8'))
     .join('\n');
 
-  /** The values of `column … CHECK (column IN ('…'))`, in a table's definition or a change of it. */
+  /** The values of `CHECK (column IN ('…'))`, in a table's definition or a later change of it. */
   function checked(table: string, column: string): string[] {
     const definition = schema.slice(schema.indexOf(`CREATE TABLE ${table} (`));
     const changed = new RegExp(

@@ -108,7 +108,7 @@ describe('a webhook whose receiver is disabled, and enabled again, arrives', () 
     await set('disable', bank.entityId);
     own.answer = status(200);
     const before = own.heard.length;
-    // What its workflow would do at its next attempt is seen at another one's.
+    // Another delivery shows what its workflow would do at its next attempt.
     const other = await bankAt(up.url);
     await isDelivered(await sendTest(other.api));
     expect(own.heard.slice(before)).toEqual([]);
@@ -173,7 +173,7 @@ describe('a webhook whose receiver is disabled, and enabled again, arrives', () 
     const { entityId, api } = await bankAt(own.url);
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.push(await sendTest(api));
-    // Whatever state each of them is in.
+    // Each of them is in another state.
     for (let round = 0; round < 3; round++) {
       await set('disable', entityId);
       await set('enable', entityId);

@@ -44,7 +44,7 @@ export async function chainDifferences(db: Database, ring: Keyring): Promise<str
 
 export const keptDifferences = (db: Database, kept: string[]) => differencesIn(checkKept(db, kept));
 
-/** What makes the files of statements anew. */
+/** Makes the files of statements anew. */
 export const filesOf = (db: Database): FileMeans => ({
   db,
   digestOf: (of, beat) => digestOf(db, of, beat),

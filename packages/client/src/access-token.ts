@@ -13,7 +13,7 @@ const RENEW_BEFORE_MS = 30_000;
 /** … or, of one that lives for seconds, before the last part of its life. */
 const RENEW_BEFORE_SHARE = 0.2;
 
-/** What the words of OAuth (RFC 6749, 5.2) are called here. */
+/** Codes for the words of OAuth (RFC 6749, 5.2). */
 const CODES = new Map<unknown, FailureCode>([
   ['invalid_client', 'invalid_client'],
   ['invalid_request', 'invalid_request'],

@@ -306,7 +306,7 @@ export type BillingRequest = {
    * Why it was declined: the reason that the bank gave, or `expired` (not answered in
    * time: the bank may have debited all the same, and a reconciliation exception is
    * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
    * `null` unless declined
    */
   declineReason: string | null;
@@ -499,7 +499,7 @@ export type Billing = {
      * Why it was declined: the reason that the bank gave, or `expired` (not answered in
      * time: the bank may have debited all the same, and a reconciliation exception is
      * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-     * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+     * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
      * `null` unless declined
      */
     declineReason: string | null;
@@ -709,7 +709,7 @@ export type Transaction = {
    * Why it was declined: the reason that the bank gave, or `expired` (not answered in
    * time: the bank may have debited all the same, and a reconciliation exception is
    * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
    * `null` unless declined
    */
   declineReason: string | null;
@@ -771,7 +771,7 @@ export type TransactionWithEvents = {
    * Why it was declined: the reason that the bank gave, or `expired` (not answered in
    * time: the bank may have debited all the same, and a reconciliation exception is
    * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
    * `null` unless declined
    */
   declineReason: string | null;
@@ -1544,7 +1544,7 @@ export type BillingResponseItem = {
    * Why it was declined: the reason that the bank gave, or `expired` (not answered in
    * time: the bank may have debited all the same, and a reconciliation exception is
    * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
    * `null` unless declined
    */
   declineReason: string | null;

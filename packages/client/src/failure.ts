@@ -8,7 +8,7 @@ export interface Problem {
 }
 
 export type FailureCode =
-  /** What the network says of a call that it refused; `docs/errors.md` has all. */
+  /** Codes of the network's refusals; `docs/errors.md` has all. */
   | ErrorCode
   /** The client id or secret is wrong, or the network has shut its owner out. */
   | 'invalid_client'

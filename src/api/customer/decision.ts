@@ -93,7 +93,7 @@ function decisionData(decision: DecisionRecord) {
   };
 }
 
-/** What an agreement allows, what is spent of it, and since when. */
+/** An agreement: its decision and limits, and what is spent. */
 export function termsOf({ currency, dailyLimit, monthlyLimit, ...agreement }: DecisionRecord) {
   return {
     currency,

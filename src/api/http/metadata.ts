@@ -45,7 +45,7 @@ function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
   return given;
 }
 
-/** Of one call, in bytes of JSON: as many as a body may have. */
+/** Most metadata of one call, in bytes of JSON: as many as a body may have. */
 const METADATA_OF_CALL_MAX = 262_144;
 
 /**

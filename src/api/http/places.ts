@@ -9,7 +9,7 @@ import { ownerOf } from './rate-limit';
 export const shareOfOwner = (all: number) => Math.max(1, Math.floor(all / 4));
 
 interface Kind {
-  /** What a place is for, in the words of a refusal. */
+  /** Its use, in the words of a refusal. */
   what: string;
   all: number;
   /** Keeps one merchant from its provider's whole share. */

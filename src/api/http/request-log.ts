@@ -71,7 +71,7 @@ export function requestLog(logger: Logger): RequestHandler {
       const { route, caller, tokenRequest, consoleSession, ownRequestId, address } = req as IncomingMessage &
         LoggedRequest & { address?: string };
       return {
-        // Where its caller has chosen another one.
+        // Only if the caller chose another id.
         ownRequestId: ownRequestId === req.id ? undefined : ownRequestId,
         method: req.method,
         route: route?.path,

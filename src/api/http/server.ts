@@ -156,7 +156,7 @@ const tooLong = () => Object.assign(new Error('the request took too long to arri
  * waits for an answer on it.
  */
 class Connections {
-  /** Those without a request in hand stand in the order in which they fell silent. */
+  /** Connections without a request in hand stand in the order in which they fell silent. */
   private readonly lines = new Map<Duplex, Line>();
   private readonly ofAddress = new Map<string, number>();
   private readonly tooMany = new WeakSet<Duplex>();
@@ -257,7 +257,7 @@ class Connections {
 
 /** A connection's requests. */
 interface Line {
-  /** What the connection counts for. */
+  /** The address that the connection counts for. */
   address: string;
   serving?: ServerResponse | undefined;
   waiting: Pair[];
@@ -265,7 +265,7 @@ interface Line {
   isCut?: boolean;
 }
 
-/** What Node's parser takes for "what follows is no HTTP": it leaves the rest of a piece alone. */
+/** Tells Node's parser that no more HTTP follows: it leaves the rest of a piece alone. */
 const NOT_HTTP = 2;
 
 /**

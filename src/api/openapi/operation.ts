@@ -21,7 +21,7 @@ export interface Operation {
    * not be repeated, but may be: both are then said.
    */
   refusals?: Partial<Record<FailureCode, string>>;
-  /** What those of a status have as `data`. */
+  /** The `data` of refusals with a status. */
   refusedWith?: Partial<
     Record<400 | 403 | 404 | 409 | 429, { data: z.ZodType; /** As of `Success`. */ example?: object }>
   >;

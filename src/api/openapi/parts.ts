@@ -81,7 +81,7 @@ export const reference = z
   .regex(/^[0-9A-HJKMNP-TV-Z]{24}$/)
   .meta({ description: 'Transaction reference, unique in the network', example: EXAMPLE_REFERENCE });
 
-/** What a merchant sent with what it made; banks are not shown it. */
+/** A merchant's notes on what it made; banks are not shown them. */
 export const metadata = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
   .meta({ description: 'The merchant’s own data, as it was sent', example: { orderId: '6735' } });
@@ -93,11 +93,11 @@ export const metadataForMerchants = metadata
 
 export const declineReason = z.string().nullable().meta({
   description:
-    'Why it was declined: the reason that the bank gave, or `expired` (not answered in time: the bank may have debited all the same, and a reconciliation exception is opened), `not_delivered` (no byte of it can have reached the bank, so that it may be billed again) `cancelled` (by the merchant) or `limit_reached` (a spending limit). `null` unless declined',
+    'Why it was declined: the reason that the bank gave, or `expired` (not answered in time: the bank may have debited all the same, and a reconciliation exception is opened), `not_delivered` (no byte of it can have reached the bank, so that it may be billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit). `null` unless declined',
   example: null,
 });
 
-/** What a refusal is, for programs. */
+/** The code of a refusal, for programs. */
 export const errorCode = z.enum(FAILURE_CODES).meta({
   id: 'ErrorCode',
   description:

@@ -94,7 +94,7 @@ interface Choice {
   means: string;
 }
 
-/** What becomes of the money where it did not stay. */
+/** The fate of money that did not stay. */
 function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): string {
   if (refundId !== null) return 'A completed refund is returned, unless this is about a second transfer.';
   const isSecondDebit = answers.length > 1 && answers.every(({ says }) => says === 'approved');

@@ -160,7 +160,7 @@ class PageJudgement {
   readonly matches = new Map<string, number>();
   /** What its lines are booked on. A known one vouches for its day, by its charge. */
   readonly days = { known: new Set<string>(), unknown: new Set<string>() };
-  /** What its lines tell that the network has otherwise. */
+  /** Lines that the network has otherwise. */
   readonly told = new Set<string>();
   private readonly judged: Judged[] = [];
 

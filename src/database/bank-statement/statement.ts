@@ -179,10 +179,10 @@ function readWaiting(waiting: WaitingLine): ReadLine {
   return { line, bankTransactionId, bookingDate, amount: BigInt(amount), currency, direction, reference };
 }
 
-/** What bounds the files of each bank. */
+/** Limit on the lines of each bank. */
 export interface LinesLimit {
   linesPerDay: number;
-  /** Of the network, by whose calendar a day is. */
+  /** The network's: it says when a day begins. */
   timeZone: string;
 }
 
@@ -256,7 +256,7 @@ async function countLines(
   if (!counted) throw await tooManyLines(trx, { linesPerDay, timeZone });
 }
 
-/** What a file is refused with that passes the lines of a day. */
+/** The refusal of a file that passes the lines of a day. */
 export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: LinesLimit): Promise<Failure> {
   const { retryAfterS } = await oneRow<{ retryAfterS: number }>(
     db,

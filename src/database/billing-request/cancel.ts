@@ -54,7 +54,7 @@ export async function cancelBillingRequest(
   return { status: 'declined', cancelled: true };
 }
 
-/** What it is, or will be as soon as its workflow closes the window that has passed. */
+/** The status now, or as soon as its workflow closes the window that has passed. */
 async function standing(trx: Executor, billingRequestId: string) {
   const found = await row<{ status: BillingRequestStatus; cancelled: boolean }>(
     trx,

@@ -33,7 +33,7 @@ const CREDITED = `(
   OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = b.credit_delivery_id
              AND (r.delivered_at IS NOT NULL OR r.feed_read)))`;
 
-/** Of a billing request `b`: its workflow has to wait for the credit, or to settle it. */
+/** The workflow of a billing request `b` has to wait for the credit, or to settle it. */
 export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND (NOT b.credit_overdue OR ${CREDITED}))`;
 
 /**

@@ -53,7 +53,7 @@ function sidesOf({ bankId, merchantId, payeeBankId }: ExceptionRecord): string[]
 }
 
 /**
- * What the list shows of it, but for notes. The bank's own id is for that bank, and metadata is for
+ * A list's columns, but for notes. The bank's own id is for that bank, and metadata is for
  * the merchant.
  */
 function itemFor(exception: ExceptionRecord, entityId: string): object {

@@ -153,7 +153,7 @@ export async function withStory<Exception extends ExceptionRecord>(
   return { exception, answers: await answersOf(db, exception), events };
 }
 
-/** What the bank has said of the charge, or of the refund, that an exception is about. */
+/** An answer of the bank to the charge or refund of an exception. */
 interface BankAnswer {
   at: Date;
   says: 'approved' | 'declined' | 'completed' | 'rejected';

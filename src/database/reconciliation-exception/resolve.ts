@@ -83,7 +83,7 @@ export async function resolveException(
     },
   ]);
   await announceExceptions(trx, keyring, 'exception.resolved', [exceptionId]);
-  // What is unknown here is about no money that the ledger counts.
+  // An exception of an unknown line is about no money that the ledger counts.
   if (refundId !== null) {
     await returnRefund(trx, keyring, timeZone, by.cause, exceptionId);
     await holdRefunds(trx, [refundId]);

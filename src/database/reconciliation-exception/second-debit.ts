@@ -1,7 +1,7 @@
 /**
  * Whether a resolved exception `x` of a charge speaks of a second debit: by then all answers to the
- * charge were approvals, but for a decline that the bank took back. The debit that settled the charge
- * stands. An exception that names this very debit speaks of no other.
+ * charge were approvals, but for a decline that the bank took back. The debit that settled the
+ * charge stands. An exception that names this very debit speaks of no other.
  */
 export const IS_OF_SECOND_DEBIT = (x: string) =>
   `(${x}.outcome IS NOT DISTINCT FROM 'approved' AND NOT EXISTS (

@@ -46,7 +46,7 @@ const ANNOUNCED_AT_ONCE = 100;
 /** Open at once for a bank: more than its people ever end. */
 const OPEN_OF_BANK = 10_000;
 
-/** What tells the same is one exception. */
+/** The key of an exception: lines with the same key share one. */
 export const keyOf = (one: StatementException): string =>
   JSON.stringify([
     one.kind,

@@ -54,7 +54,7 @@ interface Charge {
   status: BillingRequestStatus;
   /** What open exceptions keep from being refunded. */
   heldAmount: bigint;
-  /** What no refund and no reversal has taken; some of it may be held. */
+  /** The part that no refund and no reversal has taken; some of it may be held. */
   untaken: bigint;
   currency: string;
   country: string;

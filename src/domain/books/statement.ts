@@ -29,7 +29,7 @@ export interface Movement {
 export interface Movements {
   charges: Movement;
   refunds: Movement;
-  /** Of completed refunds, those whose money came back. */
+  /** Completed refunds whose money came back. */
   refundReturns: Movement;
   reversals: Movement;
   /** Of a bank, payments to its customers. */

@@ -19,7 +19,7 @@ export interface Activity {
   charged: Movement;
   declined: Movement & { reasons: ({ reason: KindOfReason } & Movement)[] };
   refunded: Movement;
-  /** Of completed refunds, those whose money came back. */
+  /** Completed refunds whose money came back. */
   returned: Movement;
   reversed: Movement;
 }

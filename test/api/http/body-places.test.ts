@@ -90,7 +90,7 @@ it('a large body that has arrived keeps its place until its call is over', async
   expect(await statusOf(provider, FINISH, 20 * KIB)).not.toBe(429);
 });
 
-/** What the calls answer that are under way at the same time, each with so large a body. */
+/** The answers of calls that are under way at the same time, each with so large a body. */
 async function atOnce(callers: Party[]): Promise<number[]> {
   isOpen = false;
   waiting = 0;

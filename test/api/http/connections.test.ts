@@ -59,7 +59,7 @@ async function manyFrom(address: string, count: number): Promise<Socket[]> {
   return made;
 }
 
-/** What comes of `bytes` until the other side hangs up, or says enough. */
+/** The answer to `bytes`, until the other side hangs up or has said enough. */
 async function said(socket: Socket, bytes: string, enough: RegExp): Promise<string> {
   let received = '';
   const over = new Promise<void>((resolve) => {
