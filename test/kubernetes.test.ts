@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
@@ -112,7 +113,7 @@ describe('the manifests for Kubernetes', () => {
 
   it('give every pod what production asks for', () => {
     const secrets = {
-      ASSENT_KEYS: `k1:${Buffer.from('0123456789abcdef0123456789ABCDEF').toString('base64')}`,
+      ASSENT_KEYS: `k1:${randomBytes(32).toString('base64')}`,
       DATABASE_URL: 'postgres://assent_login:x@postgres/assent?sslmode=verify-full',
       DATABASE_OWNER_URL: 'postgres://assent_owner:x@postgres/assent?sslmode=verify-full',
     };

@@ -260,7 +260,7 @@ describe('the history as a file', () => {
     expect(names.toSorted()).toEqual(Object.keys(newest ?? {}).toSorted());
     expect(lines).toHaveLength(2);
     expect(lines[0]?.split(',')).toEqual(
-      names.map((name) => (name === 'metadata' ? '{}' : String(newest?.[name] ?? ''))),
+      names.map((name) => (name === 'metadata' ? '"{}"' : String(newest?.[name] ?? ''))),
     );
     expect(lines[0]).toContain(reference);
   });
