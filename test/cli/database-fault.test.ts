@@ -66,7 +66,6 @@ describe('a command whose database answers', () => {
 
 test.each([
   ['migrate', []],
-  ['sql', ['--owner']],
   ['keys', ['reseal']],
 ])('%s %j as an owner whose password is wrong names the setting of the owner', async (command, args) => {
   const postgres = await startRefusingPostgres(

@@ -49,9 +49,9 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
     return { acts: found, read: tuples?.read };
   });
   expect(acts.map(({ action }) => action)).toEqual([
-    'entity.disabled',
-    'entity.disabled',
     ...Array<string>(LIMIT - 2).fill('endpoint.changed'),
+    'entity.disabled',
+    'entity.disabled',
   ]);
   expect(read).toBeLessThan(5 * LIMIT);
 
