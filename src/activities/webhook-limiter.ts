@@ -56,8 +56,8 @@ const SHORTEST_WAIT_MS = 1_000;
  */
 const LONGEST_WAIT_MS = 10 * 60_000;
 /**
- * Of so many owners, origins and entities it is known when the last of those sent away is to come:
- * a few MB. Whose line is forgotten, the longest unchanged, is told a short wait once more.
+ * Most keys (owners, origins, entities) whose line is remembered: a few MB. A forgotten one, the
+ * longest unchanged, is told a short wait once more.
  */
 const LINES_MAX = 30_000;
 

@@ -203,7 +203,7 @@ describe('charges, refunds, intents, schedules and exceptions', () => {
         untold(exceptionId, 'exception.resolved', 'exception.resolved', merchantId),
       ]),
     );
-    // Of two changes within a minute, the one whose webhook is gone.
+    // The one of two changes within a minute whose webhook is gone.
     await tamper(`DELETE FROM webhook_deliveries WHERE id = (
       SELECT min(id) FROM webhook_deliveries WHERE webhook_type = 'recurring.updated' AND entity_id = '${bankId}')`);
     const ofSchedule = (await bookDifferences(db)).filter((one) => one.includes(scheduleId));

@@ -10,7 +10,7 @@ import type { FailedAuthentication } from './failed-authentication';
 export interface Caller {
   entityId: string;
   role: Role;
-  /** Of a merchant that a provider made. */
+  /** The provider that made the merchant. */
   providerId?: string | undefined;
 }
 

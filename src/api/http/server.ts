@@ -58,7 +58,10 @@ const AHEAD_ALL_MAX = 1_000;
 const REST_BYTES_MAX = 16 * 1024 * 1024;
 const REST_MS = 5_000;
 const REST_CHECK_MS = 100;
-/** Nothing was taken of an answer, or is to be answered, for so long: a call has 20 s at most. */
+/**
+ * A connection on which nothing moves is closed after this, or twice this where some of an answer
+ * was taken. A call has 20 s at most.
+ */
 const STALLED_MS = 60_000;
 /** How long a connection that was refused, or cut, stays open for its caller to read why. */
 const LINGER_MS = 1_000;

@@ -20,7 +20,7 @@ export interface Client {
   clientId: string;
   entityId: string;
   role: Role;
-  /** Of a merchant that a provider made. */
+  /** The provider that made the merchant. */
   providerId?: string | undefined;
   /** What its tokens are issued as. */
   tokenGeneration: number;

@@ -11,7 +11,7 @@ import { createCli } from '../../support/cli';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 
-/** What somebody gains who has the database login of the API, and nothing of the ring. */
+/** Gains of a thief who has the database login of the API, and nothing of the ring. */
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
 const UNRECORDED = {
