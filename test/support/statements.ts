@@ -72,8 +72,16 @@ export async function postCharges(
 
 type Settling = Pick<Standing, 'agreementId' | 'bankId' | 'merchantId'>;
 
+/** Charges that one transaction settles: a statement stays far below the database's time limit. */
+const SETTLED_AT_ONCE = 2_500;
+
 /** Charges of a naira each, with their rows and entries, in few statements. */
-export async function settleMany(
+export async function settleMany(db: Database, standing: Settling, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= SETTLED_AT_ONCE)
+    await settleAtOnce(db, standing, Math.min(left, SETTLED_AT_ONCE));
+}
+
+async function settleAtOnce(
   db: Database,
   { agreementId, bankId, merchantId }: Settling,
   count: number,
