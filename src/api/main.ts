@@ -4,7 +4,6 @@ import { ConfigError, readConfig, requireServers, type Config } from '../config'
 import type { Database } from '../database/connection';
 import { deleteCounted } from '../database/bank-statement/difference';
 import { deleteAbandonedPages } from '../database/bank-statement/statement';
-import { foldDailyTotals } from '../database/daily-total';
 import { deleteAbandoned } from '../database/customer/migration';
 import { forgetPrompts } from '../database/customer/prompt';
 import { expireKeys } from '../database/idempotency';
@@ -147,7 +146,6 @@ function expired(
     webhooks: () => forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
     receipts: () => forgetReceipts(db, RECEIPT_KEPT_DAYS),
     balances: () => foldBalances(db),
-    'daily totals': () => foldDailyTotals(db),
     'retired secrets': async () => {
       await forgetRetiredSecrets(db);
       return false;

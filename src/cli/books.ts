@@ -50,7 +50,7 @@ export function addBooksCommands(program: Command): void {
     command(
       books,
       'verify',
-      'compare the ledger with charges, refunds, limits, trails, webhooks, exceptions, balances, daily totals and statements, and all of it with its chains',
+      'compare the ledger with charges, refunds, limits, trails, webhooks, exceptions, balances and statements, and all of it with its chains',
     ),
   )
     .option('--kept <file>', 'heads and keys that "books heads --json" has printed before: by these alone')
@@ -151,7 +151,6 @@ const NAMES = new Map([
   ['ledgerChain', 'links of the ledger'],
   ['eventChain', 'links of events'],
   ['actChain', 'links of acts'],
-  ['totals', 'daily totals'],
   ['chargeTrails', 'trails of charges'],
   ['refundTrails', 'trails of refunds'],
   ['reversalTrails', 'trails of reversals'],

@@ -5,7 +5,6 @@ import { publicKeys, type PublicKeys } from './chain/head';
 import { chainKeys } from './chain/key';
 import type { Compared, Range } from './compared';
 import { oneRow, rows, type Executor, type Transaction } from './connection';
-import { compareDailyTotals } from './daily-total-check';
 import type { Keyring } from './keys/keyring';
 import { compareLedger } from './ledger/check';
 import { comparePeriods } from './ledger/period-check';
@@ -22,7 +21,6 @@ export interface Means extends FileMeans {
 const CHECKS: ((means: Means, range: Range) => AsyncIterable<Compared>)[] = [
   ({ db, keys }, range) => checkChains(db, keys, range),
   ({ db }, range) => compareLedger(db, range),
-  ({ db }, range) => compareDailyTotals(db, range),
   ({ db }, range) => compareTrails(db, range),
   ({ db }, range) => compareAnnouncements(db, range),
   ({ db }, range) => comparePeriods(db, range),
@@ -51,7 +49,7 @@ export const WHOLE_MAX = 1_000_000;
 const CHANGED_DAYS = 3;
 
 /**
- * A night's comparisons: all there is or, of larger books, the last days and one of seven checks
+ * A night's comparisons: all there is or, of larger books, the last days and one of six checks
  * whole.
  */
 export async function* compareNightly(

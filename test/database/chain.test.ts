@@ -7,7 +7,6 @@ import { recordAct } from '../../src/database/audit';
 import { openDatabase, row, rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { reseal } from '../../src/database/keys/reseal';
-import { foldDailyTotals } from '../../src/database/daily-total';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { GENESIS, linkHash, type Stream } from '../../src/domain/books/chain';
 import { contentColumns, contentOf, ROWS_OF, type ReadRow } from '../../src/database/chain/stream';
@@ -170,12 +169,6 @@ describe('what proves the books', () => {
 const changed = (what: string) =>
   expect.stringMatching(new RegExp(`^${what}, or its link \\d+ of the chain, was changed`)) as string;
 
-/** What is told of a daily total. */
-const shows = (total: string, shown: string, due: string) =>
-  expect.stringMatching(
-    `^totals: ${total}: the daily total, which summaries show, is ${shown}, and the ${due}$`,
-  ) as string;
-
 /**
  * Changes by whoever owns the schema, and has no key: each is named by the first thing it touches.
  */
@@ -226,47 +219,6 @@ describe('what the owner of the schema changes', () => {
   ])('%s, is the first thing that is told', async (_, change, first) => {
     await tamper(change());
     expect((await all())[0]).toEqual(changed(first));
-  });
-
-  it('what summaries show of a day is named, with what it was made of', async () => {
-    const { merchantId, bankId } = standing;
-    await foldDailyTotals(database.db);
-    await tamper(`UPDATE daily_totals_folded SET amount = amount + 1 WHERE party_id = '${merchantId}' AND what = 'charged';
-      UPDATE daily_totals_folded SET reason = 'expired' WHERE party_id = '${bankId}' AND what = 'declined';
-      DELETE FROM daily_totals_folded WHERE party_id = '${merchantId}' AND what = 'refunded';
-      INSERT INTO daily_totals_folded VALUES ('${merchantId}', '2020-02-29', 'NGN', 'reversed', '', 2, 7)`);
-    const today = '\\d{4}-\\d\\d-\\d\\d';
-    const told = await all();
-    expect(told[0]).toEqual(
-      shows(
-        `reversed of ${merchantId} in NGN on 2020-02-29`,
-        '2 of together 7',
-        'ledger has 0 of together 0',
-      ),
-    );
-    expect(told.toSorted()).toEqual([
-      shows(
-        `charged of ${merchantId} in NGN on ${today}`,
-        '5 of together 501',
-        'ledger has 5 of together 500',
-      ),
-      shows(
-        `declined \\(expired\\) of ${bankId} in NGN on ${today}`,
-        '1 of together 100',
-        'charges that were declined are 0 of together 0',
-      ),
-      shows(
-        `declined \\(insufficient_funds\\) of ${bankId} in NGN on ${today}`,
-        '0 of together 0',
-        'charges that were declined are 1 of together 100',
-      ),
-      shows(`refunded of ${merchantId} in NGN on ${today}`, '0 of together 0', 'ledger has 1 of together 30'),
-      shows(
-        `reversed of ${merchantId} in NGN on 2020-02-29`,
-        '2 of together 7',
-        'ledger has 0 of together 0',
-      ),
-    ]);
   });
 
   it('a deleted entry is named, though its postings and balances went with it', async () => {

@@ -158,10 +158,10 @@ describe('the ledger', () => {
         `agreements: ${standing.agreementId}: spent_month_total of .* is 500, and its charges in the ledger with the pending ones are 400`,
       ),
       expect.stringMatching(
-        `balances: customer_bank of ${standing.bankId} in NGN on .*: the balance has debits of 900 and credits of 230, and the postings 800 and 230`,
+        `balances: customer_bank of ${standing.bankId} in NGN by charge on .*: the balance has 6 postings, debits of 900 and credits of 0, and the ledger 5, 800 and 0`,
       ),
       expect.stringMatching(
-        `balances: merchant of ${standing.merchantId} in NGN on .*: the balance has debits of 130 and credits of 400, and the postings 130 and 300`,
+        `balances: merchant of ${standing.merchantId} in NGN by charge on .*: the balance has 4 postings, debits of 0 and credits of 400, and the ledger 3, 0 and 300`,
       ),
     ]);
   });
@@ -260,10 +260,10 @@ describe('the ledger', () => {
       () => [
         `refunds: ${made.refundId}: its row says that there is a refund, and the ledger has another or none`,
         expect.stringMatching(
-          /^balances: merchant of mch_\w+ in NGN on .*debits of 130.* and the postings 100 and 400$/,
+          /^balances: merchant of mch_\w+ in NGN by refund on .*has 1 postings, debits of 30.* and the ledger 0, 0 and 0$/,
         ),
         expect.stringMatching(
-          /^balances: merchant of mch_thief in NGN on .*debits of 0.* and the postings 30 and 0$/,
+          /^balances: merchant of mch_thief in NGN by refund on .*has 0 postings.* and the ledger 1, 30 and 0$/,
         ),
       ],
     ],
@@ -273,7 +273,9 @@ describe('the ledger', () => {
       () => [
         `charges: ${made.paymentId}: its row says that there is a credit, and the ledger has another or none`,
         expect.stringMatching(/^entries: \d+: the entry does not balance: 250 NGN are left over$/),
-        expect.stringMatching(/^balances: in_transit of bnk_\w+ .*debits of 250 and credits of 500/),
+        expect.stringMatching(
+          /^balances: in_transit of bnk_\w+ .*by credit on .*has 1 postings, debits of 250.* and the ledger 0, 0 and 0$/,
+        ),
       ],
     ],
     [
@@ -289,10 +291,21 @@ describe('the ledger', () => {
     ],
     [
       'a balance',
-      () => `UPDATE ledger_folded_balances SET credits = credits + 1 WHERE account = 'merchant'`,
+      () =>
+        `UPDATE ledger_folded_balances SET credits = credits + 1 WHERE account = 'merchant' AND kind = 'charge'`,
       () => [
         expect.stringMatching(
-          /^balances: merchant of mch_\w+ in NGN on .*credits of 401, and the postings 130 and 400$/,
+          /^balances: merchant of mch_\w+ in NGN by charge on .*credits of 401, and the ledger 4, 0 and 400$/,
+        ),
+      ],
+    ],
+    [
+      'how many postings a balance has',
+      () =>
+        `UPDATE ledger_folded_balances SET count = count + 1 WHERE account = 'merchant' AND kind = 'charge'`,
+      () => [
+        expect.stringMatching(
+          /^balances: merchant of mch_\w+ .*has 5 postings, .* and the ledger 4, 0 and 400$/,
         ),
       ],
     ],
@@ -300,7 +313,9 @@ describe('the ledger', () => {
       'a balance away',
       () => `DELETE FROM ledger_folded_balances WHERE account = 'payee_bank'`,
       () => [
-        expect.stringMatching(/^balances: payee_bank of bnk_\w+ .*credits of 0, and the postings 0 and 250$/),
+        expect.stringMatching(
+          /^balances: payee_bank of bnk_\w+ .*credits of 0, and the ledger 1, 0 and 250$/,
+        ),
       ],
     ],
   ])('shows who changes %s', async (_, change, expected) => {

@@ -1,5 +1,3 @@
-import knex from 'knex';
-import { down, up } from '../../migrations/0053_ledger_history';
 import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import { openDatabase, row, rows, type Database } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
@@ -21,7 +19,6 @@ import {
   payAnother,
   refund as refundOf,
   settleCredit,
-  settleOfEachKind,
 } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 
@@ -321,7 +318,7 @@ const anyCharge = (settledAt = new Date('2096-03-01T12:00:00Z')): LedgerEntry =>
 const posted = (entry: LedgerEntry) => db.transaction((trx) => postEntries(trx, timeZone, [entry]));
 
 describe('the ledger', () => {
-  it('refuses at the commit what does not add up to nothing, in each currency for itself', async () => {
+  it('refuses what does not add up to nothing, in each currency for itself', async () => {
     const entry = anyCharge();
     const [debit, credit] = entry.postings;
     if (!debit || !credit) throw new Error('a charge has two postings');
@@ -390,8 +387,8 @@ describe('the ledger', () => {
 
   it('has balances that nobody writes but by posting', async () => {
     for (const change of [
-      `INSERT INTO ledger_balance_changes VALUES ('mch_1', 'merchant', 'NGN', now(), 0, 1)`,
-      `INSERT INTO ledger_folded_balances VALUES ('mch_1', 'merchant', 'NGN', now(), 0, 1)`,
+      `INSERT INTO ledger_balance_changes VALUES ('mch_1', now(), 'merchant', 'NGN', 'charge', 1, 0, 1)`,
+      `INSERT INTO ledger_folded_balances VALUES ('mch_1', now(), 'merchant', 'NGN', 'charge', 1, 0, 1)`,
       'UPDATE ledger_folded_balances SET credits = 1',
       'DELETE FROM ledger_balance_changes',
       `INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, created_xid)
@@ -443,70 +440,6 @@ describe('the ledger', () => {
     expect(await unequalBalances(db)).toEqual([]);
   });
 });
-
-/**
- * All that entries say, but for when they were written down, and when a payee's bank was told:
- * nobody knew that then.
- */
-const ledger = () =>
-  rows<{ resource_id: string }>(
-    db,
-    `SELECT e.kind, e.resource_id, p.n, p.party_id, p.account, p.currency, p.direction, p.amount,
-       CASE WHEN e.kind <> 'credit' THEN e.settled_at END AS settled_at,
-       CASE WHEN e.kind <> 'credit' THEN e.settlement_day::text END AS day
-     FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
-     WHERE e.kind IN ('charge', 'credit', 'refund')
-     ORDER BY e.kind, e.resource_id, p.n`,
-  );
-
-describe('what settled before there was a ledger', () => {
-  it('is in it afterwards as if it had been posted then, once, however often that is done', async () => {
-    // What other tests have posted by itself stands for no row.
-    await forgetLedger();
-    await moveClock(db, standing.merchantId, '3 months');
-    await settleOfEachKind(db, keyring, standing);
-    const live = await ledger();
-    expect(live).toHaveLength(16);
-
-    await forgetLedger();
-    expect(await ledger()).toEqual([]);
-    await migrated(up);
-    const ofThese = (await ledger()).filter((one) =>
-      live.some((other) => other.resource_id === one.resource_id),
-    );
-    expect(ofThese).toEqual(live);
-
-    const all = await ledger();
-    await migrated(down);
-    await migrated(up);
-    expect(await ledger()).toEqual(all);
-    expect(await unequalBalances(db)).toEqual([]);
-  });
-});
-
-/** The ledger as it was before there was one; only the owner of the tables can do that. */
-const forgetLedger = () =>
-  asOwner(
-    database.url,
-    `BEGIN;
-     ALTER TABLE ledger_entries DISABLE TRIGGER USER; ALTER TABLE ledger_postings DISABLE TRIGGER USER;
-     TRUNCATE ledger_entries, ledger_postings, ledger_folded_balances, ledger_balance_changes;
-     ALTER TABLE ledger_entries ENABLE TRIGGER USER; ALTER TABLE ledger_postings ENABLE TRIGGER USER;
-     COMMIT`,
-  );
-
-/** As the owner, in a transaction, with the settings that a migration has. */
-async function migrated(step: typeof up): Promise<void> {
-  const owner = knex({
-    client: 'pg',
-    connection: { connectionString: database.url, options: `-c assent.time_zone=${timeZone}` },
-  });
-  try {
-    await owner.transaction((trx) => step(trx));
-  } finally {
-    await owner.destroy();
-  }
-}
 
 /**
  * What its first posting says, once more: an entry of one debit and one credit does not balance

@@ -1,10 +1,7 @@
 import { digestOf } from '../../src/api/billing/statement';
-import { compareStatements } from '../../src/database/ledger/statement-check';
 import { billingRules, readConfig, recurringRules } from '../../src/config';
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import type { Compared } from '../../src/database/compared';
 import { row, rows } from '../../src/database/connection';
-import { foldDailyTotals } from '../../src/database/daily-total';
 import { createIntents } from '../../src/database/intent/intent';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
@@ -15,8 +12,7 @@ import { changeSchedule, pauseSchedule, resumeSchedule } from '../../src/databas
 import { takeAsOperator } from '../../src/database/reconciliation-exception/operator';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
 import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
-import { STATEMENT_FORM } from '../../src/domain/books/statement';
-import { bookDifferences, chainBooks, chainDifferences, filesOf } from '../support/books';
+import { bookDifferences, chainBooks, chainDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { answerBill, bill, charge, refund, returnedRefund, settleOfEachKind } from '../support/settled';
@@ -143,7 +139,6 @@ async function writeBooks(): Promise<Record<string, string>> {
   await db.transaction((trx) => changeSchedule(trx, keyring, rules, merchant, scheduleId, { amount: 1_500 }));
   const billedId = await writeBillings();
   await foldBalances(db);
-  await foldDailyTotals(db);
   expect(await db.transaction((trx) => closePeriod(trx, OPERATOR, timeZone, '2020-02-01'))).toBe('closed');
   const date = await dayOf(db, merchantId);
   await moveClock(db, merchantId, '1 day');
@@ -467,13 +462,7 @@ const CHANGED: [
   [
     'ledger_folded_balances',
     (of) => `party_id = '${of['merchantId']}'`,
-    { credits: 'credits + 1', debits: 'debits + 1', day: 'day - 1', currency: `'USD'` },
-    the('merchantId'),
-  ],
-  [
-    'daily_totals_folded',
-    (of) => `party_id = '${of['merchantId']}' AND what = 'charged'`,
-    { amount: 'amount + 1', count: 'count + 1', day: 'day - 1', what: `'declined', reason = 'expired'` },
+    { credits: 'credits + 1', debits: 'debits + 1', count: 'count + 1', day: 'day - 1', currency: `'USD'` },
     the('merchantId'),
   ],
   ['statement_digests', () => 'true', { sha256: `repeat('0', 64)`, reopenings: '1' }, the('statement')],
@@ -582,19 +571,14 @@ const ADDED: [table: string, of: Named, own: Record<string, unknown>, named: Nam
       account: 'merchant',
       currency: 'NGN',
       day: '2020-01-01',
+      kind: 'charge',
+      count: 1,
       debits: 0,
       credits: 1,
     },
     the('mch_x'),
   ],
-  [
-    'daily_totals_folded',
-    (of) => `party_id = '${of['merchantId']}' AND what = 'charged'`,
-    { day: '2020-01-01' },
-    the('on 2020-01-01'),
-  ],
   ['statement_digests', () => 'true', { reopenings: 1 }, the('statement')],
-  ['statement_digests', () => 'true', { reopenings: 1, form: STATEMENT_FORM - 1 }, the('statement')],
   ['statement_digests', () => 'true', { day: '2020-01-01' }, the('on 2020-01-01 in NGN')],
   ['ledger_periods', () => 'true', { month: '2020-03-01' }, the('2020-03')],
   [
@@ -896,20 +880,6 @@ test('of rows that an older version wrote, or changed last, what has no SHA-256 
   await owner(`UPDATE schedules SET description = 'Gym' WHERE id = '${books['scheduleId']}';
     UPDATE reconciliation_exceptions SET operator_note = 'I call them' WHERE id = '${books['takenId']}'`);
   expect(changedLast).toEqual([]);
-});
-
-/** What the file shows, and the form that its SHA-256 is said to be kept of. */
-const setFile = (description: string, form: number) =>
-  owner(`UPDATE billing_requests SET description = '${description}' WHERE id = '${books['chargeId']}';
-    UPDATE statement_digests SET form = ${form}`);
-
-test('a kept SHA-256 that is put under another form proves nothing any more, and that is told', async () => {
-  await setFile('Hats', STATEMENT_FORM - 1);
-  const told: Compared[] = [];
-  for await (const one of compareStatements(filesOf(database.db), { from: null, to: null, timeZone }))
-    told.push(one);
-  await setFile('Shoes', STATEMENT_FORM);
-  expect(told).toMatchObject([{ checked: 0, differences: [], notCompared: { count: 1 } }]);
 });
 
 test.each(DELETED)('a row that is deleted from %s is found', async (table, where, named) => {

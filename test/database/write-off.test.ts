@@ -256,10 +256,10 @@ const unpost = (resourceId: string) =>
     database.url,
     `SET session_replication_role = replica;
      CREATE TEMP TABLE gone AS
-       SELECT p.* , e.settlement_day FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+       SELECT p.* , e.settlement_day, e.kind FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
        WHERE e.resource_id = '${resourceId}' AND e.kind = 'write_off';
-     INSERT INTO ledger_balance_changes (party_id, account, currency, day, debits, credits)
-       SELECT party_id, account, currency, settlement_day, CASE direction WHEN 'debit' THEN -amount ELSE 0 END,
+     INSERT INTO ledger_balance_changes (party_id, day, account, currency, kind, count, debits, credits)
+       SELECT party_id, settlement_day, account, currency, kind, -1, CASE direction WHEN 'debit' THEN -amount ELSE 0 END,
          CASE direction WHEN 'credit' THEN -amount ELSE 0 END FROM gone;
      DELETE FROM ledger_postings WHERE entry_id IN (SELECT entry_id FROM gone);
      DELETE FROM ledger_entries WHERE id IN (SELECT entry_id FROM gone)`,

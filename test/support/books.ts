@@ -6,7 +6,6 @@ import { publicKeys, signHead } from '../../src/database/chain/head';
 import { chainKeys } from '../../src/database/chain/key';
 import type { Compared } from '../../src/database/compared';
 import type { Database } from '../../src/database/connection';
-import { compareDailyTotals } from '../../src/database/daily-total-check';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { compareLedger } from '../../src/database/ledger/check';
 import { comparePeriods } from '../../src/database/ledger/period-check';
@@ -55,7 +54,6 @@ export const filesOf = (db: Database): FileMeans => ({
 export async function bookDifferences(db: Database): Promise<string[]> {
   return [
     ...(await differencesIn(compareLedger(db, WHOLE))),
-    ...(await differencesIn(compareDailyTotals(db, WHOLE))),
     ...(await differencesIn(compareTrails(db, WHOLE))),
     ...(await differencesIn(compareAnnouncements(db, WHOLE))),
     ...(await differencesIn(comparePeriods(db, WHOLE))),

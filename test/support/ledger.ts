@@ -27,17 +27,17 @@ export async function balancesOf(db: Executor, partyId: string): Promise<Record<
   return Object.fromEntries(found.map(({ account, balance }) => [account, BigInt(balance)]));
 }
 
-/** Accounts and days whose balance is not the sum of what was posted to them. */
+/** Accounts, days and kinds whose balance is not the sum of what was posted to them. */
 export async function unequalBalances(db: Executor): Promise<unknown[]> {
   return rows(
     db,
     `SELECT * FROM (
-       SELECT p.party_id, p.account, p.currency::text, e.settlement_day AS day,
+       SELECT p.party_id, p.account, p.currency::text, e.settlement_day AS day, e.kind, count(*),
          coalesce(sum(p.amount) FILTER (WHERE p.direction = 'debit'), 0) AS debits,
          coalesce(sum(p.amount) FILTER (WHERE p.direction = 'credit'), 0) AS credits
-       FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id GROUP BY 1, 2, 3, 4) AS posted
-     FULL JOIN ledger_balances b USING (party_id, account, currency, day)
-     WHERE posted.debits IS DISTINCT FROM b.debits OR posted.credits IS DISTINCT FROM b.credits`,
+       FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id GROUP BY 1, 2, 3, 4, 5) AS posted
+     FULL JOIN ledger_balances b USING (party_id, account, currency, day, kind)
+     WHERE posted.count IS DISTINCT FROM b.count OR posted.debits IS DISTINCT FROM b.debits OR posted.credits IS DISTINCT FROM b.credits`,
   );
 }
 

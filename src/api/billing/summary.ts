@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readDailyTotals } from '../../database/daily-total';
+import { readDailyTotals } from '../../database/ledger/summary';
 import { todayOf } from '../../database/today';
 import { shownSum } from '../../domain/money';
 import type { Movement } from '../../domain/books/statement';
@@ -43,7 +43,7 @@ export async function showSummary({ caller, query, deps: { db, config } }: Query
       { path: 'query.from', message: `must be at most ${SUMMARY_DAYS_MAX} days before the last day` },
     ]);
   }
-  const { days, totals } = summarized(await readDailyTotals(db, caller, from, to));
+  const { days, totals } = summarized(await readDailyTotals(db, caller, { from, to, timeZone: timezone }));
   return {
     message: `From ${from} to ${to}`,
     data: {

@@ -253,12 +253,18 @@ async function nextDay(db: Database, after: string, until: string): Promise<stri
 
 interface Sums {
   account: string;
+  count: string;
   debits: string;
   credits: string;
 }
 
-/** Debits and credits. */
-type Totals = [bigint, bigint];
+/** How many postings, their debits and credits. */
+type Totals = [bigint, bigint, bigint];
+
+const NONE: Totals = [0n, 0n, 0n];
+
+/** Of postings or balances `p`, and the kind of their entries. */
+const ACCOUNT = `p.account || ' of ' || p.party_id || ' in ' || p.currency || ' by ' || kind`;
 
 /** Entries whose postings one statement adds up. */
 const ENTRIES_AT_ONCE = 10_000;
@@ -273,26 +279,26 @@ function compareDay(db: Database, day: string): Promise<Omit<Compared, 'check'>>
     const posted = await sumsOfDay(trx, day);
     const kept = await rows<Sums>(
       trx,
-      `SELECT account || ' of ' || party_id || ' in ' || currency AS account, debits::text, credits::text
-       FROM ledger_balances WHERE day = :day`,
+      `SELECT ${ACCOUNT} AS account, count::text, debits::text, credits::text
+       FROM ledger_balances AS p WHERE day = :day`,
       { day },
     );
     const differences: Difference[] = [];
-    const differ = (account: string, [debits, credits]: Totals, balance: Totals) => {
-      if (debits === balance[0] && credits === balance[1]) return;
+    const differ = (account: string, [count, debits, credits]: Totals, balance: Totals) => {
+      if (count === balance[0] && debits === balance[1] && credits === balance[2]) return;
       differences.push({
         id: `${account} on ${day}`,
         wrong: 'balance_differs',
-        balance: { debits: balance[0], credits: balance[1] },
-        posted: { debits, credits },
+        balance: { count: balance[0], debits: balance[1], credits: balance[2] },
+        posted: { count, debits, credits },
       });
     };
-    for (const { account, debits, credits } of kept) {
-      differ(account, posted.get(account) ?? [0n, 0n], [BigInt(debits), BigInt(credits)]);
+    for (const { account, count, debits, credits } of kept) {
+      differ(account, posted.get(account) ?? NONE, [BigInt(count), BigInt(debits), BigInt(credits)]);
       posted.delete(account);
     }
     const checked = kept.length + posted.size;
-    for (const [account, sums] of posted) differ(account, sums, [0n, 0n]);
+    for (const [account, sums] of posted) differ(account, sums, NONE);
     return { checked, differences };
   });
 }
@@ -304,19 +310,23 @@ async function sumsOfDay(trx: Transaction, day: string): Promise<Map<string, Tot
     const page: { last: string | null; sums: Sums[] } = await oneRow(
       trx,
       `WITH page AS MATERIALIZED (
-         SELECT id FROM ledger_entries WHERE settlement_day = :day AND id > :after::bigint ORDER BY id
+         SELECT id, kind FROM ledger_entries WHERE settlement_day = :day AND id > :after::bigint ORDER BY id
          LIMIT ${ENTRIES_AT_ONCE}),
        sums AS (
-         SELECT p.account || ' of ' || p.party_id || ' in ' || p.currency AS account,
+         SELECT ${ACCOUNT} AS account, count(*)::text AS count,
            coalesce(sum(p.amount) FILTER (WHERE p.direction = 'debit'), 0)::text AS debits,
            coalesce(sum(p.amount) FILTER (WHERE p.direction = 'credit'), 0)::text AS credits
          FROM page JOIN ledger_postings p ON p.entry_id = page.id GROUP BY 1)
        SELECT (SELECT max(id)::text FROM page) AS last, coalesce((SELECT jsonb_agg(sums) FROM sums), '[]') AS sums`,
       { day, after },
     );
-    for (const { account, debits, credits } of page.sums) {
-      const [earlierDebits, earlierCredits] = sums.get(account) ?? [0n, 0n];
-      sums.set(account, [earlierDebits + BigInt(debits), earlierCredits + BigInt(credits)]);
+    for (const { account, ...more } of page.sums) {
+      const [count, debits, credits] = sums.get(account) ?? NONE;
+      sums.set(account, [
+        count + BigInt(more.count),
+        debits + BigInt(more.debits),
+        credits + BigInt(more.credits),
+      ]);
     }
     after = page.last;
   }

@@ -10,7 +10,7 @@ export const FIRST_ID = '-9223372036854775808';
  * stays as it is.
  *
  * No other transaction waits for it: it touches no row that others post to. The database refuses
- * what does not balance, at the commit, and whatever would change an entry afterwards. An entry
+ * postings that do not balance, and whatever would change an entry afterwards. An entry
  * whose day is over for good is posted to today, and says to which day it belongs.
  *
  * @param timeZone of the network, in which days begin

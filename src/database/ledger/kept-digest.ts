@@ -1,4 +1,3 @@
-import { STATEMENT_FORM } from '../../domain/books/statement';
 import type { Range } from '../compared';
 import { rows, type Executor } from '../connection';
 import { pages } from '../pages';
@@ -8,8 +7,6 @@ import type { StatementOf } from './statement';
 /** The SHA-256 of a statement's file, as it was kept. */
 export interface KeptDigest extends StatementOf {
   sha256: string;
-  /** Whether the file that it is of had the form of now. */
-  isOfThisForm: boolean;
   /** How often the month had been reopened then, and how often it has been by now. */
   edition: number;
   current: number;
@@ -20,7 +17,6 @@ const PAGE = 1_000;
 
 /**
  * Those of files that can be made now; how a file was before its month was reopened, nobody knows.
- * Of each file one: that of its form of now, if it is kept.
  */
 export function keptDigests(
   db: Executor,
@@ -33,16 +29,15 @@ export function keptDigests(
     async (after) => {
       const found = await rows<Omit<KeptDigest, 'party'> & { partyId: string; role: Viewer['role'] }>(
         db,
-        `SELECT DISTINCT ON (d.party_id, d.day, d.currency, d.reopenings)
-           d.party_id AS "partyId", e.type AS role, d.day::text AS date, d.currency, d.sha256,
-           d.form = :form AS "isOfThisForm", d.reopenings AS edition, coalesce(p.reopenings, 0) AS current
+        `SELECT d.party_id AS "partyId", e.type AS role, d.day::text AS date, d.currency, d.sha256, d.reopenings AS edition,
+           coalesce(p.reopenings, 0) AS current
          FROM statement_digests d JOIN entities e ON e.id = d.party_id
            LEFT JOIN ledger_periods p ON p.month = date_trunc('month', d.day)::date
          WHERE (d.party_id, d.day, d.currency, d.reopenings) > (:partyId, :date::date, :currency, :edition)
            AND d.reopenings >= coalesce(p.reopenings, 0)
            AND d.day BETWEEN coalesce(:from::date, '-infinity') AND coalesce(:to::date, 'infinity')
-         ORDER BY d.party_id, d.day, d.currency, d.reopenings, d.form = :form DESC LIMIT ${PAGE}`,
-        { ...after, from, to, form: STATEMENT_FORM },
+         ORDER BY d.party_id, d.day, d.currency, d.reopenings LIMIT ${PAGE}`,
+        { ...after, from, to },
         // A plan for any page takes it for a small one, and sorts all that follows.
         'anew',
       );

@@ -15,7 +15,6 @@ export interface FileMeans {
  * Makes the file of each statement whose SHA-256 is kept once more, and compares: those of final
  * days that somebody has asked for, and all of closed months. A file is made of rows of charges,
  * refunds and reversals as much as of the ledger, so what of them it shows was not changed since.
- * One that was kept of the file in another form says nothing of that, and is told as not compared.
  *
  * A file costs what it costs to download it. In memory is a page of it.
  */
@@ -26,7 +25,6 @@ export async function* compareStatements(
   for await (const page of keptDigests(means.db, range)) {
     for (const kept of page) {
       if (kept.edition > kept.current) yield { ...ONE, differences: [ofNoEdition(kept)] };
-      else if (!kept.isOfThisForm) yield OF_ANOTHER_FORM;
       else yield { ...ONE, differences: await differencesOf(means, range, kept) };
     }
   }
@@ -34,13 +32,6 @@ export async function* compareStatements(
 
 const check = 'statements';
 const ONE = { check, checked: 1 };
-const OF_ANOTHER_FORM: Compared = {
-  check,
-  checked: 0,
-  differences: [],
-  notCompared: { count: 1, why: 'kept_of_another_form' },
-};
-
 const nameOf = ({ party, date, currency }: KeptDigest) => `${party.entityId} on ${date} in ${currency}`;
 
 function ofNoEdition(kept: KeptDigest): Difference {

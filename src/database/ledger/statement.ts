@@ -1,4 +1,4 @@
-import { STATEMENT_FORM, type Movement, type Movements } from '../../domain/books/statement';
+import type { Movement, Movements } from '../../domain/books/statement';
 import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
 import { pages } from '../pages';
@@ -147,41 +147,34 @@ export async function hasSettledIn(
   return (await row(db, `SELECT WHERE EXISTS (${posted})`, { partyId, currency }, 'anew')) !== undefined;
 }
 
-const NOTHING: Movement = { count: 0, amount: 0n };
-
 /** As of the moment of the executor's snapshot, where it has one. */
 export async function readTotals(
   db: Executor,
   timeZone: string,
   { party: { entityId: partyId, role }, date, currency }: StatementOf,
 ): Promise<StatementTotals> {
-  const bindings = { partyId, date, currency };
-  const opening = await row<{ balance: string }>(
+  const moved = await rows<{ what: string; count: number; amount: string; balance: string }>(
     db,
-    `SELECT coalesce(sum(balance), 0)::text AS balance FROM ledger_balances
-     WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency AND account <> 'disputed'
-       AND day < :date::date`,
-    bindings,
-    'anew',
-  );
-  const moved = await rows<{ what: keyof Movements; count: number; amount: string }>(
-    db,
-    `SELECT CASE e.kind || ' of ' || p.account
+    `SELECT CASE WHEN day < :date::date THEN 'before' ELSE CASE kind || ' of ' || account
          WHEN 'charge of in_transit' THEN 'credits'
          WHEN 'reversal of payee_bank' THEN 'creditsReversed'
          WHEN 'write_off of customer_bank' THEN 'writeOffs'
-         WHEN 'refund_return of ' || p.account THEN 'refundReturns'
-         ELSE e.kind || 's' END AS what,
-       count(*)::int AS count, sum(p.amount)::text AS amount
-     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-     WHERE p.party_id = ANY(${POSTED_TO[role]}) AND ${SHOWN} AND ${OF_THE_DAY} GROUP BY 1`,
-    bindings,
+         WHEN 'refund_return of ' || account THEN 'refundReturns'
+         ELSE kind || 's' END END AS what,
+       sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
+     FROM ledger_balances
+     WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency AND account <> 'disputed'
+       AND (day < :date OR (day = :date AND kind <> 'credit')) GROUP BY 1`,
+    { partyId, date, currency },
     'anew',
   );
-  const by = new Map(moved.map(({ what, count, amount }) => [what, { count, amount: BigInt(amount) }]));
-  const of = (what: keyof Movements) => by.get(what) ?? NOTHING;
+  const before = moved.find(({ what }) => what === 'before');
+  const of = (name: keyof Movements): Movement => {
+    const found = moved.find(({ what }) => what === name);
+    return { count: found?.count ?? 0, amount: BigInt(found?.amount ?? 0) };
+  };
   return {
-    openingBalance: BigInt(opening?.balance ?? 0),
+    openingBalance: BigInt(before?.balance ?? 0),
     charges: of('charges'),
     refunds: of('refunds'),
     refundReturns: of('refundReturns'),
@@ -315,7 +308,7 @@ const LINES = `
       (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
   WHERE bytes <= ${PAGE_BYTES} ORDER BY "entryId"`;
 
-/** The SHA-256 of the file of a day that is over, where it has been made in the form of now. */
+/** The SHA-256 of the file of a day that is over, where it has been made. */
 export async function readDigest(
   db: Executor,
   { party, date, currency }: StatementOf,
@@ -324,8 +317,8 @@ export async function readDigest(
   const found = await row<{ sha256: string }>(
     db,
     `SELECT sha256 FROM statement_digests WHERE party_id = :partyId AND day = :date AND currency = :currency
-       AND reopenings = :edition AND form = :form`,
-    { partyId: party.entityId, date, currency, edition, form: STATEMENT_FORM },
+       AND reopenings = :edition`,
+    { partyId: party.entityId, date, currency, edition },
   );
   return found?.sha256;
 }
@@ -349,11 +342,11 @@ export async function keepDigest(
          LEFT JOIN ledger_periods p USING (month)
        WHERE coalesce(p.reopenings, 0) = :edition AND ${NONE_REOPENED}
      ), kept AS (
-       INSERT INTO statement_digests (party_id, day, currency, reopenings, form, sha256)
-       SELECT :partyId, :date, :currency, :edition, :form, :sha256 FROM still
+       INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
+       SELECT :partyId, :date, :currency, :edition, :sha256 FROM still
        ON CONFLICT DO NOTHING)
      SELECT EXISTS (SELECT FROM still) AS stands`,
-    { partyId: party.entityId, date, currency, edition, form: STATEMENT_FORM, sha256 },
+    { partyId: party.entityId, date, currency, edition, sha256 },
   );
   return stands;
 }

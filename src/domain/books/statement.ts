@@ -1,19 +1,6 @@
 import type { Role } from '../entity';
 
 /**
- * The form of a statement's file, by which its SHA-256 is kept: which lines it has and in which
- * order, its columns, and how each cell is written. **Whatever makes another file of the same
- * ledger raises this number**; that of each form stays on record beside the others.
- *
- * It is 2, although no release has kept any before it was counted. What is kept as 1 may be of
- * three kinds: without the line of a write-off that follows a rejected refund, with the bank's id
- * of a reversal in the file of the payee's bank, or as in 2; and no row says which. In 3 a
- * merchant's file has its metadata, text is quoted, and an apostrophe leads a formula behind a
- * semicolon or a tab, too.
- */
-export const STATEMENT_FORM = 3;
-
-/**
  * Lines of a statement whose SHA-256 is worked out while somebody waits: less than a second. That
  * of a final day that has more is worked out as its file is sent, or as its month is closed.
  */

@@ -1,6 +1,5 @@
 import type { Stream } from '../books/chain';
 import { worded, type FactsOf as FactsOfSentence, type FaultOf } from './sentence';
-import type { Movement } from '../books/statement';
 
 /**
  * What `books verify` finds, in words for operators: a sentence for each code, of the facts that go
@@ -40,17 +39,14 @@ const SENTENCES = {
     `the entry is posted to ${day} and was written at ${recordedAt}, after ${month} was closed at ${closedAt}`,
   other_write_off: ({ resourceId }: { resourceId: string }) => `the entry is no write-off of ${resourceId}`,
   balance_differs: ({ balance, posted }: { balance: Sides; posted: Sides }) =>
-    `the balance has debits of ${balance.debits} and credits of ${balance.credits}, ` +
-    `and the postings ${posted.debits} and ${posted.credits}`,
+    `the balance has ${balance.count} postings, debits of ${balance.debits} and credits of ${balance.credits}, ` +
+    `and the ledger ${posted.count}, ${posted.debits} and ${posted.credits}`,
   period_differs: ({ row, acts }: { row: Closing | null; acts: Closing | null }) =>
     `its row says ${closing(row)}, and the acts that were done to it ${closing(acts)}`,
   digest_of_unknown_edition: ({ edition, current }: { edition: number; current: number }) =>
     `the SHA-256 of its statement is of edition ${edition}, and its month was reopened ${current} times`,
   digest_differs: ({ kept, made }: { kept: string; made: string }) =>
     `the SHA-256 of its statement was kept as ${kept}, and that of its file is ${made}`,
-  total_differs: ({ declined, shown, due }: { declined: boolean; shown: Movement; due: Movement }) =>
-    `the daily total, which summaries show, is ${together(shown)}, ` +
-    `and ${declined ? 'the charges that were declined are' : 'the ledger has'} ${together(due)}`,
   // A row, and the trail of its transitions.
   amount_held_differs: ({ amount, known }: Sum) =>
     `held_amount is ${amount}, and its exceptions hold ${known}`,
@@ -132,6 +128,7 @@ interface OtherValue {
 }
 
 interface Sides {
+  count: bigint;
   debits: bigint;
   credits: bigint;
 }
@@ -159,8 +156,6 @@ function spent(column: string) {
 
 const closing = (of: Closing | null) =>
   of === null ? 'that it was never closed' : `${of.state}, after ${of.reopenings} times`;
-
-const together = ({ count, amount }: Movement) => `${count} of together ${amount}`;
 
 /** Why something could not be compared, which is nothing wrong. */
 export const NOT_COMPARED = {

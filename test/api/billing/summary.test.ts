@@ -1,8 +1,6 @@
-import knex from 'knex';
-import { down, up } from '../../../migrations/0077_daily_totals';
 import { recurringRules } from '../../../src/config';
-import { row, rows, type Database } from '../../../src/database/connection';
-import { foldDailyTotals } from '../../../src/database/daily-total';
+import { row, type Database } from '../../../src/database/connection';
+import { foldBalances } from '../../../src/database/ledger/balance';
 import { KINDS_OF_REASON } from '../../../src/domain/charge';
 import type { Role } from '../../../src/domain/entity';
 import { serveApi, type ServedApi } from '../../support/api';
@@ -192,46 +190,17 @@ describe('a summary', () => {
     const [total] = (await summaryOf(standing)).totals;
     expect(total?.charged).toEqual({ count: 1_101, amount: 11_009_999_999_989, exact: '11009999999988.99' });
   });
-});
 
-const all = () =>
-  rows<{ party_id: string }>(
-    db,
-    `SELECT party_id, to_char(day, 'YYYY-MM-DD') AS day, currency, what, reason, count, amount FROM daily_totals
-     ORDER BY party_id, day, currency, what, reason`,
-  );
-
-describe('the daily totals', () => {
-  it('are the same when their changes are folded, by several at once too, and after an upgrade', async () => {
+  it('is the same when balances are folded, by several at once too, and counts what comes later', async () => {
     const standing = await standingIn();
     await settleOfEachKind(db, ring(), standing);
-    const before = await all();
-    await Promise.all([foldDailyTotals(db), foldDailyTotals(db), foldDailyTotals(db)]);
-    expect(await rows(db, 'SELECT FROM daily_totals_changes')).toEqual([]);
-    expect(await all()).toEqual(before);
+    const before = await summaryOf(standing);
+    await Promise.all([foldBalances(db), foldBalances(db), foldBalances(db)]);
+    expect(await row(db, 'SELECT FROM ledger_balance_changes')).toBeUndefined();
+    expect(await summaryOf(standing)).toEqual(before);
     await charge(db, ring(), standing);
-    await foldDailyTotals(db);
-    const now = await all();
-    expect(now).not.toEqual(before);
-
-    // As in a database that has all of this when it is upgraded. Reasons of other tests came later.
-    const own = (totals: typeof now) =>
-      totals.filter(({ party_id: party }) => [standing.bankId, standing.merchantId].includes(party));
-    const owner = knex({ client: 'pg', connection: database.url });
-    await owner.transaction(async (trx) => {
-      await down(trx);
-      await up(trx);
-    });
-    await owner.destroy();
-    expect(own(await all())).toEqual(own(now));
-    await charge(db, ring(), standing);
-    expect((await summaryOf(standing)).totals).toMatchObject([{ charged: { count: 6 } }]);
-  });
-
-  it('cannot be written by the role that serves', async () => {
-    await expect(db.query(`UPDATE daily_totals_folded SET count = 0`)).rejects.toMatchObject({
-      code: '42501',
-    });
-    await expect(db.query(`DELETE FROM daily_totals_changes`)).rejects.toMatchObject({ code: '42501' });
+    expect((await summaryOf(standing)).totals).toMatchObject([{ charged: { count: 5, amount: 5 } }]);
+    await foldBalances(db);
+    expect((await summaryOf(standing)).totals).toMatchObject([{ charged: { count: 5, amount: 5 } }]);
   });
 });
