@@ -30,7 +30,6 @@ const ATTEMPTS_MAX = 100;
 
 interface Migration {
   up(knex: Knex): Promise<void>;
-  down(knex: Knex): Promise<void>;
 }
 
 /**
@@ -45,8 +44,12 @@ const source: Knex.MigrationSource<string> = {
       .sort(),
   getMigrationName: (name) => name,
   // Not `import()`, which wants to know whether it is `.ts` or `.js`.
-  getMigration: (name) => Promise.resolve(require(join(FOLDER, name)) as Migration),
+  getMigration: (name) =>
+    Promise.resolve({ ...(require(join(FOLDER, name)) as Migration), down: refuseDown }),
 };
+
+/** knex wants one. A schema that holds money is never taken back: a back-up is put in its place. */
+const refuseDown = () => Promise.reject(new Error('no migration goes down'));
 
 /**
  * Brings the schema up to date, each migration in a transaction of its own, which also writes down
@@ -62,7 +65,8 @@ const source: Knex.MigrationSource<string> = {
  *   ever after
  * @param by for the audit record; of a database that is a test's own there is none
  * @param begun told of each migration before it runs: one that rewrites a table takes long
- * @throws DeploymentError where it is for something else
+ * @throws DeploymentError where it is for something else, or of a version that this one does not
+ *   follow
  */
 export async function migrateUp(
   ownerUrl: string,
@@ -72,9 +76,11 @@ export async function migrateUp(
   begun: (migration: { name: string; number: number; of: number }) => void = () => undefined,
 ): Promise<string[]> {
   return migrating(ownerUrl, { mode, time_zone: timeZone }, async (db) => {
-    await requireMigratable(executorOf(db), { mode, timeZone });
+    const all = await source.getMigrations([]);
     const before = await applied(db);
-    const wanted = (await source.getMigrations([])).filter((name) => !before.includes(name));
+    if (before.some((name) => !all.includes(name))) throw new DeploymentError({ wrong: 'other_schema' });
+    await requireMigratable(executorOf(db), { mode, timeZone });
+    const wanted = all.filter((name) => !before.includes(name));
     const ran: string[] = [];
     // One by one: `latest` would run all of them in one transaction, and whoever needs a table
     // that the first has changed would wait for the last.
@@ -114,8 +120,8 @@ async function migrateNext(
 
 /** Names of the migrations that have run, in their order. */
 async function applied(db: Knex): Promise<string[]> {
-  const [done] = (await db.migrate.list()) as [{ name: string }[], unknown];
-  return done.map(({ name }) => name);
+  if (!(await db.schema.hasTable('knex_migrations'))) return [];
+  return db('knex_migrations').orderBy('id').pluck<string[]>('name');
 }
 
 /** Each migration that stands is on record, for its own transaction writes that. */
@@ -127,21 +133,16 @@ function recorded(by: Actor): Knex.MigrationSource<string> {
       return {
         ...migration,
         async up(trx) {
-          const hadTable = await hasActs(trx);
           await migration.up(trx);
-          // The one that makes the table of acts also writes down those before it.
-          if (hadTable) await record(trx, by, [name]);
-          else if (await hasActs(trx)) await record(trx, by, [...(await applied(trx)), name]);
+          await record(trx, by, name);
         },
       };
     },
   };
 }
 
-const hasActs = (db: Knex) => db.schema.hasTable('audit_events');
-
-async function record(db: Knex, { actor, reason }: Actor, migrations: string[]): Promise<void> {
-  const after = JSON.stringify({ migrations });
+async function record(db: Knex, { actor, reason }: Actor, migration: string): Promise<void> {
+  const after = JSON.stringify({ migrations: [migration] });
   await db('audit_events').insert({ actor, action: 'schema.migrated', reason, after });
 }
 
@@ -159,14 +160,6 @@ export async function schemaDifference(db: Executor): Promise<{ missing: string[
     missing: wanted.filter((name) => !done.includes(name)),
     unknown: done.filter((name) => !wanted.includes(name)),
   };
-}
-
-/** Takes everything back, to an empty schema; returns the names of the migrations undone. */
-export async function migrateDown(ownerUrl: string): Promise<string[]> {
-  return migrating(ownerUrl, {}, async (db) => {
-    const [, names] = (await db.migrate.rollback(undefined, true)) as [number, string[]];
-    return names;
-  });
 }
 
 async function migrating<Result>(

@@ -181,14 +181,22 @@ async function boot(common: Boot): Promise<EngineFile> {
   return file;
 }
 
-/** @throws StartError where the Postgres of this folder was made with another zone */
+/** @throws StartError for data of another zone, or of another version's schema */
 async function migrate({ config, folder }: Boot, ownerUrl: string): Promise<string[]> {
   try {
     const by = operatorActor('npm start');
     return await migrateUp(ownerUrl, config.ASSENT_MODE, config.NETWORK_TIMEZONE, by);
   } catch (cause) {
     const fault = cause instanceof DeploymentError ? cause.fault : undefined;
-    if (config.DATABASE_URL !== undefined || fault?.wrong !== 'other_time_zone') throw cause;
+    if (config.DATABASE_URL !== undefined) throw cause;
+    if (fault?.wrong === 'other_schema') {
+      throw new StartError(
+        `Another version made the data in ${folder}, and this version has no upgrade from it. Run the version that ` +
+          'made it; or move the folder away, or remove it if all of its data may be lost, and start again.',
+        { cause },
+      );
+    }
+    if (fault?.wrong !== 'other_time_zone') throw cause;
     // It runs no longer than the engine: nobody can correct its zone while nothing else runs.
     throw new StartError(
       `NETWORK_TIMEZONE: is ${fault.wanted}, but the days of the data in ${folder} begin in ${fault.found}. ` +

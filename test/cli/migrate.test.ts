@@ -1,6 +1,6 @@
 import { schemaMigrated } from '../../src/cli/awaited-schema';
-import { migrateDown, migrateUp } from '../../src/database/migrate';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { migrateUp } from '../../src/database/migrate';
+import { asOwner, createTestDatabase, emptySchema, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 
 /** `assent migrate --wait`, for a process that is rolled out together with its migrations. */
@@ -22,8 +22,7 @@ function waiting(withinMs?: number) {
 }
 
 it('keeps a process from a database that nobody has migrated, and lets it go on once somebody has', async () => {
-  await migrateDown(test.url);
-  await asOwner(test.url, 'DROP TABLE IF EXISTS knex_migrations, knex_migrations_lock');
+  await emptySchema(test.url);
   const { state, end } = waiting();
   await eventually(() => Promise.resolve(state.said.length > 0));
   expect(state).toEqual({ ended: false, said: ['the database has no schema yet'] });

@@ -1,5 +1,3 @@
-import knex from 'knex';
-import { down, up } from '../../migrations/0042_withdrawn';
 import { acceptCharges } from '../../src/database/billing-request/billing-request';
 import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import { billingRules, readConfig } from '../../src/config';
@@ -442,23 +440,6 @@ describe('a charge whose window passed in silence', () => {
     });
     expect(await end(open)).toEqual(MAY_BILL_AGAIN);
   });
-});
-
-test('a charge that was not delivered before requests were withdrawn is not asked for after the upgrade either', async () => {
-  const [open, kept] = [await openCharge({ url: null }), await openCharge()];
-  expect(await end(open)).toEqual(MAY_BILL_AGAIN);
-  await claim(kept);
-  expect(await end(kept)).toEqual(MAY_HAVE_DEBITED);
-  const owner = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: 1 } });
-  try {
-    await down(owner);
-    await up(owner);
-  } finally {
-    await owner.destroy();
-  }
-  await expect(askAgain(open)).rejects.toMatchObject({ code: 'delivery_withdrawn' });
-  expect((await feedOf(open.bankId)).map(({ type }) => type)).toEqual(['billing.closed']);
-  await askAgain(kept);
 });
 
 /** Statements that wait for a lock of another transaction. */

@@ -1,5 +1,3 @@
-import knex from 'knex';
-import { down, up } from '../../migrations/0041_bank_hold';
 import { readConfig, recurringRules } from '../../src/config';
 import { rows, type Database } from '../../src/database/connection';
 import { changeStatus, changeTrust } from '../../src/database/entity/control';
@@ -133,30 +131,4 @@ describe('a schedule beyond the thousandth', () => {
       '3 successful',
     ]);
   });
-});
-
-it('a bank that was disabled before spans were kept has nothing charged, once enabled, for the time since', async () => {
-  await bringUpToDate();
-  await later();
-  await rows(db, `UPDATE entities SET status = 'disabled' WHERE id = :bankId`, { bankId: standing.bankId });
-  await later('24 hours');
-  const owner = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: 1 } });
-  try {
-    await owner.raw(
-      `UPDATE knex_migrations SET migration_time = now() - interval '1 day' WHERE name = '0026_entity_hold'`,
-    );
-    await up(owner);
-    await down();
-    await up(owner);
-  } finally {
-    await owner.destroy();
-  }
-  expect(
-    await rows(db, `SELECT merchant_id AS id FROM entity_holds WHERE entity_id = :bankId`, {
-      bankId: standing.bankId,
-    }),
-  ).toEqual([{ id: standing.merchantId }]);
-  await set(standing.bankId, 'active');
-  await later();
-  expect(await bringUpToDate()).toEqual(['0 successful', '1 skipped suspended', '2 successful']);
 });

@@ -1,11 +1,8 @@
-import knex from 'knex';
-import { down, up } from '../../migrations/0051_exception_work';
 import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
 import { row, rows, type Database } from '../../src/database/connection';
 import { changeStatus } from '../../src/database/entity/control';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { openException } from '../../src/database/reconciliation-exception/open';
-import { listExceptions } from '../../src/database/reconciliation-exception/read';
 import { readTransaction } from '../../src/database/transaction';
 import { readConfig, recurringRules } from '../../src/config';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve';
@@ -189,51 +186,6 @@ it('is counted by its kind in what every process tells its operators', async () 
   const later = createMetrics();
   measureService(later, db);
   expect(valueOf(await later.metrics(), series) ?? 0).toBe(before - 1);
-});
-
-test('what was opened before exceptions had parties is found by those whose money it is after the upgrade', async () => {
-  const { id, reference } = await charge();
-  await answer(id, `tx-${id}`);
-  await answer(id, `another-${id}`);
-  const { id: credited } = await charge();
-  await db.transaction((trx) =>
-    openException(trx, { kind: 'credit_undelivered', billingRequestId: credited, cause: 'network' }),
-  );
-  const owner = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: 1 } });
-  try {
-    // The history has the bank's id of a refund's return from the exceptions.
-    const history = await owner.raw<{ rows: { sql: string }[] }>(
-      `SELECT pg_get_viewdef('transactions'::regclass) AS sql`,
-    );
-    await owner.raw('DROP VIEW transactions');
-    await down(owner);
-    await owner.raw(`UPDATE reconciliation_exceptions SET state = 'resolved' WHERE billing_request_id = ?`, [
-      credited,
-    ]);
-    await up(owner);
-    await owner.raw(
-      `CREATE VIEW transactions AS ${history.rows[0]?.sql ?? ''}; GRANT SELECT ON transactions TO assent_app`,
-    );
-  } finally {
-    await owner.destroy();
-  }
-  const viewers = [
-    { entityId: standing.bankId, role: 'bank' },
-    { entityId: standing.providerId, role: 'provider' },
-    { entityId: standing.merchantId, role: 'merchant' },
-  ] as const;
-  for (const viewer of viewers) {
-    const page = { page: 1, limit: 20, sortBy: 'openedAt', sortOrder: 'asc' } as const;
-    expect((await listExceptions(db, viewer, {}, page)).items).toMatchObject([
-      { kind: 'conflicting_answer', state: 'open', reference, billingRequestId: id },
-      {
-        kind: 'credit_undelivered',
-        state: 'resolved',
-        resolution: 'no_difference',
-        resolvedAt: expect.any(Date) as Date,
-      },
-    ]);
-  }
 });
 
 const statusOf = (id: string) =>

@@ -1,18 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { openDatabase, rows, type Database } from '../../src/database/connection';
-import { updateCustomer } from '../../src/database/customer/customer';
-import { stagePage } from '../../src/database/customer/migration';
-import { enrolDevice } from '../../src/database/customer/device';
-import { storeAnswer } from '../../src/database/idempotency';
-import { newId } from '../../src/database/ids';
-import { KeyringError, makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
-import { migrateUp } from '../../src/database/migrate';
+import { KeyringError, makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { reseal } from '../../src/database/keys/reseal';
 import { claimRing, requireRing, requireSigningKey } from '../../src/database/keys/sealing-key';
 import { usableSigningKeys } from '../../src/database/keys/signing-key';
-import { announce } from '../../src/database/webhook/webhook';
 import { ringProblems } from '../../src/temporal/readiness';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { renewHashes, standingApproval } from '../support/standing';
 
@@ -36,10 +29,7 @@ afterEach(async () => {
 });
 
 const kids = async () =>
-  rows<{ kid: string; seals: boolean; isProven: boolean }>(
-    db,
-    `SELECT kid, seals, sample IS NULL AS "isProven" FROM sealing_keys ORDER BY seals DESC, kid`,
-  );
+  rows<{ kid: string; seals: boolean }>(db, `SELECT kid, seals FROM sealing_keys ORDER BY seals DESC, kid`);
 
 describe('a ring', () => {
   it('of any keys will do for a database that holds nothing sealed', async () => {
@@ -56,7 +46,7 @@ describe('a ring', () => {
       ),
     );
     await expect(claimRing(db, fresh)).rejects.toThrow(KeyringError);
-    expect(await kids()).toEqual([{ kid: old.current, seals: true, isProven: true }]);
+    expect(await kids()).toEqual([{ kid: old.current, seals: true }]);
     await expect(claimRing(db, both)).resolves.toBeUndefined();
     // The new key is in front now, and whoever has the old one alone would meet what it seals.
     await expect(requireRing(db, old)).rejects.toThrow(`lacks the key "${fresh.current}"`);
@@ -92,8 +82,8 @@ describe('a ring', () => {
     await reseal(owner, both, OPERATOR, () => undefined);
     await expect(claimRing(db, idsOnly)).resolves.toBeUndefined();
     expect(await kids()).toEqual([
-      { kid: fresh.current, seals: true, isProven: true },
-      { kid: old.current, seals: false, isProven: true },
+      { kid: fresh.current, seals: true },
+      { kid: old.current, seals: false },
     ]);
     // Its paymentIDs hang on it still.
     await expect(requireRing(db, fresh)).rejects.toThrow(
@@ -122,69 +112,3 @@ describe('a ring', () => {
     ]);
   });
 });
-
-describe('a database from before its keys were written down', () => {
-  it('takes the ring that opens what is in it, keeps no copy of a value then, and takes no other', async () => {
-    await standingApproval(db, old);
-    await asOwner(test.url, beforeKeysWereWritten);
-    await migrateUp(test.url, 'sandbox', 'Africa/Lagos');
-    expect(await kids()).toEqual([{ kid: old.current, seals: true, isProven: false }]);
-    await expect(claimRing(db, fresh)).rejects.toThrow(`lacks the key "${old.current}"`);
-    await expect(claimRing(db, forged)).rejects.toThrow('has another key under the id');
-    await claimRing(db, both);
-    expect(await kids()).toEqual(
-      [fresh, old]
-        .map(({ current }) => ({ kid: current, seals: true, isProven: true }))
-        .toSorted((a, b) => (a.kid < b.kid ? -1 : 1)),
-    );
-    await expect(claimRing(db, readKeyring(`${NEW},${old.current}:${key()}`))).rejects.toThrow(
-      'has another key under the id',
-    );
-  });
-
-  it('finds every key that seals anything in it, wherever that is, and can try each', async () => {
-    // A key of its own for each kind of value.
-    const made = Array.from({ length: 7 }, () => makeKeyring());
-    const ring = (first: number) =>
-      readKeyring([made[first], ...made.filter((_, i) => i !== first)].join(','));
-    const { bankId, customerId, merchantId } = await standingApproval(db, ring(0));
-    const request = (keyring: Keyring) => ({
-      callerId: merchantId,
-      path: '/v1/things',
-      key: 'k',
-      bodyIndexes: keyring.blindIndexes('idempotency.body', '{}'),
-    });
-    await db.transaction(async (trx) => {
-      await updateCustomer(
-        trx,
-        ring(1),
-        bankId,
-        { customerId },
-        { phone: '+2341234567', address: '1 Marina' },
-      );
-      await enrolDevice(trx, ring(2), bankId, 'fingerprint-of-a-phone');
-      await storeAnswer(trx, ring(3), request(ring(3)), { status: 201, body: { n: 1 } }, { n: 0 });
-      await announce(trx, ring(4), [
-        { entityId: merchantId, webhookType: 'webhook.test', items: [{ text: 'x' }] },
-      ]);
-      await stagePage(trx, ring(5), newId('batch'), 0, []);
-    });
-    await usableSigningKeys(db, ring(6), 3600);
-    await asOwner(test.url, beforeKeysWereWritten);
-    await migrateUp(test.url, 'sandbox', 'Africa/Lagos');
-
-    expect((await kids()).map((one) => one.kid)).toEqual(
-      ring(0)
-        .keys.map(({ kid }) => kid)
-        .toSorted(),
-    );
-    await expect(requireRing(db, ring(0))).resolves.toBeUndefined();
-    for (const [i, { kid }] of ring(0).keys.entries()) {
-      const wrong = made.map((one, n) => (n === i ? `${kid}:${key()}` : one)).join(',');
-      await expect(requireRing(db, readKeyring(wrong))).rejects.toThrow(`another key under the id "${kid}"`);
-    }
-  });
-});
-
-const beforeKeysWereWritten = `
-  DROP TABLE sealing_keys; DELETE FROM knex_migrations WHERE name = '0044_sealing_keys'`;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
@@ -231,9 +231,27 @@ describe('npm start', () => {
   });
 
   test('does not make new keys for data that only the old ones open', async () => {
-    await rm(inFolder('keys'));
+    await rename(inFolder('keys'), inFolder('elsewhere'));
     await expect(start().exit()).resolves.toBe(1);
     expect(started.output()).toMatch(/keys is gone, and without it nothing sealed/);
     await expect(stat(inFolder('keys'))).rejects.toThrow('ENOENT');
+    await rename(inFolder('elsewhere'), inFolder('keys'));
   });
+
+  test(
+    'on the data of another version says what to do',
+    async () => {
+      const { ownerUrl } = await start().ready();
+      const owner = new Client({ connectionString: ownerUrl });
+      await owner.connect();
+      await owner.query(`UPDATE knex_migrations SET name = '0001_identity' WHERE name = '0001_parties'`);
+      await owner.end();
+      await started.stop();
+      await expect(start().exit()).resolves.toBe(1);
+      expect(started.output()).toMatch(
+        /Another version made the data in .*\.assent, and this version has no upgrade from it\. Run the version that made it; or move the folder away/,
+      );
+    },
+    START_TIMEOUT_MS,
+  );
 });

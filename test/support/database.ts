@@ -57,6 +57,10 @@ export async function copyOfDatabase(database: TestDatabase): Promise<TestDataba
   };
 }
 
+/** A database that nobody has migrated. */
+export const emptySchema = (url: string): Promise<void> =>
+  asOwner(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION pg_database_owner');
+
 /** Runs statements as the login that owns the tables. */
 export async function asOwner(url: string, sql: string): Promise<void> {
   const client = new Client(url);

@@ -2,7 +2,6 @@ import { ringRefusal, type RingFault } from '../../domain/words/service-words';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { KeyringError, type Keyring } from './keyring';
-import { open, type SealedPlace } from './sealing';
 import { openSigningKey } from './signing-key';
 
 /**
@@ -14,9 +13,7 @@ import { openSigningKey } from './signing-key';
  */
 interface SealingKey {
   kid: string;
-  checkValue: Buffer | null;
-  sample: Buffer | null;
-  place: SealedPlace | null;
+  checkValue: Buffer;
   /** False once all is sealed by another, and only pinned ids need it. */
   seals: boolean;
 }
@@ -45,16 +42,6 @@ export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
     { kid: ring.current, checkValue: checkValue(ring, ring.current) },
   );
   if (!claimed) await requireRing(db, ring);
-  // The samples have opened, and are of no more use.
-  for (const { kid, sample } of await readKeys(db)) {
-    if (sample === null) continue;
-    await rows(
-      db,
-      `UPDATE sealing_keys SET check_value = :checkValue, sample = NULL, place = NULL
-       WHERE kid = :kid AND check_value IS NULL`,
-      { kid, checkValue: checkValue(ring, kid) },
-    );
-  }
 }
 
 /**
@@ -91,7 +78,7 @@ function refuse(faults: RingFault[]): void {
 export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
   await rows(
     trx,
-    `UPDATE sealing_keys SET seals = false, sample = NULL, place = NULL
+    `UPDATE sealing_keys SET seals = false
      WHERE kid <> :current AND kid NOT IN (${SECRET_KEYS})`,
     { current },
   );
@@ -108,26 +95,15 @@ export async function retireOtherKeys(trx: Transaction, current: string): Promis
 async function readKeys(db: Executor): Promise<SealingKey[]> {
   return rows<SealingKey>(
     db,
-    `SELECT kid, check_value AS "checkValue", sample, place, seals FROM sealing_keys ORDER BY kid`,
+    `SELECT kid, check_value AS "checkValue", seals FROM sealing_keys ORDER BY kid`,
   );
 }
 
-function wrongWith(ring: Keyring, { kid, seals, ...proof }: SealingKey): RingFault[] {
+function wrongWith(ring: Keyring, { kid, seals, checkValue: stored }: SealingKey): RingFault[] {
   const held = ring.keys.find((one) => one.kid === kid);
   if (held === undefined) return [{ wrong: 'key_missing', kid, seals }];
   if (seals && !held.full) return [{ wrong: 'key_for_ids_alone', kid }];
-  return isTheSame(ring, kid, proof) ? [] : [{ wrong: 'key_differs', kid }];
-}
-
-function isTheSame(
-  ring: Keyring,
-  kid: string,
-  { checkValue: stored, sample, place }: Pick<SealingKey, 'checkValue' | 'sample' | 'place'>,
-): boolean {
-  if (stored) return stored.equals(checkValue(ring, kid));
-  // Of a key that pinned ids alone are known to need there is only its id to go by.
-  if (!sample || !place) return true;
-  return opens(() => open(ring, sample, place));
+  return stored.equals(checkValue(ring, kid)) ? [] : [{ wrong: 'key_differs', kid }];
 }
 
 async function wrongWithSigning(db: Executor, ring: Keyring): Promise<RingFault[]> {

@@ -35,7 +35,7 @@ export interface Deployment {
 export async function requireDeployment(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
   const found = await row<{
     mode: Mode;
-    timeZone: string | null;
+    timeZone: string;
     clockMoved: boolean;
     login: string;
     role: string;
@@ -44,7 +44,7 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
     makesTables: boolean;
   }>(
     connection,
-    `SELECT mode, ${TIME_ZONE} AS "timeZone", ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
+    `SELECT mode, time_zone AS "timeZone", ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
        ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers,
        current_database() AS database, ${MAKES_TABLES} AS "makesTables"
      FROM deployment`,
@@ -65,9 +65,6 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
     throw new DeploymentError({ wrong: 'temporary_tables', login, database, role: APP_ROLE });
   }
 }
-
-/** Null where the schema is of a version before it had one: `migrate` says it then. */
-const TIME_ZONE = `to_jsonb(deployment)->>'time_zone'`;
 
 const CLOCK_MOVED = `EXISTS (SELECT FROM entities WHERE clock_offset <> '0' OR clock_target IS NOT NULL)`;
 
@@ -103,27 +100,17 @@ const MAKES_TABLES = `EXISTS (
  * @throws DeploymentError
  */
 export async function requireMigratable(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
-  const tables = await row<{ deployment: boolean; entities: boolean }>(
+  const migrated = await row<{ is: boolean }>(
     connection,
-    `SELECT to_regclass('public.deployment') IS NOT NULL AS deployment,
-            to_regclass('public.entities') IS NOT NULL AS entities`,
+    `SELECT to_regclass('public.deployment') IS NOT NULL AS is`,
   );
-  const found = tables?.deployment
-    ? await row<{ mode: Mode; timeZone: string | null }>(
-        connection,
-        `SELECT mode, ${TIME_ZONE} AS "timeZone" FROM deployment`,
-      )
-    : undefined;
-  if (tables?.deployment) {
-    requireMode(found?.mode, mode);
-    requireTimeZone(found?.timeZone, timeZone);
+  if (!migrated?.is) {
+    await requireSameCalendar(connection, timeZone);
+    return;
   }
-  // Before it is written. A database that has it is not kept from its next migration.
-  if (typeof found?.timeZone !== 'string') await requireSameCalendar(connection, timeZone);
-  if (tables?.entities && mode === 'production') {
-    const clock = await row<{ clockMoved: boolean }>(connection, `SELECT ${CLOCK_MOVED} AS "clockMoved"`);
-    if (clock?.clockMoved) throw new DeploymentError({ wrong: 'clock_moved' });
-  }
+  const found = await row<Deployment>(connection, `SELECT mode, time_zone AS "timeZone" FROM deployment`);
+  requireMode(found?.mode, mode);
+  requireTimeZone(found?.timeZone, timeZone);
 }
 
 function requireMode(found: Mode | undefined, wanted: Mode): void {
@@ -131,8 +118,8 @@ function requireMode(found: Mode | undefined, wanted: Mode): void {
   throw new DeploymentError({ wrong: 'other_mode', found, wanted });
 }
 
-function requireTimeZone(found: string | null | undefined, wanted: string): void {
-  if (found === undefined || found === null || found === wanted) return;
+function requireTimeZone(found: string | undefined, wanted: string): void {
+  if (found === undefined || found === wanted) return;
   throw new DeploymentError({ wrong: 'other_time_zone', found, wanted });
 }
 

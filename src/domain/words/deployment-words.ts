@@ -54,6 +54,9 @@ const SENTENCES = {
     `NETWORK_TIMEZONE: at ${formatInstant(at)} the clocks of ${timeZone} show ${here} by Node ` +
     `${versions.node} (${versions.tz}), but ${there} by Postgres ${versions.postgres}: what is charged ` +
     `around midnight would count for the wrong day. ${ANOTHER_ZONE}`,
+  other_schema: () =>
+    'DATABASE_URL: another version made the schema of this database, and this version has no upgrade from it. Run the ' +
+    'version that made it, or name an empty database.',
   table_in_use: ({ migration }: { migration: string }) =>
     `${migration} needs a table that another session does not let go of: a back-up, or an open transaction. docs/operations.md, "The events feed stands still", names it and ends it; or migrate later.`,
 };

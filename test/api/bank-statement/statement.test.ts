@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import knex from 'knex';
-import { down, up } from '../../../migrations/0087_dismissed_statements';
 import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
 import { readConfig, recurringRules } from '../../../src/config';
 import { onboardBatch } from '../../../src/database/customer/migration';
@@ -1534,25 +1532,4 @@ test('a file of some thousands of lines is judged in pages, each once', async ()
   const { summary, differences } = await match(csv(debit('K1'), ...many, debit('K1'), debit('K-0', 1)));
   expect(summary).toEqual({ ...NOTHING, lines: 2_503, matched: 1, duplicates: 2, unknownHere: 2_500 });
   expect(differences).toHaveLength(2_502);
-});
-
-// The last one here: what was dismissed before, and ended nothing, is not known as that any more.
-test('what a file had that was dismissed by an earlier version is not missing, and tells of no charge', async () => {
-  for (const id of ['Y3', 'Y4']) await paid(id);
-  const letOff = await paid('Y5');
-  await match(csv(debit('Y3'), debit('Y4')));
-  const wrong = await match(csv(debit('Y5'), debit('Y4'), debit('Y3'), debit('Y6', 7)));
-  await dismiss(wrong.id);
-  await contradict(letOff.id);
-  await endOpen('no_money_moved');
-  const owner = knex({ client: 'pg', connection: database.url });
-  await owner.transaction(async (trx) => {
-    await down(trx);
-    await up(trx);
-  });
-  await owner.destroy();
-  const right = await match(csv(debit('Y4')));
-  expect(right.summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
-  await endKnown();
-  expect(await openOnes()).toEqual([]);
 });

@@ -1,0 +1,270 @@
+import type { Knex } from 'knex';
+
+/**
+ * Who takes part (banks, merchants, providers), how each proves it, what the database is for, and
+ * what every request needs before any billing: idempotency keys, rate limits, the clock that
+ * business time is told by, and the record of what operators did.
+ */
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(`
+    -- Roles belong to the whole cluster: another of its databases may be migrating at this moment.
+    -- An owner that may make no roles finds it made, with the logins.
+    DO $$
+    BEGIN
+      IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'assent_app') THEN
+        CREATE ROLE assent_app NOLOGIN;
+      END IF;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+    END $$;
+    -- One login that both owns and serves must be able to take the role. A superuser always is, and
+    -- an owner that may not hand the role out does not need it.
+    DO $$
+    BEGIN
+      IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        EXECUTE format('GRANT assent_app TO %I', current_user);
+      END IF;
+    EXCEPTION WHEN insufficient_privilege OR unique_violation THEN NULL;
+    END $$;
+    -- A temporary table comes before one of the schema in a caller's search path, so only the owner
+    -- may make any. Production names the statement to run if another role owns the database.
+    DO $$
+    BEGIN
+      IF (SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database()) THEN
+        EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC, assent_app', current_database());
+      END IF;
+    END $$;
+
+    GRANT USAGE ON SCHEMA public TO assent_app;
+    GRANT SELECT (name) ON knex_migrations TO assent_app;
+
+    CREATE DOMAIN amount AS bigint CHECK (VALUE > 0 AND VALUE <= 1000000000000);
+    CREATE DOMAIN currency AS text CHECK (VALUE ~ '^[A-Z]{3}$');
+
+    CREATE FUNCTION set_record_time_at() RETURNS trigger LANGUAGE plpgsql
+      SET search_path = pg_catalog, public, pg_temp AS $$
+    BEGIN
+      NEW.at := clock_timestamp();
+      RETURN NEW;
+    END $$;
+
+    CREATE FUNCTION set_record_time_created_at() RETURNS trigger LANGUAGE plpgsql
+      SET search_path = pg_catalog, public, pg_temp AS $$
+    BEGIN
+      NEW.created_at := clock_timestamp();
+      RETURN NEW;
+    END $$;
+
+    CREATE FUNCTION set_record_time_recorded_at() RETURNS trigger LANGUAGE plpgsql
+      SET search_path = pg_catalog, public, pg_temp AS $$
+    BEGIN
+      NEW.recorded_at := clock_timestamp();
+      RETURN NEW;
+    END $$;
+
+    CREATE FUNCTION refuse_rewriting_history() RETURNS trigger LANGUAGE plpgsql
+      SET search_path = pg_catalog, public, pg_temp AS $$
+    BEGIN
+      RAISE EXCEPTION '% is append-only: % is refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
+    END $$;
+
+    CREATE TABLE deployment (
+      single      boolean DEFAULT true PRIMARY KEY CHECK (single),
+      mode        text NOT NULL CHECK (mode IN ('sandbox', 'production')),
+      recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      time_zone   text NOT NULL
+    );
+    GRANT SELECT ON deployment TO assent_app;
+
+    INSERT INTO deployment (mode, time_zone) VALUES (current_setting('assent.mode'), current_setting('assent.time_zone'));
+
+    CREATE FUNCTION refuse_another_mode() RETURNS trigger LANGUAGE plpgsql
+      SET search_path = pg_catalog, public, pg_temp AS $$
+    BEGIN
+      RAISE EXCEPTION 'the mode of a database is never changed' USING ERRCODE = 'restrict_violation';
+    END $$;
+
+    CREATE TRIGGER deployment_stays BEFORE DELETE OR UPDATE OF single, mode, recorded_at OR TRUNCATE ON deployment
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_another_mode();
+
+    CREATE TABLE entities (
+      id               text PRIMARY KEY,
+      type             text NOT NULL CHECK (type IN ('bank', 'merchant', 'provider')),
+      name             text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+      -- The public face of a merchant, sent to banks with each intent: business data, so not
+      -- sealed.
+      email            text CHECK (length(email) <= 254),
+      website          text CHECK (length(website) <= 2048),
+      icon             text CHECK (length(icon) <= 2048),
+      provider_id      text REFERENCES entities CHECK (left(provider_id, 4) = 'prv_'),
+      client_ref       text CHECK (length(client_ref) BETWEEN 1 AND 200),
+      trust_level      text NOT NULL DEFAULT 'untrusted' CHECK (trust_level IN ('untrusted', 'trusted')),
+      status           text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disabled')),
+      -- The sandbox test clock: how far this owner's business time runs ahead, and where an advance
+      -- goes.
+      clock_offset     interval NOT NULL DEFAULT '0' CHECK (clock_offset >= '0'),
+      clock_target     timestamptz,
+      created_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+      -- A token says of which generation it is, and is good while that is the entity's. Counting
+      -- needs no clock: times in tokens are whole seconds, by the clock of the process that issued
+      -- them.
+      token_generation int NOT NULL DEFAULT 0 CHECK (token_generation >= 0),
+      -- When a test clock last moved, in real time: what a jump made due is not late by the whole
+      -- jump.
+      clock_moved_at   timestamptz,
+      UNIQUE (provider_id, client_ref),
+      CHECK (left(id, 4) = CASE type WHEN 'bank' THEN 'bnk_' WHEN 'merchant' THEN 'mch_' ELSE 'prv_' END),
+      CHECK (type = 'merchant' OR (provider_id IS NULL AND trust_level = 'untrusted')),
+      CHECK (client_ref IS NULL OR provider_id IS NOT NULL)
+    );
+    CREATE INDEX entities_advancing ON entities (id) WHERE clock_target IS NOT NULL;
+    CREATE INDEX entities_ahead ON entities (clock_offset) WHERE clock_offset > '0';
+    -- Whether any has been moved is asked at each new connection of production.
+    CREATE INDEX entities_moved_clock ON entities (id) WHERE clock_offset <> '0' OR clock_target IS NOT NULL;
+    GRANT SELECT, INSERT, UPDATE (name, email, website, icon, trust_level, status, clock_offset, clock_target,
+      token_generation, clock_moved_at) ON entities TO assent_app;
+
+    CREATE FUNCTION refuse_moved_clock() RETURNS trigger LANGUAGE plpgsql
+      SET search_path = pg_catalog, public, pg_temp AS $$
+    BEGIN
+      IF (SELECT mode FROM deployment) = 'sandbox' THEN RETURN NEW; END IF;
+      RAISE EXCEPTION 'no clock moves in production' USING ERRCODE = 'restrict_violation';
+    END $$;
+
+    CREATE TRIGGER entities_clock_stays BEFORE INSERT OR UPDATE OF clock_offset, clock_target ON entities
+      FOR EACH ROW WHEN (NEW.clock_offset <> '0' OR NEW.clock_target IS NOT NULL)
+      EXECUTE FUNCTION refuse_moved_clock();
+    CREATE TRIGGER entities_record_time BEFORE INSERT ON entities
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
+
+    -- Business time of whoever owns a row: the database's clock plus the owner's test-clock offset.
+    -- Unknown owner: null, so every comparison with it fails.
+    CREATE FUNCTION business_now(owner text) RETURNS timestamptz LANGUAGE sql
+      SET search_path = pg_catalog, public, pg_temp
+      RETURN (SELECT clock_timestamp() + clock_offset FROM entities WHERE id = owner);
+
+    -- The two halves of the lock's key. Locks with two keys are used for nothing else.
+    CREATE FUNCTION settling_owner(owner text) RETURNS int LANGUAGE sql IMMUTABLE
+      SET search_path = pg_catalog, public, pg_temp
+      RETURN (hashtextextended(owner, 0) & 2147483647)::int;
+
+    -- In every zone days begin with a quarter of an hour.
+    CREATE FUNCTION settling_quarter(moment timestamptz) RETURNS int LANGUAGE sql STABLE
+      SET search_path = pg_catalog, public, pg_temp
+      RETURN floor(extract(epoch FROM moment) / 900)::int;
+
+    CREATE FUNCTION settling_now(owner text) RETURNS timestamptz LANGUAGE plpgsql
+      SET search_path = pg_catalog, public, pg_temp AS $$
+    BEGIN
+      PERFORM pg_advisory_xact_lock_shared(settling_owner(owner), settling_quarter(business_now(owner)));
+      RETURN business_now(owner);
+    END $$;
+
+    -- Whether anything may still settle before the moment, by this owner's clock, or by anybody's
+    -- where it is null: entities that are made later begin with real time. The clock is that of the
+    -- statement's begin, which is before the locks are looked at. What is read in a later statement
+    -- is complete.
+    CREATE FUNCTION may_settle_before(moment timestamptz, owner text) RETURNS boolean LANGUAGE sql
+      SET search_path = pg_catalog, public, pg_temp
+      RETURN statement_timestamp() + coalesce((SELECT clock_offset FROM entities WHERE id = owner), '0') < moment
+        OR EXISTS (
+          SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND objid::bigint <= settling_quarter(moment - interval '1 microsecond')
+            AND (owner IS NULL OR classid::bigint = settling_owner(owner)));
+
+    CREATE TABLE audit_events (
+      id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      recorded_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+      -- operator:<login> for the command line, otherwise the id of the entity that called.
+      actor          text NOT NULL CHECK (length(actor) BETWEEN 1 AND 200),
+      action         text NOT NULL CHECK (action ~ '^[a-z_]+[.][a-z_]+$'),
+      -- Whom it was done to; null for the keys of the whole service.
+      entity_id      text REFERENCES entities,
+      request_id     text CHECK (length(request_id) BETWEEN 1 AND 128),
+      reason         text CHECK (length(reason) BETWEEN 1 AND 500),
+      -- What it changed; no secret, and nothing personal, for this table is kept for good.
+      before         jsonb,
+      after          jsonb,
+      own_request_id uuid
+    );
+    CREATE INDEX audit_events_by_time ON audit_events (entity_id, recorded_at) WHERE (after ->> 'exceptionId') IS NULL;
+    CREATE INDEX audit_events_of_actor ON audit_events (actor, id);
+    CREATE INDEX audit_events_of_entity ON audit_events (entity_id, id);
+    CREATE INDEX audit_events_of_exception ON audit_events (((after ->> 'exceptionId')))
+      WHERE (after ->> 'exceptionId') IS NOT NULL;
+    CREATE INDEX audit_events_of_period ON audit_events (((after ->> 'month')), id)
+      WHERE action IN ('period.closed', 'period.reopened');
+    GRANT SELECT, INSERT ON audit_events TO assent_app;
+
+    CREATE TRIGGER audit_events_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
+    CREATE TRIGGER audit_events_record_time BEFORE INSERT ON audit_events
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+
+    -- Spans in which nothing is charged for a merchant (not trusted, or disabled), or to a bank
+    -- (disabled), by the clock of the merchant whose schedules they hold. Those of a schedule's
+    -- agreement stay in schedule_holds.
+    CREATE TABLE entity_holds (
+      entity_id   text REFERENCES entities,
+      merchant_id text REFERENCES entities,
+      from_at     timestamptz,
+      to_at       timestamptz,
+      PRIMARY KEY (entity_id, merchant_id, from_at),
+      CHECK (to_at >= from_at)
+    );
+    CREATE UNIQUE INDEX entity_holds_one_open ON entity_holds (entity_id, merchant_id) WHERE to_at IS NULL;
+    GRANT SELECT, INSERT, UPDATE (to_at) ON entity_holds TO assent_app;
+
+    CREATE TABLE client_credentials (
+      client_id             text PRIMARY KEY CHECK (left(client_id, 4) = 'cli_'),
+      entity_id             text NOT NULL UNIQUE REFERENCES entities,
+      secret_hash           bytea NOT NULL
+                            CHECK (get_byte(secret_hash, 0) = 1 AND length(secret_hash) = 34 + get_byte(secret_hash, 1)),
+      -- The secret before the last rotation, good until then.
+      previous_secret_hash  bytea
+                            CHECK (get_byte(previous_secret_hash, 0) = 1
+                              AND length(previous_secret_hash) = 34 + get_byte(previous_secret_hash, 1)),
+      previous_secret_until timestamptz,
+      CHECK ((previous_secret_hash IS NULL) = (previous_secret_until IS NULL))
+    );
+    GRANT SELECT, INSERT, UPDATE (secret_hash, previous_secret_hash,
+      previous_secret_until) ON client_credentials TO assent_app;
+
+    CREATE TABLE ended_console_sessions (
+      id      text PRIMARY KEY CHECK (length(id) <= 40),
+      ends_at timestamptz NOT NULL
+    );
+    CREATE INDEX ended_console_sessions_by_end ON ended_console_sessions (ends_at);
+    GRANT SELECT, INSERT, UPDATE (ends_at), DELETE ON ended_console_sessions TO assent_app;
+
+    CREATE TABLE idempotency_keys (
+      caller_id          text REFERENCES entities,
+      path               text,
+      key                text CHECK (length(key) BETWEEN 1 AND 255),
+      request_hash       bytea NOT NULL CHECK (length(request_hash) = 32),
+      http_status        int NOT NULL CHECK (http_status BETWEEN 200 AND 499),
+      answer_sealed      bytea NOT NULL,
+      -- Only where the answer holds secrets: what is shown once the hour for showing them again is
+      -- over.
+      secret_free_sealed bytea,
+      created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+      expires_at         timestamptz NOT NULL,
+      PRIMARY KEY (caller_id, path, key),
+      CHECK (expires_at > created_at)
+    ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+    CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
+    CREATE INDEX idempotency_keys_with_secrets ON idempotency_keys (created_at) WHERE secret_free_sealed IS NOT NULL;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_keys TO assent_app;
+
+    -- Token buckets. A crash of Postgres empties the table, which only fills the buckets again.
+    CREATE UNLOGGED TABLE rate_limits (
+      key      text PRIMARY KEY,
+      full_at  timestamptz NOT NULL,
+      asked_at timestamptz NOT NULL,
+      admitted boolean NOT NULL DEFAULT true,
+      taken    int NOT NULL DEFAULT 0
+    ) WITH (fillfactor = 50);
+    CREATE INDEX rate_limits_full ON rate_limits (full_at);
+    GRANT SELECT, INSERT, UPDATE, DELETE ON rate_limits TO assent_app;
+  `);
+}

@@ -1,0 +1,157 @@
+import type { Knex } from 'knex';
+
+/**
+ * What happened, for good: the events of each resource, and the chains of hashes with their signed
+ * heads; and the keys that sign and seal.
+ */
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(`
+    -- Every transition, once, with its time and cause. Append-only: not even the owner changes
+    -- history.
+    CREATE TABLE events (
+      id          text PRIMARY KEY CHECK (id ~ '^evt_'),
+      resource_id text NOT NULL,
+      -- Counts the transitions of one resource from 1; webhook items carry it, so receivers can
+      -- order them.
+      sequence    int NOT NULL CHECK (sequence > 0),
+      type        text NOT NULL,
+      cause       text NOT NULL CHECK (cause IN ('merchant', 'provider', 'bank', 'operator', 'network')),
+      -- Ids, states and amounts; nothing personal, for this table is kept for good.
+      details     jsonb NOT NULL DEFAULT '{}',
+      business_at timestamptz NOT NULL,
+      recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      request_id  text CHECK (request_id ~ '^[A-Za-z0-9._-]{1,128}$'),
+      UNIQUE (resource_id, sequence)
+    );
+    GRANT SELECT, INSERT ON events TO assent_app;
+
+    CREATE TRIGGER events_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON events
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
+    CREATE TRIGGER events_record_time BEFORE INSERT ON events
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+
+    CREATE TABLE ledger_chain (
+      n      bigint PRIMARY KEY CHECK (n > 0),
+      row_id bigint NOT NULL UNIQUE,
+      hash   bytea NOT NULL CHECK (length(hash) = 32)
+    );
+    GRANT SELECT, INSERT ON ledger_chain TO assent_app;
+
+    CREATE TRIGGER ledger_chain_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_chain
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
+
+    CREATE TABLE event_chain (
+      n      bigint PRIMARY KEY CHECK (n > 0),
+      row_id text NOT NULL UNIQUE,
+      hash   bytea NOT NULL CHECK (length(hash) = 32)
+    );
+    GRANT SELECT, INSERT ON event_chain TO assent_app;
+
+    CREATE TRIGGER event_chain_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON event_chain
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
+
+    CREATE TABLE act_chain (
+      n      bigint PRIMARY KEY CHECK (n > 0),
+      row_id bigint NOT NULL UNIQUE,
+      hash   bytea NOT NULL CHECK (length(hash) = 32)
+    );
+    GRANT SELECT, INSERT ON act_chain TO assent_app;
+
+    CREATE TRIGGER act_chain_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON act_chain
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
+
+    -- Where the next look for rows that are in no chain begins. It is for speed alone.
+    CREATE TABLE chain_progress (
+      stream     text PRIMARY KEY CHECK (stream IN ('ledger', 'events', 'acts')),
+      -- No row up to this id can still appear.
+      after      text NOT NULL,
+      -- The next such id, which holds once all transactions below this number have ended.
+      next_after text,
+      next_xmax  xid8,
+      chained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      CHECK ((next_after IS NULL) = (next_xmax IS NULL))
+    );
+    GRANT SELECT, UPDATE (after, next_after, next_xmax, chained_at) ON chain_progress TO assent_app;
+
+    INSERT INTO chain_progress (stream, after) VALUES ('ledger', '0'), ('events', ''), ('acts', '0');
+
+    CREATE TABLE chain_heads (
+      number      bigint PRIMARY KEY CHECK (number > 0),
+      -- In the network's zone, when it was signed.
+      day         date NOT NULL,
+      jws         text NOT NULL,
+      recorded_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    );
+    CREATE INDEX chain_heads_of_day ON chain_heads (day, number);
+    GRANT SELECT, INSERT ON chain_heads TO assent_app;
+
+    CREATE TRIGGER chain_heads_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON chain_heads
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
+    CREATE TRIGGER chain_heads_record_time BEFORE INSERT ON chain_heads
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+
+    CREATE TABLE chain_keys (
+      kid                text PRIMARY KEY,
+      private_key_sealed bytea NOT NULL,
+      created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+      retired_at         timestamptz
+    );
+    -- One key signs at a time: of two processes that both make the first, one loses here.
+    CREATE UNIQUE INDEX chain_keys_one_current ON chain_keys ((true)) WHERE retired_at IS NULL;
+    GRANT SELECT, INSERT, UPDATE (retired_at) ON chain_keys TO assent_app;
+
+    CREATE FUNCTION require_audit_event() RETURNS trigger LANGUAGE plpgsql
+      SET search_path = pg_catalog, public, pg_temp AS $$
+    DECLARE
+      -- The client of an entity, or else a key of the whole service.
+      changed text := to_jsonb(NEW) ->> 'entity_id';
+    BEGIN
+      IF NOT EXISTS (
+        SELECT FROM audit_events WHERE entity_id = changed AND action LIKE TG_ARGV[0]
+          AND xmin = pg_current_xact_id()::xid
+      ) AND NOT EXISTS (
+        SELECT FROM audit_events WHERE changed IS NULL AND entity_id IS NULL AND action LIKE TG_ARGV[0]
+          AND xmin = pg_current_xact_id()::xid
+      ) THEN
+        RAISE EXCEPTION '% is changed together with an audit event alone', TG_TABLE_NAME
+          USING ERRCODE = 'restrict_violation';
+      END IF;
+      RETURN NULL;
+    END $$;
+
+    CREATE CONSTRAINT TRIGGER client_credentials_are_on_record
+      AFTER UPDATE OF secret_hash, previous_secret_hash, previous_secret_until ON client_credentials DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('client\\_secret.%');
+
+    CREATE TABLE signing_keys (
+      kid                text PRIMARY KEY,
+      private_key_sealed bytea NOT NULL,
+      created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+      retired_at         timestamptz,
+      -- Dead at once, with all tokens that it signed.
+      revoked_at         timestamptz,
+      CHECK (retired_at >= created_at),
+      CHECK (revoked_at >= retired_at),
+      CHECK (revoked_at IS NULL OR retired_at IS NOT NULL)
+    );
+    -- One key signs at a time: of two processes that both make the first, one loses here.
+    CREATE UNIQUE INDEX signing_keys_one_current ON signing_keys ((true)) WHERE retired_at IS NULL;
+    GRANT SELECT, INSERT, UPDATE (retired_at, revoked_at) ON signing_keys TO assent_app;
+
+    CREATE CONSTRAINT TRIGGER signing_keys_are_on_record
+      AFTER INSERT OR UPDATE OF retired_at, revoked_at ON signing_keys DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('signing\\_key.%');
+    CREATE TRIGGER signing_keys_record_time BEFORE INSERT ON signing_keys
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
+
+    CREATE TABLE sealing_keys (
+      kid         text PRIMARY KEY CHECK (length(kid) BETWEEN 1 AND 32),
+      -- Derived from the key, one way: the same for the same bytes, and of no use for anything
+      -- else.
+      check_value bytea NOT NULL CHECK (length(check_value) = 32),
+      -- False once all is sealed by another, and only paymentIDs and deviceIds need it still.
+      seals       boolean NOT NULL DEFAULT true
+    );
+    GRANT SELECT, INSERT, UPDATE (seals) ON sealing_keys TO assent_app;
+  `);
+}
