@@ -136,7 +136,7 @@ END IS NOT NULL) AND provider_id IS NOT NULL;
     -- Where the network's word and the bank's may differ: somebody must look, for money may have
     -- moved.
     CREATE TABLE reconciliation_exceptions (
-      id                           text PRIMARY KEY CHECK (id ~ '^exc_'),
+      id                           text PRIMARY KEY PRIMARY KEY CHECK (id ~ '^exc_'),
       kind                         text NOT NULL,
       state                        text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'investigating', 'resolved')),
       billing_request_id           text REFERENCES billing_requests,
