@@ -34,7 +34,7 @@ export async function up(knex: Knex): Promise<void> {
       recorded_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
       provider_id           text REFERENCES entities,
       -- By which webhooks the bank was asked: the first, then the reminders.
-      bank_delivery_ids     text[] NOT NULL DEFAULT '{}'::text[],
+      bank_delivery_ids     text[] NOT NULL DEFAULT '{}',
       asleep                boolean NOT NULL DEFAULT false,
       returned_at           timestamptz,
       return_transaction_id text UNIQUE CHECK (return_transaction_id ~ '^txn_'),
@@ -48,8 +48,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (status IN ('completed', 'returned') OR bank_transaction_id IS NULL),
       CHECK (overdue = (reminders > 0)),
       CONSTRAINT refunds_returned CHECK (num_nonnulls(returned_at, return_transaction_id, return_reference,
-        returned_by) =
-        CASE status WHEN 'returned' THEN 4 ELSE 0 END)
+        returned_by) = CASE status WHEN 'returned' THEN 4 ELSE 0 END)
     );
     CREATE INDEX refunds_acting ON refunds (merchant_id, acts_at) WHERE acts_at IS NOT NULL;
     CREATE INDEX refunds_acting_by_time ON refunds (acts_at) WHERE acts_at IS NOT NULL;
@@ -75,42 +74,15 @@ export async function up(knex: Knex): Promise<void> {
       WHERE returned_at IS NOT NULL;
     CREATE INDEX refunds_returned_of_provider_id ON refunds (provider_id, returned_at DESC, return_transaction_id DESC)
       WHERE returned_at IS NOT NULL;
-    CREATE INDEX refunds_settled_of_bank_id ON refunds (bank_id, (
-CASE
-    WHEN (status IN ('completed',
-      'returned')) THEN closed_at
-    ELSE NULL::timestamp with time zone
-END))
-      WHERE (
-CASE
-    WHEN status IN ('completed',
-        'returned') THEN closed_at
-    ELSE NULL::timestamp with time zone
-END IS NOT NULL) AND bank_id IS NOT NULL;
-    CREATE INDEX refunds_settled_of_merchant_id ON refunds (merchant_id, (
-CASE
-    WHEN (status IN ('completed',
-      'returned')) THEN closed_at
-    ELSE NULL::timestamp with time zone
-END))
-      WHERE (
-CASE
-    WHEN status IN ('completed',
-        'returned') THEN closed_at
-    ELSE NULL::timestamp with time zone
-END IS NOT NULL) AND merchant_id IS NOT NULL;
-    CREATE INDEX refunds_settled_of_provider_id ON refunds (provider_id, (
-CASE
-    WHEN (status IN ('completed',
-      'returned')) THEN closed_at
-    ELSE NULL::timestamp with time zone
-END))
-      WHERE (
-CASE
-    WHEN status IN ('completed',
-        'returned') THEN closed_at
-    ELSE NULL::timestamp with time zone
-END IS NOT NULL) AND provider_id IS NOT NULL;
+    CREATE INDEX refunds_settled_of_bank_id ON refunds (bank_id,
+      (CASE WHEN status IN ('completed', 'returned') THEN closed_at END))
+      WHERE CASE WHEN status IN ('completed', 'returned') THEN closed_at END IS NOT NULL AND bank_id IS NOT NULL;
+    CREATE INDEX refunds_settled_of_merchant_id ON refunds (merchant_id,
+      (CASE WHEN status IN ('completed', 'returned') THEN closed_at END))
+      WHERE CASE WHEN status IN ('completed', 'returned') THEN closed_at END IS NOT NULL AND merchant_id IS NOT NULL;
+    CREATE INDEX refunds_settled_of_provider_id ON refunds (provider_id,
+      (CASE WHEN status IN ('completed', 'returned') THEN closed_at END))
+      WHERE CASE WHEN status IN ('completed', 'returned') THEN closed_at END IS NOT NULL AND provider_id IS NOT NULL;
     GRANT SELECT, INSERT, UPDATE (status, overdue, reject_reason, bank_transaction_id, reminders, acts_at, closed_at,
       sequence, bank_delivery_ids, asleep, returned_at, return_transaction_id, return_reference,
       returned_by) ON refunds TO assent_app;
@@ -136,7 +108,7 @@ END IS NOT NULL) AND provider_id IS NOT NULL;
     -- Where the network's word and the bank's may differ: somebody must look, for money may have
     -- moved.
     CREATE TABLE reconciliation_exceptions (
-      id                           text PRIMARY KEY PRIMARY KEY CHECK (id ~ '^exc_'),
+      id                           text PRIMARY KEY CHECK (id ~ '^exc_'),
       kind                         text NOT NULL,
       state                        text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'investigating', 'resolved')),
       billing_request_id           text REFERENCES billing_requests,
