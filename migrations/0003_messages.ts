@@ -34,18 +34,13 @@ export async function up(knex: Knex): Promise<void> {
       namespace_id     text,
       -- Set while all that is open is being started again, because Temporal has lost it.
       restarting_since timestamptz,
-      -- Where the next look goes on: a kind of work, and the last one looked at.
-      cursor_kind      text NOT NULL DEFAULT '',
-      cursor_after     text NOT NULL DEFAULT '',
+      -- The open row of each kind that was looked at last.
+      cursors          jsonb NOT NULL DEFAULT '{}',
       installation     uuid NOT NULL DEFAULT gen_random_uuid(),
       -- When reconcile last went through some of what is open; at first, when it could have begun.
-      reconciled_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
-      -- Where its look at schedules goes on; for all other kinds that is cursor_kind and
-      -- cursor_after.
-      schedules_after  text NOT NULL DEFAULT ''
+      reconciled_at    timestamptz NOT NULL DEFAULT clock_timestamp()
     );
-    GRANT SELECT, INSERT, UPDATE (namespace_id, restarting_since, cursor_kind, cursor_after, reconciled_at,
-      schedules_after) ON temporal_state TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (namespace_id, restarting_since, cursors, reconciled_at) ON temporal_state TO assent_app;
 
     INSERT INTO temporal_state DEFAULT VALUES;
 

@@ -2,35 +2,29 @@ import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
-import { outboxBacklog } from '../database/outbox';
 import {
+  openWork,
   overdueWork,
+  restartsWaiting,
   restartWork,
   WORK_KINDS,
   type Work,
   type WorkKind,
 } from '../database/operation/reconcile';
-import {
-  endRestart,
-  moveCursor,
-  readTemporalState,
-  type TemporalState,
-} from '../database/operation/temporal-state';
+import { endRestart, moveCursors, readTemporalState } from '../database/operation/temporal-state';
 import { groupBy } from '../domain/group';
-import { openPages, pagesWithoutWorkflow, workCursor, type WorkCursor } from '../temporal/open-work';
-import { endStuck } from '../temporal/stuck-workflow';
+import { endStuck, openWithoutWorkflow } from '../temporal/reconcile';
 
 /**
- * Finds rows that nobody waits for any more, and has their workflows started again through the
- * outbox. A workflow that runs all the same only gets a signal, so doing it twice does nothing
- * twice.
+ * Finds rows whose workflow is gone, and has it started again through the outbox. A workflow that
+ * runs all the same only gets a signal, so doing it twice does nothing twice.
  */
 export interface ReconcileActivities {
-  /** Work that is past its moment and still open. */
+  /** Rows that are past their moment and still open. */
   restartOverdue(): Promise<Reconciled>;
   /**
-   * What is not due yet, but has no workflow: some at each run, all of it in turn. After Temporal
-   * has lost its data, all of it at once.
+   * Rows that are not due yet and have no workflow: some of each kind at each run, all in turn.
+   * After Temporal has lost its data, all of them at once.
    */
   restartMissing(): Promise<Reconciled>;
 }
@@ -47,35 +41,17 @@ export interface Reconciled {
 export type CountReconciled = (kind: WorkKind, found: number, restarted: number) => void;
 
 /**
- * Overdue workflows of a kind that one run starts again. More are overdue when a service comes
- * back, and go on by themselves.
+ * Overdue rows of a kind that one run starts again. More are overdue when a service comes back, and
+ * go on by themselves.
  */
 const OVERDUE_MAX = 500;
-/**
- * Workflows that Temporal is asked about in one run, one a minute: some milliseconds each, of the
- * server's time too.
- */
-const CHECKED_MAX = 200;
-/**
- * All kinds but schedules have few that are open at once, and go first: a webhook does not wait
- * until a hundred thousand schedules have been looked at. At most half of a run, so that schedules
- * have theirs.
- */
-const FEW = WORK_KINDS.filter((kind) => kind !== 'schedules');
-const FEW_CHECKED_MAX = CHECKED_MAX / 2;
-const PAGE = 50;
-/**
- * Messages of calls that may wait in the outbox while all that is open is started again: a new
- * charge waits behind them. The later ones are passed by both.
- */
-const OUTBOX_MAX = 200;
+/** Rows of a kind that Temporal is asked about in one run, one a minute: some milliseconds each. */
+const PAGE = 100;
 const OUTBOX_POLL_MS = 200;
 /** Ids of one kind in a line of the log. */
 const LOGGED_MAX = 20;
 
-/**
- * @param afterS how long a row may be overdue, or without its workflow
- */
+/** @param afterS how long a row may be overdue, or without its workflow */
 export function createReconcileActivities(
   db: Database,
   client: Client,
@@ -83,104 +59,62 @@ export function createReconcileActivities(
   log: Pick<Logger, 'info' | 'warn'>,
   count: CountReconciled,
 ): ReconcileActivities {
-  async function restart(work: Work[], why: string): Promise<Pick<Reconciled, 'found' | 'restarted'>> {
-    const found: Reconciled['found'] = {};
-    let restarted = 0;
+  async function restart(total: Reconciled, work: Work[], why: string, isAll = false): Promise<void> {
     for (const [kind, ofKind] of groupBy(work, (one) => one.kind)) {
-      const started = await restartWork(db, ofKind);
+      const restarted = await restartWork(db, ofKind, isAll ? 'later' : 'call');
       const workflowIds = ofKind.slice(0, LOGGED_MAX).map(({ workflowId }) => workflowId);
-      log.warn({ kind, found: ofKind.length, restarted: started, workflowIds }, why);
-      count(kind, ofKind.length, started);
-      found[kind] = ofKind.length;
-      restarted += started;
+      log.warn({ kind, found: ofKind.length, restarted, workflowIds }, why);
+      count(kind, ofKind.length, restarted);
+      total.found[kind] = (total.found[kind] ?? 0) + ofKind.length;
+      total.restarted += restarted;
     }
-    return { found, restarted };
   }
 
-  async function restartAll(since: Date, state: TemporalState): Promise<Reconciled> {
-    const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
-    const from = workCursor(WORK_KINDS, state.cursorKind, state.cursorAfter);
-    await roomInOutbox(db);
-    for await (const { kind, page, at } of openPages(db, { from, pageSize: PAGE, resting: true })) {
-      const { found, restarted } = await restart(
-        page,
-        'Temporal has lost what was waited for: started again',
-      );
-      total.checked += page.length;
-      total.found[kind] = (total.found[kind] ?? 0) + (found[kind] ?? 0);
-      total.restarted += restarted;
-      await moveCursor(db, { ...state, cursorKind: at.kind ?? '', cursorAfter: at.after });
-      await roomInOutbox(db);
+  /** All that is open after a loss has its workflow again once none waits to be started. */
+  async function endRestartOf(since: Date, { checked, restarted }: Reconciled): Promise<void> {
+    const activity = Context.current();
+    while ((await restartsWaiting(db)) > 0) {
+      activity.heartbeat();
+      await activity.sleep(OUTBOX_POLL_MS);
     }
-    // A worker that took this over from another counts what it did itself.
-    const { checked, restarted } = total;
     if (await endRestart(db, since))
       log.info({ since, checked, restarted }, 'all that was open is started again');
-    return total;
-  }
-
-  /**
-   * Looks at what is open from a cursor on, until the last of the kinds, or until it has looked at
-   * `max` and the rest of a page.
-   */
-  async function missingFrom(from: WorkCursor, kinds: readonly WorkKind[], max: number) {
-    const result = { missing: [] as Work[], checked: 0, at: from };
-    const walk = { kinds, from, pageSize: PAGE, resting: false, afterS };
-    if (max <= 0) return result;
-    for await (const { checked, missing, at } of pagesWithoutWorkflow(db, client, walk)) {
-      Context.current().heartbeat();
-      result.missing.push(...missing);
-      result.checked += checked;
-      result.at = at;
-      if (result.checked >= max) break;
-    }
-    return result;
   }
 
   return {
     async restartOverdue() {
       const activity = Context.current();
+      const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
       activity.heartbeat();
-      // What runs in vain would take the signal in vain as well.
-      await endStuck(
-        client,
-        overdue.map(({ workflowId }) => workflowId),
-        () => activity.heartbeat(),
-      ).catch((error: unknown) => log.warn({ err: error }, 'what runs in vain is left for the next time'));
-      return { checked: overdue.length, ...(await restart(overdue, 'overdue work is started again')) };
+      // A stuck workflow would take the signal in vain.
+      await endStuck(client, overdue, () => activity.heartbeat()).catch((error: unknown) =>
+        log.warn({ err: error }, 'stuck workflows are left for the next time'),
+      );
+      await restart(total, overdue, 'overdue work is started again');
+      return { ...total, checked: overdue.length };
     },
 
     async restartMissing() {
-      const state = await readTemporalState(db);
-      if (state.restartingSince) return restartAll(state.restartingSince, state);
-      const few = await missingFrom(
-        workCursor(FEW, state.cursorKind, state.cursorAfter),
-        FEW,
-        FEW_CHECKED_MAX,
-      );
-      const schedules = await missingFrom(
-        { kind: 'schedules', after: state.schedulesAfter },
-        ['schedules'],
-        CHECKED_MAX - few.checked,
-      );
-      const missing = [...few.missing, ...schedules.missing];
-      const restarted = await restart(missing, 'open work without its workflow is started again');
-      await moveCursor(db, {
-        cursorKind: few.at.kind ?? '',
-        cursorAfter: few.at.after,
-        schedulesAfter: schedules.at.after,
-      });
-      return { checked: few.checked + schedules.checked, ...restarted };
+      const { cursors, restartingSince: lostAt } = await readTemporalState(db);
+      const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
+      for (const kind of WORK_KINDS) {
+        let after = lostAt ? '' : (cursors[kind] ?? '');
+        for (let isOver = false; !isOver;) {
+          Context.current().heartbeat();
+          const page = await openWork(db, kind, after, PAGE);
+          const missing = await openWithoutWorkflow(db, client, page, lostAt ? 0 : afterS);
+          await restart(total, missing, 'open work without its workflow is started again', lostAt !== null);
+          total.checked += page.length;
+          after = page[PAGE - 1]?.key ?? '';
+          isOver = lostAt === null || after === '';
+          cursors[kind] = after;
+          if (lostAt) await moveCursors(db, cursors);
+        }
+      }
+      await moveCursors(db, cursors);
+      if (lostAt) await endRestartOf(lostAt, total);
+      return total;
     },
   };
-}
-
-async function roomInOutbox(db: Database): Promise<void> {
-  const activity = Context.current();
-  for (;;) {
-    activity.heartbeat();
-    if ((await outboxBacklog(db)).call.messages < OUTBOX_MAX) return;
-    await activity.sleep(OUTBOX_POLL_MS);
-  }
 }

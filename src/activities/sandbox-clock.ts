@@ -11,7 +11,7 @@ import {
   workInHand,
   type WorkInHand,
 } from '../database/entity/sandbox-clock';
-import { dueWorkOf, restartWork } from '../database/operation/reconcile';
+import { overdueWork, restartWork } from '../database/operation/reconcile';
 import { withoutWorkflow } from '../temporal/reconcile';
 import type { Relay } from '../temporal/relay';
 
@@ -132,7 +132,7 @@ export function createSandboxClockActivities(
 
   /** Without its workflow nothing that is due is ever done, and time would stand still. */
   async function startMissing(ownerId: string): Promise<string[]> {
-    const missing = await withoutWorkflow(client, await dueWorkOf(db, ownerId, MISSED_MAX), 0);
+    const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, ownerId), 0);
     if (missing.length === 0) return [];
     await restartWork(db, missing);
     relay.kick();

@@ -14,7 +14,7 @@ import { listWorkers } from '../database/operation/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
-import { SCHEDULED, scheduleState } from '../temporal/reconcile';
+import { SCHEDULED, scheduleState } from '../temporal/schedules';
 import { missingAttributes } from '../temporal/search-attributes';
 import {
   namespaceId,

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
 import { counted } from '../domain/words/counted';
-import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/without-row';
+import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/reconcile';
 import { progress } from './progress';
 
 /**
@@ -13,7 +13,6 @@ import { progress } from './progress';
  * finds all of the original's that it does not know, and nothing here can tell the two apart. So an
  * operator says that they are to be ended, and how many.
  */
-
 export interface Rowless {
   /** Workflows of ours that run. */
   checked: number;
@@ -25,23 +24,22 @@ export interface Rowless {
 
 export const NO_ROWLESS: Rowless = { checked: 0, found: 0, ended: 0, left: 0 };
 
+/** What is to be ended is kept in memory meanwhile: some 200 bytes for each. */
+const ENDED_MAX = 1_000_000;
+/** Workflows that are on record together before they are ended. */
+const RECORDED_AT_ONCE = 200;
+
 /** A new one for each command, for commander keeps in it what was given. */
-export function endRowlessOption(): Option {
-  return new Option(
+export const endRowlessOption = (): Option =>
+  new Option(
     '--end-rowless <count>',
     'with --fix, also end the workflows without a row, if there are so many: never where another copy of the database is at work',
-  ).argParser(readCount);
-}
-
-/** What is to be ended is kept in memory meanwhile: some 100 bytes for each. */
-const ENDED_MAX = 1_000_000;
-
-function readCount(text: string): number {
-  if (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= ENDED_MAX) return Number(text);
-  throw new InvalidArgumentError(
-    `It must be the number that "assent reconcile" has found, and at most ${ENDED_MAX}.`,
-  );
-}
+  ).argParser((text) => {
+    if (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= ENDED_MAX) return Number(text);
+    throw new InvalidArgumentError(
+      `It must be the number that "assent reconcile" has found, and at most ${ENDED_MAX}.`,
+    );
+  });
 
 export interface RowlessEnd {
   /** How many there are to be. */
@@ -51,7 +49,7 @@ export interface RowlessEnd {
 
 /**
  * Goes through all that runs, and ends what has no row where there is as much as expected. What
- * begins meanwhile nobody has decided about: it is left.
+ * begins meanwhile was not counted, and is left.
  *
  * @param end undefined where nothing is to be ended
  * @param list told of each
@@ -63,30 +61,27 @@ export async function scanRowless(
   list: (gone: RowlessWorkflow[]) => void,
 ): Promise<Rowless> {
   const result = { ...NO_ROWLESS };
-  const decided = new Set<string>();
+  const decided: RowlessWorkflow[] = [];
   for await (const { checked, gone } of pagesWithoutRow(db, client)) {
     result.checked += checked;
     result.found += gone.length;
     list(gone);
-    if (end && result.found <= end.expected) for (const { runId } of gone) decided.add(runId);
+    if (end && result.found <= end.expected) decided.push(...gone);
     progress.say(`${counted(result.checked, 'workflows')} that run looked at, ${result.found} without a row`);
   }
-  result.left = result.found;
-  if (end?.expected !== result.found) return result;
-  result.left = 0;
-  for await (const { gone } of pagesWithoutRow(db, client)) {
-    const some = gone.filter(({ runId }) => decided.delete(runId));
-    if (some.length > 0) await endOnRecord(db, client, end.by, some);
-    result.ended += some.length;
-    result.left += gone.length - some.length;
-    progress.say(`${result.ended} of ${counted(end.expected, 'workflows')} without a row ended`);
+  if (end?.expected === result.found) {
+    for (; result.ended < decided.length; result.ended += RECORDED_AT_ONCE) {
+      const page = decided.slice(result.ended, result.ended + RECORDED_AT_ONCE);
+      await endOnRecord(db, client, end.by, page);
+      progress.say(`${result.ended} of ${counted(end.expected, 'workflows')} without a row ended`);
+    }
+    result.ended = decided.length;
   }
+  result.left = result.found - result.ended;
   return result;
 }
 
-/**
- * Records a page of them first, for it may be over in the middle: none ends that nobody could name.
- */
+/** On record first: where the command dies in the middle, each that it has ended is named. */
 async function endOnRecord(db: Database, client: Client, by: Actor, page: RowlessWorkflow[]): Promise<void> {
   const workflowIds = page.map(({ workflowId }) => workflowId);
   await db.transaction((trx) =>
@@ -100,12 +95,7 @@ export function rowlessInWords({ checked, found, left }: Rowless, expected: numb
   if (found === 0) return [];
   const lines = [`${found} of ${counted(checked, 'workflows')} that run have no row.`];
   if (left === 0) return [...lines, 'They are ended.'];
-  if (expected !== undefined)
-    lines.push(
-      expected === found
-        ? `${left} more have come meanwhile, and run.`
-        : `--end-rowless says ${expected}: none was ended.`,
-    );
+  if (expected !== undefined) lines.push(`--end-rowless says ${expected}: none was ended.`);
   return [
     ...lines,
     'Where Postgres was restored, and no other database works on this namespace, ' +

@@ -21,7 +21,7 @@ export function openTemporal(config: Config): Client {
 }
 
 /** Where that Temporal is. @throws ConfigError saying how to name one */
-export function temporalAddress(config: Config): string {
+function temporalAddress(config: Config): string {
   const address = config.TEMPORAL_ADDRESS ?? engineOf(config)?.temporalAddress;
   if (address === undefined) throw notGiven('TEMPORAL_ADDRESS', 'engine');
   return address;

@@ -3,7 +3,7 @@ import { connectionOptions, TlsFileError, type TemporalSettings } from '../tempo
 import { msToTs } from '@temporalio/common/lib/time';
 import { temporalFault } from '../temporal/fault';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
-import { ensureSchedules } from '../temporal/reconcile';
+import { ensureSchedules } from '../temporal/schedules';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 import { temporalAdvice, temporalData } from './kept-data';
 import { poll } from './poll';

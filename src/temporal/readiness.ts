@@ -10,7 +10,7 @@ import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify';
 import type { Problem } from '../domain/failures';
 import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/words/service-words';
 import { temporalFault } from './fault';
-import { scheduleState, type ScheduleState } from './reconcile';
+import { scheduleState, type ScheduleState } from './schedules';
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
 const ANSWER_WITHIN_MS = 1_800;

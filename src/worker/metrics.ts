@@ -42,12 +42,12 @@ export function measureWebhooks(registry: Registry): (attempt: MeasuredAttempt) 
 export function measureReconcile(registry: Registry): CountReconciled {
   const counter = new Counter({
     name: 'assent_reconciled_total',
-    help: 'Open work that was overdue or without its workflow: "found", and "mended" by starting its workflow again.',
+    help: 'Open work that was overdue or without its workflow: "found", and "restarted" where its workflow is started again.',
     labelNames: ['kind', 'outcome'],
     registers: [registry],
   });
   return (kind, found, restarted) => {
     counter.inc({ kind, outcome: 'found' }, found);
-    counter.inc({ kind, outcome: 'mended' }, restarted);
+    counter.inc({ kind, outcome: 'restarted' }, restarted);
   };
 }

@@ -6,7 +6,7 @@ import type { Database } from '../database/connection';
 import { adoptNamespace, readTemporalState } from '../database/operation/temporal-state';
 import { namespaceId } from '../temporal/readiness';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
-import { ensureSchedules, triggerReconcile } from '../temporal/reconcile';
+import { ensureSchedules, triggerReconcile } from '../temporal/schedules';
 import { registerSearchAttributes } from '../temporal/search-attributes';
 
 /**

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createReconcileActivities, type Reconciled } from '../../src/activities/reconcile';
 import { rows, type Database } from '../../src/database/connection';
 import { beginAdvance } from '../../src/database/entity/sandbox-clock';
+import { restartsWaiting } from '../../src/database/operation/reconcile';
 import { enqueueBulkSignals } from '../../src/database/outbox';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { adoptNamespace, readTemporalState } from '../../src/database/operation/temporal-state';
@@ -56,27 +57,62 @@ function run(): Promise<Reconciled> {
   return new MockActivityEnvironment().run(() => activities.restartMissing());
 }
 
+/** The same after Temporal has lost its data, beside a relay that carries each start. */
+async function runAfterLoss(namespaceId: string): Promise<Reconciled> {
+  await adoptNamespace(db, 'before');
+  await adoptNamespace(db, namespaceId);
+  await rows(db, `DELETE FROM outbox WHERE kind = 'start'`);
+  const ended = new AbortController();
+  const running = run().finally(() => ended.abort());
+  while (!ended.signal.aborted) {
+    await rows(db, `DELETE FROM outbox WHERE kind = 'start'`);
+    await new Promise(setImmediate);
+  }
+  return running;
+}
+
 test('after a loss of Temporal’s data the log says when all that was open is started again, and how much', async () => {
-  await makeSchedule(db, keyring, standing);
-  await adoptNamespace(db, 'first');
-  await adoptNamespace(db, 'second');
-  await rows(db, `DELETE FROM outbox`);
-  const { restarted } = await run();
-  expect(restarted).toBeGreaterThan(0);
+  gone.add(workflowIds.recurring(await makeSchedule(db, keyring, standing)));
+  const { restarted } = await runAfterLoss('second');
+  expect(restarted).toBe(1);
   expect(logged).toEqual([
     { fields: expect.objectContaining({ restarted }), message: 'all that was open is started again' },
   ]);
   expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });
 });
 
-test('after a loss of Temporal’s data nothing waits for what a large party’s change has left', async () => {
-  await makeSchedule(db, keyring, standing);
-  await adoptNamespace(db, 'third');
+test('after a loss of Temporal’s data all of a kind is started again at once, whatever a large party’s change has left', async () => {
+  const id = await makeSchedule(db, keyring, standing);
+  await asOwner(
+    database.url,
+    `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_lost' || lpad(n::text, 4, '0')))).*
+     FROM schedules s, generate_series(1, 250) AS n WHERE s.id = '${id}'`,
+  );
+  for (let n = 1; n <= 250; n++) gone.add(workflowIds.recurring(`sch_lost${String(n).padStart(4, '0')}`));
   const change = `SELECT 'recurring/sch_' || n FROM generate_series(1, 400) AS n`;
   await enqueueBulkSignals(db, 'termsChanged', 'bnk_large', change, {});
-  const { restarted } = await run();
-  expect(restarted).toBeGreaterThan(0);
+  expect(await runAfterLoss('third')).toMatchObject({ restarted: 250 });
   expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });
+  await asOwner(database.url, `DELETE FROM schedules WHERE id LIKE 'sch_lost%'`);
+});
+
+test('a loss of Temporal’s data is not over while a start waits to be carried', async () => {
+  gone.add(workflowIds.recurring(await makeSchedule(db, keyring, standing)));
+  await adoptNamespace(db, 'fourth');
+  await adoptNamespace(db, 'fifth');
+  const environment = new MockActivityEnvironment();
+  const activities = createReconcileActivities(db, client, 0, log, () => undefined);
+  const waits = new Promise((resolve) => {
+    environment.on('heartbeat', () => {
+      void restartsWaiting(db).then((waiting) => waiting > 0 && resolve(undefined));
+    });
+  });
+  const running = environment.run(() => activities.restartMissing());
+  await waits;
+  expect((await readTemporalState(db)).restartingSince).not.toBeNull();
+  await rows(db, `DELETE FROM outbox`);
+  await running;
+  expect((await readTemporalState(db)).restartingSince).toBeNull();
 });
 
 test('a run says that it lives while Temporal is asked about much that is overdue', async () => {

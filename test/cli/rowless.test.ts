@@ -15,36 +15,31 @@ beforeEach(async () => {
 });
 afterEach(() => test.drop());
 
-/** A Temporal that lists these pages, first those of the first list, then those of the second. */
-function temporalWith(...lists: (string[] | Error)[][]) {
+/** A Temporal that lists this at first, and something else whenever it is asked again. */
+function temporalWith(listed: string[], { diesAt, later = [] }: { diesAt?: string; later?: string[] } = {}) {
   /** The ids that are on record at the moment when each workflow ends. */
   const ended = new Map<string, string[]>();
-  let listing: (string[] | Error)[] = [];
-  let next = 0;
+  let listing = listed;
   const client = {
     options: { namespace: 'default' },
     withDeadline: (_deadline: number, call: () => unknown) => call(),
     workflowService: {
-      listWorkflowExecutions({ nextPageToken }: { nextPageToken?: Uint8Array }) {
-        if (nextPageToken === undefined) {
-          listing = lists.shift() ?? [];
-          next = 0;
-        }
-        const page = listing[next++] ?? [];
-        if (page instanceof Error) return Promise.reject(page);
-        return Promise.resolve({
-          executions: page.map((workflowId) => ({
-            execution: { workflowId, runId: `run of ${workflowId}` },
-            type: { name: runOf(workflowId).type },
-            taskQueue: TASK_QUEUES[0],
-          })),
-          nextPageToken: next < listing.length ? new Uint8Array(1) : new Uint8Array(),
-        });
+      listWorkflowExecutions() {
+        const executions = listing.map((workflowId) => ({
+          execution: { workflowId, runId: `run of ${workflowId}` },
+          type: { name: runOf(workflowId).type },
+          taskQueue: TASK_QUEUES[0],
+        }));
+        listing = later;
+        return Promise.resolve({ executions, nextPageToken: new Uint8Array() });
       },
     },
     workflow: {
       getHandle: (workflowId: string) => ({
-        terminate: async () => void ended.set(workflowId, await onRecord()),
+        async terminate() {
+          if (workflowId === diesAt) throw new Error('Temporal went away');
+          ended.set(workflowId, await onRecord());
+        },
       }),
     },
   };
@@ -66,23 +61,23 @@ const scan = (client: Client, expected: number) =>
   scanRowless(test.db, client, { expected, by: operatorActor('restored, ticket 4') }, () => undefined);
 
 it('that dies midway leaves on record what it has ended, and who had it', async () => {
-  const [first, second] = [gone(2), gone(1)];
-  const { client, ended } = temporalWith([first, second], [first, new Error('Temporal went away')]);
-  await expect(scan(client, 3)).rejects.toThrow('Temporal went away');
-  expect(await onRecord()).toEqual(first);
-  // Before each ended.
-  expect([...ended]).toEqual(first.map((one) => [one, first]));
+  const all = gone(250);
+  const { client, ended } = temporalWith(all, { diesAt: all[240] ?? '' });
+  await expect(scan(client, 250)).rejects.toThrow('Temporal went away');
+  expect(await onRecord()).toEqual(all);
+  // The first page before the second was on record, and each before it ended.
+  expect(ended.get(all[0] ?? '')).toEqual(all.slice(0, 200));
+  expect([...ended].filter(([id, recorded]) => !recorded.includes(id))).toEqual([]);
   expect(
-    await rows(test.db, `SELECT reason FROM audit_events WHERE action = 'reconcile.rowless_ended'`),
+    await rows(test.db, `SELECT DISTINCT reason FROM audit_events WHERE action = 'reconcile.rowless_ended'`),
   ).toEqual([{ reason: 'restored, ticket 4' }]);
 });
 
-it('ends none that nobody had counted, though the number is right', async () => {
-  const [counted, over] = gone(2);
-  const [begun] = gone(1);
-  const all = [counted, over] as string[];
-  const { client, ended } = temporalWith([all], [[begun, counted] as string[]]);
-  expect(await scan(client, 2)).toMatchObject({ found: 2, ended: 1, left: 1 });
-  expect([...ended.keys()]).toEqual([counted]);
-  expect(await onRecord()).toEqual([counted]);
+it('ends none that nobody had counted', async () => {
+  const counted = gone(2);
+  const begunMeanwhile = gone(1);
+  const { client, ended } = temporalWith(counted, { later: [...counted, ...begunMeanwhile] });
+  expect(await scan(client, 2)).toMatchObject({ found: 2, ended: 2, left: 0 });
+  expect([...ended.keys()].toSorted()).toEqual(counted);
+  expect(await onRecord()).toEqual(counted);
 });

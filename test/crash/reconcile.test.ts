@@ -6,7 +6,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { row, rows } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
-import { triggerReconcile } from '../../src/temporal/reconcile';
+import { triggerReconcile } from '../../src/temporal/schedules';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/workflows/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { copyOfDatabase } from '../support/database';
@@ -125,7 +125,7 @@ test('a charge whose workflow was terminated is closed after its window, and its
   await bank.hears('billing.closed', billingRequestId);
   // What it held is free: the next charge of the whole limit is taken.
   expect(await merchant.charge({ paymentIDs: [paymentID] }, 100)).toMatchObject({ statusCode: 201 });
-  const counted = 'assent_reconciled_total{kind="charges",outcome="mended"}';
+  const counted = 'assent_reconciled_total{kind="charges",outcome="restarted"}';
   expect(valueOf(await metrics.worker(), counted)).toBeGreaterThanOrEqual(1);
   expect(await engine.log()).toContain(idOf.billingRequest(billingRequestId));
 });

@@ -8,7 +8,6 @@ import {
   restartsWaiting,
   restartWork,
   stillOpen,
-  type OpenWork,
   type Work,
 } from '../../src/database/operation/reconcile';
 import { beginAdvance, jump, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
@@ -149,37 +148,46 @@ async function unattempted(id: string): Promise<string> {
 }
 
 describe('what is open', () => {
-  it('is also a webhook that was never attempted and waits for a place, page by page with retried ones', async () => {
+  it.each([
+    ['webhooks', 'was attempted', ['dlv_2', 'dlv_3']],
+    ['first-webhooks', 'waits for its first attempt', ['dlv_1', 'dlv_4']],
+  ] as const)('are %s: each that %s, page by page, until it is delivered', async (kind, _, [first, last]) => {
     for (const id of ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4']) await unattempted(id);
     await rows(
       db,
       `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + interval '1 minute',
-         attempts = CASE WHEN id = 'dlv_3' THEN 1 ELSE 0 END WHERE id <> 'dlv_1'`,
+         attempts = CASE WHEN id IN ('dlv_2', 'dlv_3') THEN 1 ELSE 0 END`,
     );
-    const found: OpenWork[] = [];
+    const found: Work[] = [];
     for (let after = ''; ; after = found.at(-1)?.key ?? '') {
-      const page = await openWork(db, 'webhooks', after, 1, false);
+      const page = await openWork(db, kind, after, 1);
       found.push(...page);
       if (page.length === 0) break;
     }
-    const expected = ['dlv_3', 'dlv_2', 'dlv_4'].map(workflowIds.webhookDelivery);
-    expect(found.map((one) => one.workflowId)).toEqual(expected);
+    expect(found.map((one) => one.workflowId)).toEqual([first, last].map(workflowIds.webhookDelivery));
     expect(await stillOpen(db, found)).toEqual(found);
     await rows(
       db,
-      `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE id <> 'dlv_4'`,
+      `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE id = :first`,
+      {
+        first,
+      },
     );
-    expect((await stillOpen(db, found)).map((one) => one.workflowId)).toEqual(expected.slice(2));
+    expect((await stillOpen(db, found)).map((one) => one.workflowId)).toEqual([
+      workflowIds.webhookDelivery(last),
+    ]);
   });
 });
 
 const work = (): Work => ({
   kind: 'schedules',
+  key: scheduleId,
   workflowId: workflowIds.recurring(scheduleId),
   status: 'active',
   merchantId: standing.merchantId,
   bankId: null,
   since: new Date(),
+  now: new Date(),
 });
 
 describe('starting again', () => {
@@ -209,7 +217,7 @@ describe('starting again', () => {
   });
 
   it('is not for what has ended meanwhile, nor for what a start in the outbox is on its way to', async () => {
-    const open = await openWork(db, 'schedules', '', LIMIT, false);
+    const open = await openWork(db, 'schedules', '', LIMIT);
     const mine = open.filter(({ key }) => key === scheduleId);
     expect(await stillOpen(db, mine)).toEqual(mine);
     await db.transaction((trx) =>
@@ -241,7 +249,7 @@ describe('starting again', () => {
   it('names an advance of a test clock as its start named it', async () => {
     const target = new Date(Date.now() + 86_400_000);
     await beginAdvance(db, standing.merchantId, target);
-    const clocks = await openWork(db, 'clocks', '', LIMIT, false);
+    const clocks = await openWork(db, 'clocks', '', LIMIT);
     expect(clocks.map((one) => one.workflowId)).toEqual([
       workflowIds.sandboxClock(standing.merchantId, formatInstant(target)),
     ]);

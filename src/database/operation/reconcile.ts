@@ -1,49 +1,153 @@
-import { formatInstant } from '../../domain/calendar';
 import { groupBy } from '../../domain/group';
-import { workflowIds } from '../../domain/workflow/workflow-id';
+import { ID_PREFIX, isId, type IdKind } from '../../domain/identifier/ids';
+import { runOf } from '../../domain/workflow/workflow-id';
 import { summaryAgain } from '../../domain/workflow/workflow-summary';
-import { oneRow, row, rows, type Executor } from '../connection';
+import { oneRow, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';
 import { summariesOf } from './workflow-summary';
 
 /**
- * Rows that wait for a workflow: which of them are overdue, which are open, and how their workflows
- * are started again.
- *
- * Only a workflow closes a window that passes. Should it have been terminated, or Temporal have
- * lost it, the row says so by being overdue; and of what is not due yet it is known which workflow
- * ought to be asleep.
+ * Rows that wait for a workflow. Only a workflow closes a window that passes: where it was
+ * terminated, or Temporal has lost it, its row tells.
  */
 
-export type WorkKind =
-  | 'intents'
-  | 'charges'
-  | 'credits'
-  | 'refunds'
-  | 'schedules'
-  | 'customer-migrations'
-  | 'bank-statements'
-  | 'webhooks'
-  | 'clocks';
+/** One kind of row, in SQL: `r` is the row, `e` the party by whose clock it goes. */
+interface Kind {
+  table: string;
+  /** The column that names `e`. */
+  party: string;
+  /** Left out, it is pending. */
+  open?: string;
+  /** The first part of the workflow's id; the second is the row's. */
+  named?: string;
+  /** The row says its workflow, and may share it. An index has the open ones in its order. */
+  shares?: true;
+  workflowId?: string;
+  /** The row names no merchant and bank: `e` is the only party. */
+  alone?: true;
+  status?: string;
+  /** Since when the row has been open. Left out, since it was recorded. */
+  since?: string;
+  /** The moment of business time by which its workflow should have acted. */
+  dueAt?: string;
+  /** The same moment in real time, where `realTime` does not say it. */
+  lateSince?: string;
+}
+
+/** A clock that jumped makes nothing late by the whole jump. */
+const realTime = (moment: string) => `greatest(${moment} - e.clock_offset, e.clock_moved_at)`;
+
+/** A paused schedule rests with no billing in hand: `resume` starts its workflow. */
+const RESTS = `(r.status = 'paused' AND NOT EXISTS (
+  SELECT FROM billings b WHERE b.schedule_id = r.id AND b.status IN ('pending', 'retrying')))`;
+const DELAY = `CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL THEN coalesce(r.delay_ms, 0) ELSE 0 END
+  * interval '1 millisecond'`;
+const CHARGE = { party: 'owner_id', shares: true } as const;
+/** A bank's upload has no moment by which it must be done. */
+const UPLOAD = { party: 'bank_id', alone: true, open: `r.status = 'processing'` } as const;
+const UNSENT = {
+  table: 'webhook_deliveries',
+  party: 'entity_id',
+  alone: true,
+  since: 'r.created_at',
+} as const;
+/** A disabled receiver's wait until it is enabled. */
+const unsent = (attempts: string) =>
+  `r.status = 'pending' AND r.attempts ${attempts} AND e.status = 'active'`;
+
+const KINDS = {
+  intents: { named: 'intent', table: 'intents', party: 'merchant_id', dueAt: 'r.expires_at' },
+  // A schedule's charges count as the schedule.
+  charges: {
+    ...CHARGE,
+    named: 'billing-request',
+    table: 'billing_requests',
+    open: `r.status = 'pending' AND r.schedule_id IS NULL`,
+    dueAt: 'r.expires_at',
+  },
+  credits: {
+    ...CHARGE,
+    table: `(SELECT b.* FROM billing_requests b WHERE ${CREDIT_WAITS})`,
+    open: 'true',
+    dueAt: 'r.credit_due_at',
+  },
+  refunds: { named: 'refund', table: 'refunds', party: 'merchant_id', dueAt: 'r.acts_at' },
+  'customer-migrations': {
+    ...UPLOAD,
+    named: 'customer-migration',
+    table: 'customer_batches',
+    since: 'r.created_at',
+  },
+  'bank-statements': { ...UPLOAD, named: 'bank-statement', table: 'bank_statements' },
+  webhooks: { ...UNSENT, named: 'webhook-delivery', open: unsent('> 0') },
+  // A first attempt comes within seconds. It waits for a place at its receiver until
+  // `next_attempt_at`; the worker that makes it has until `claimed_until`.
+  'first-webhooks': {
+    ...UNSENT,
+    shares: true,
+    open: unsent('= 0'),
+    dueAt: 'r.created_at',
+    lateSince: 'greatest(r.created_at, r.next_attempt_at, r.claimed_until)',
+  },
+  clocks: {
+    named: 'sandbox-clock',
+    table: 'entities',
+    party: 'id',
+    alone: true,
+    open: 'r.clock_target IS NOT NULL',
+    workflowId: `'sandbox-clock/' || r.id || '/'
+      || to_char(r.clock_target AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`,
+    status: `'advancing'`,
+    since: 'coalesce(r.clock_moved_at, r.created_at)',
+  },
+  // Most rows are schedules: they come last.
+  schedules: {
+    named: 'recurring',
+    table: 'schedules',
+    party: 'merchant_id',
+    open: `r.acts_at IS NOT NULL AND NOT ${RESTS}`,
+    dueAt: 'r.acts_at',
+    lateSince: `${realTime('r.acts_at')} + ${DELAY}`,
+  },
+} as const satisfies Record<string, Kind>;
+
+export type WorkKind = keyof typeof KINDS;
+export const WORK_KINDS = Object.keys(KINDS) as WorkKind[];
 
 export interface Work {
   kind: WorkKind;
+  /** Its place among the open rows of its kind. */
+  key: string;
   workflowId: string;
   status: string;
   merchantId: string | null;
   bankId: string | null;
-  /** Of what is overdue: since when, in real time. Of other work: since when it has been open. */
+  /** Real time: an overdue row's since it should have acted, another's since it has been open. */
   since: Date;
+  /** The database's clock when the row was read. */
+  now: Date;
 }
 
-const COLUMNS = `kind, workflow_id AS "workflowId", status, merchant_id AS "merchantId", bank_id AS "bankId", since`;
+/** @param since names the column: `late_since` or `open_since` */
+const columns = (
+  since: string,
+) => `kind, key, workflow_id AS "workflowId", status, merchant_id AS "merchantId",
+  bank_id AS "bankId", ${since} AS since, clock_timestamp() AS now`;
 
-/**
- * Since when a moment of business time has passed, in real time: a clock that jumped makes nothing
- * late by the whole jump.
- */
-const since = (moment: string) => `greatest(${moment} - e.clock_offset, e.clock_moved_at)`;
+const openRows = (kind: WorkKind) => {
+  const of: Kind = KINDS[kind];
+  const { dueAt = 'NULL::timestamptz', lateSince = realTime(dueAt) } = of;
+  const parties = of.alone
+    ? `CASE e.type WHEN 'merchant' THEN e.id END AS merchant_id, CASE e.type WHEN 'bank' THEN e.id END AS bank_id`
+    : 'r.merchant_id, r.bank_id';
+  return `
+    SELECT '${kind}' AS kind, r.${of.shares ? 'workflow_id' : 'id'} AS key,
+      ${of.shares ? 'r.workflow_id' : (of.workflowId ?? `'${of.named}/' || r.id`)} AS workflow_id,
+      ${of.status ?? 'r.status'} AS status, ${parties}, ${of.since ?? 'r.recorded_at'} AS open_since,
+      ${dueAt} AS due_at, ${lateSince} AS late_since
+    FROM ${of.table} r JOIN entities e ON e.id = r.${of.party} WHERE ${of.open ?? `r.status = 'pending'`}`;
+};
 
 /**
  * The furthest that any test clock is ahead: an index in the order of time is read as far as that.
@@ -51,272 +155,158 @@ const since = (moment: string) => `greatest(${moment} - e.clock_offset, e.clock_
  */
 export const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;
 
-/**
- * A paused schedule `s` with nothing open has nothing to do: whoever has terminated its workflow is
- * left alone.
- */
-const RESTS = `(s.status = 'paused' AND NOT EXISTS (
-  SELECT FROM billings b WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')))`;
+const lateRows = (kind: WorkKind) =>
+  `(${openRows(kind)}) AS late WHERE due_at <= ${FURTHEST} AND late_since <= now() - :afterS * interval '1 second'`;
 
-/**
- * Moments by which something should have happened. One statement for each kind, in the order of
- * time, by an index.
- */
-const DUE = {
-  intents: `
-    SELECT 'intents' AS kind, i.workflow_id, i.status, i.merchant_id, i.bank_id, ${since('i.expires_at')} AS since
-    FROM intents i JOIN entities e ON e.id = i.merchant_id
-    WHERE i.status = 'pending' AND i.expires_at <= ${FURTHEST}`,
-  charges: `
-    SELECT 'charges' AS kind, b.workflow_id, b.status, b.merchant_id, b.bank_id, ${since('b.expires_at')} AS since
-    FROM billing_requests b JOIN entities e ON e.id = b.owner_id
-    WHERE b.status = 'pending' AND b.expires_at <= ${FURTHEST}`,
-  credits: `
-    SELECT 'credits' AS kind, b.workflow_id, b.status, b.merchant_id, b.bank_id, ${since('b.credit_due_at')} AS since
-    FROM billing_requests b JOIN entities e ON e.id = b.owner_id
-    WHERE b.credit_due_at <= ${FURTHEST} AND ${CREDIT_WAITS}`,
-  refunds: `
-    SELECT 'refunds' AS kind, '${workflowIds.refund('')}' || r.id AS workflow_id, r.status, r.merchant_id, r.bank_id,
-      ${since('r.acts_at')} AS since
-    FROM refunds r JOIN entities e ON e.id = r.merchant_id
-    WHERE r.acts_at <= ${FURTHEST}`,
-  schedules: `
-    SELECT 'schedules' AS kind, '${workflowIds.recurring('')}' || s.id AS workflow_id, s.status, s.merchant_id,
-      s.bank_id, ${since('s.acts_at')} + CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL
-        THEN coalesce(s.delay_ms, 0) ELSE 0 END * interval '1 millisecond' AS since
-    FROM schedules s JOIN entities e ON e.id = s.merchant_id
-    WHERE s.acts_at <= ${FURTHEST} AND NOT ${RESTS}`,
-} as const;
+/** A start in the outbox is on its way to the workflow. */
+const NOT_IN_OUTBOX = `NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = late.workflow_id)`;
 
-type DueKind = keyof typeof DUE;
-const DUE_KINDS = Object.keys(DUE) as DueKind[];
-
-/**
- * First attempts belong to the workflow that announced, and come within seconds. Where a receiver
- * fails, one waits in a workflow of its own until there is a place for it (`next_attempt_at`), and
- * is made by a worker until its claim ends. A disabled receiver's wait until it is enabled.
- */
-const UNATTEMPTED = `
-  SELECT 'webhooks' AS kind, d.workflow_id, d.status,
-    CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
-    CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id,
-    greatest(d.created_at, d.next_attempt_at, d.claimed_until) AS since
-  FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id
-  WHERE d.status = 'pending' AND d.attempts = 0 AND e.status = 'active'`;
+const DUE_KINDS = WORK_KINDS.filter((kind) => 'dueAt' in KINDS[kind]);
+/** Late webhooks are measured beside late retries, see `retryBacklog`. */
+const COUNTED_KINDS = DUE_KINDS.filter((kind) => kind !== 'first-webhooks');
 
 /** Overdue rows that are counted at most: more of them would say nothing more, and take longer. */
 const COUNTED_MAX = 10_000;
 
 export interface Overdue {
-  kind: DueKind;
+  kind: WorkKind;
   /** Up to `COUNTED_MAX`. */
   count: number;
   /** 0 where there is none. */
   oldestAgeS: number;
 }
 
-/** What is past its moment by more than `afterS` seconds of real time and still open, by kind. */
+/** Rows past their moment by more than `afterS` seconds of real time, by kind. */
 export async function overdueBacklog(db: Executor, afterS: number): Promise<Overdue[]> {
   return Promise.all(
-    DUE_KINDS.map(async (kind) => {
-      const counted = await row<Omit<Overdue, 'kind'>>(
+    COUNTED_KINDS.map(async (kind) => ({
+      kind,
+      ...(await oneRow<Omit<Overdue, 'kind'>>(
         db,
-        `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS "oldestAgeS"
-         FROM (SELECT since FROM (${DUE[kind]}) AS due WHERE since <= now() - :afterS * interval '1 second'
-               LIMIT ${COUNTED_MAX}) AS late`,
+        `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(late_since)), 0)::float8 AS "oldestAgeS"
+         FROM (SELECT late_since FROM ${lateRows(kind)} LIMIT ${COUNTED_MAX}) AS counted`,
         { afterS },
-      );
-      return { kind, count: 0, oldestAgeS: 0, ...counted };
-    }),
+      )),
+    })),
   );
 }
 
 /**
- * Workflows that should have acted more than `afterS` seconds ago: up to `limit` of each kind. A
- * schedule's charges count as the schedule. Workflows with a start in the outbox are left out: an
- * enabled party has a start there for each webhook. The order is random, so a few workflows that
- * cannot go on do not hide the others.
+ * Up to `limit` rows of each kind that are overdue by more than `afterS` seconds, each workflow
+ * once. The order is random, so a few workflows that cannot go on do not hide the others.
+ *
+ * @param ownerId of this party alone; left out, of all
  */
-export async function overdueWork(db: Executor, afterS: number, limit: number): Promise<Work[]> {
-  return overdue(db, 'true', { afterS, limit });
-}
-
-/** The same of one party whose test clock has come to a moment, whatever the time is. */
-export async function dueWorkOf(db: Executor, ownerId: string, limit: number): Promise<OpenWork[]> {
-  return overdue(db, ':ownerId IN (merchant_id, bank_id)', { afterS: 0, limit, ownerId });
-}
-
-async function overdue(
+export async function overdueWork(
   db: Executor,
-  whose: string,
-  bound: { afterS: number; limit: number; ownerId?: string },
-): Promise<OpenWork[]> {
+  afterS: number,
+  limit: number,
+  ownerId: string | null = null,
+): Promise<Work[]> {
   const found = await Promise.all(
-    [...DUE_KINDS.map((kind) => DUE[kind]), UNATTEMPTED].map((sql) =>
-      rows<OpenWork>(
+    DUE_KINDS.map((kind) =>
+      rows<Work>(
         db,
-        `SELECT DISTINCT ON (workflow_id) ${COLUMNS}, workflow_id AS key, clock_timestamp() AS now FROM (
-           SELECT * FROM (${sql}) AS due
-           WHERE since <= now() - :afterS * interval '1 second' AND ${whose}
-             AND (kind <> 'charges' OR workflow_id NOT LIKE '${workflowIds.recurring('%')}')
-             AND NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = due.workflow_id)
-           ORDER BY random() LIMIT :limit) AS late
-         ORDER BY workflow_id, since`,
-        bound,
+        `SELECT ${columns('late_since')} FROM ${lateRows(kind)} AND ${NOT_IN_OUTBOX}
+           AND (:ownerId::text IS NULL OR :ownerId IN (merchant_id, bank_id))
+         ORDER BY random() LIMIT :limit`,
+        { afterS, limit, ownerId },
         // A plan for an empty outbox may read all of a full one for each row that is due.
         'anew',
       ),
     ),
   );
-  return found.flat();
+  return [...new Map(found.flat().map((one) => [one.workflowId, one])).values()];
 }
 
-const openWebhooks = (key: string, workflowId: string) => `
-    SELECT 'webhooks' AS kind, ${key} AS key, ${workflowId} AS workflow_id, d.status,
-      CASE WHEN d.entity_id LIKE 'mch%' THEN d.entity_id END AS merchant_id,
-      CASE WHEN d.entity_id LIKE 'bnk%' THEN d.entity_id END AS bank_id, d.created_at AS since
-    FROM webhook_deliveries d JOIN entities e ON e.id = d.entity_id AND e.status = 'active'
-    WHERE d.status = 'pending'`;
-
-/**
- * All that is open, by kind, each with its key to go through it in order. A workflow may be there
- * for several rows. Schedules, of which there are most, come last.
- */
-const OPEN: Record<WorkKind, string> = {
-  intents: `
-    SELECT 'intents' AS kind, id AS key, workflow_id, status, merchant_id, bank_id, recorded_at AS since
-    FROM intents WHERE status = 'pending'`,
-  charges: `
-    SELECT 'charges' AS kind, workflow_id AS key, workflow_id, status, merchant_id, bank_id, recorded_at AS since
-    FROM billing_requests WHERE status = 'pending' AND schedule_id IS NULL`,
-  credits: `
-    SELECT 'credits' AS kind, b.workflow_id AS key, b.workflow_id, b.status, b.merchant_id, b.bank_id,
-      b.recorded_at AS since
-    FROM billing_requests b WHERE ${CREDIT_WAITS}`,
-  refunds: `
-    SELECT 'refunds' AS kind, id AS key, '${workflowIds.refund('')}' || id AS workflow_id, status, merchant_id, bank_id,
-      recorded_at AS since
-    FROM refunds WHERE status = 'pending'`,
-  'customer-migrations': `
-    SELECT 'customer-migrations' AS kind, id AS key, '${workflowIds.customerMigration('')}' || id AS workflow_id, status,
-      NULL AS merchant_id, bank_id, created_at AS since
-    FROM customer_batches WHERE status = 'processing'`,
-  'bank-statements': `
-    SELECT 'bank-statements' AS kind, id AS key, '${workflowIds.bankStatement('')}' || id AS workflow_id, status,
-      NULL AS merchant_id, bank_id, recorded_at AS since
-    FROM bank_statements WHERE status = 'processing'`,
-  // Those that wait for a retry, then those that wait for a place, each by an index of its own: the
-  // keys of the second, ids of workflows, come after all of the first.
-  webhooks: `
-    (${openWebhooks('d.id', `'${workflowIds.webhookDelivery('')}' || d.id`)} AND d.attempts > 0 ORDER BY key)
-    UNION ALL
-    (${openWebhooks('d.workflow_id', 'd.workflow_id')} AND d.attempts = 0 AND d.next_attempt_at > clock_timestamp()
-     ORDER BY key)`,
-  clocks: `
-    SELECT 'clocks' AS kind, id AS key, id AS workflow_id, 'advancing' AS status,
-      CASE WHEN type = 'merchant' THEN id END AS merchant_id, CASE WHEN type = 'bank' THEN id END AS bank_id,
-      coalesce(clock_moved_at, created_at) AS since, clock_target
-    FROM entities WHERE clock_target IS NOT NULL`,
-  schedules: `
-    SELECT 'schedules' AS kind, s.id AS key, '${workflowIds.recurring('')}' || s.id AS workflow_id, s.status,
-      s.merchant_id, s.bank_id, s.recorded_at AS since, ${RESTS} AS rests
-    FROM schedules s WHERE s.acts_at IS NOT NULL`,
-};
-
-export const WORK_KINDS = Object.keys(OPEN) as WorkKind[];
-
-export interface OpenWork extends Work {
-  key: string;
-  /** The database's clock when it was read. */
-  now: Date;
-}
-
-/**
- * The next page of a kind's open work, after `after`, in the order of keys. Of several rows of a
- * workflow each may come.
- *
- * @param resting with what has nothing to do until somebody acts, and whose workflow is missed only
- *   then
- */
-export async function openWork(
-  db: Executor,
-  kind: WorkKind,
-  after: string,
-  limit: number,
-  resting: boolean,
-): Promise<OpenWork[]> {
-  const found = await rows<OpenWork & { clockTarget?: Date }>(
+/** The next open rows of a kind after a key, in the order of keys. A workflow may come twice. */
+export async function openWork(db: Executor, kind: WorkKind, after: string, limit: number): Promise<Work[]> {
+  return rows(
     db,
-    `SELECT ${COLUMNS}, key, clock_timestamp() AS now ${kind === 'clocks' ? ', clock_target AS "clockTarget"' : ''}
-     FROM (${OPEN[kind]}) AS open
-     WHERE key > :after ${kind === 'schedules' && !resting ? 'AND NOT rests' : ''} ORDER BY key LIMIT :limit`,
+    `SELECT ${columns('open_since')} FROM (${openRows(kind)}) AS open WHERE key > :after ORDER BY key LIMIT :limit`,
     { after, limit },
   );
-  return found.map(({ clockTarget, ...work }) =>
-    clockTarget
-      ? { ...work, workflowId: workflowIds.sandboxClock(work.key, formatInstant(clockTarget)) }
-      : work,
-  );
 }
 
-/** Which of these still wait for their workflow, and are in the hands of no start in the outbox. */
-export async function stillOpen(db: Executor, work: OpenWork[]): Promise<OpenWork[]> {
-  if (work.length === 0) return [];
+/** Which of these still wait for their workflow, and have no start in the outbox. */
+export async function stillOpen(db: Executor, work: Work[]): Promise<Work[]> {
   const open = await Promise.all(
     [...groupBy(work, ({ kind }) => kind)].map(([kind, ofKind]) =>
-      rows<{ key: string }>(db, `SELECT key FROM (${OPEN[kind]}) AS open WHERE key = ANY(:keys)`, {
-        keys: ofKind.map(({ key }) => key),
-      }),
+      rows<{ id: string }>(
+        db,
+        `SELECT workflow_id AS id FROM (${openRows(kind)}) AS late WHERE key = ANY(:keys) AND ${NOT_IN_OUTBOX}`,
+        { keys: ofKind.map(({ key }) => key) },
+      ),
     ),
   );
-  const waiting = await rows<{ id: string }>(
-    db,
-    `SELECT workflow_id AS id FROM outbox WHERE kind = 'start' AND workflow_id = ANY(:ids)`,
-    { ids: work.map((one) => one.workflowId) },
-  );
-  const keys = new Set(open.flat().map(({ key }) => key));
-  const inOutbox = new Set(waiting.map(({ id }) => id));
-  return work.filter((one) => keys.has(one.key) && !inOutbox.has(one.workflowId));
+  const ids = new Set(open.flat().map(({ id }) => id));
+  return work.filter(({ workflowId }) => ids.has(workflowId));
 }
 
 /**
- * Has the workflows started again; one that runs only gets a signal. Where a start of it waits in
- * the outbox already, there is no second one.
+ * Has the workflows started again; one that runs only gets a signal. A start of it that waits in
+ * the outbox is enough.
  *
- * @param rank `later` where nobody bounds how many there are
+ * @param rank `later` where nothing bounds how many there are
  * @returns how many there are to start
  */
 export async function restartWork(db: Executor, work: Work[], rank: OutboxRank = 'call'): Promise<number> {
   if (work.length === 0) return 0;
-  const ids = [...new Set(work.map(({ workflowId }) => workflowId))];
-  const summaries = await summariesOf(db, ids);
-  const starts = new Map(
-    work.map((one) => [one.workflowId, startOf(one, summaries.get(one.workflowId) ?? one.workflowId)]),
-  );
-  return enqueueMissingStarts(db, [...starts.values()], rank);
-}
-
-function startOf({ workflowId, status, merchantId, bankId }: Work, summary: string) {
-  return {
+  const byId = new Map(work.map((one) => [one.workflowId, one]));
+  const summaries = await summariesOf(db, [...byId.keys()]);
+  const starts = [...byId].map(([workflowId, { status, merchantId, bankId }]) => ({
     workflowId,
     again: 'foundOverdue' as const,
-    summary: summaryAgain.foundOverdue(summary),
+    summary: summaryAgain.foundOverdue(summaries.get(workflowId) ?? workflowId),
     attributes: {
       status,
       ...(merchantId !== null && { merchantId }),
       ...(bankId !== null && { bankId }),
     },
-  };
+  }));
+  return enqueueMissingStarts(db, starts, rank);
 }
 
-/**
- * How many restarts of workflows wait in the outbox. All are counted: whoever waits for them sees
- * that they get fewer.
- */
+/** How many restarts wait in the outbox. All are counted, for a waiting command sees them go. */
 export async function restartsWaiting(db: Executor): Promise<number> {
-  const waiting = await oneRow<{ count: number }>(
+  const { count } = await oneRow<{ count: number }>(
     db,
     `SELECT count(*)::int AS count FROM outbox WHERE kind = 'start' AND start->>'again' = 'foundOverdue'`,
   );
-  return waiting.count;
+  return count;
+}
+
+/** The tables of rows that have a workflow for themselves, by the first part of its id. */
+const TABLES = new Map(
+  Object.values<Kind>(KINDS).flatMap(({ named, table }) => (named === undefined ? [] : [[named, table]])),
+);
+const ID_KINDS = Object.keys(ID_PREFIX) as IdKind[];
+
+/** A workflow by its id, and the name of its type. */
+export interface TypedWorkflow {
+  workflowId: string;
+  type: string;
+}
+
+/**
+ * Which of these running workflows have lost their row. A workflow that only looks like ours is
+ * somebody else's. A start leaves the outbox after the transaction that wrote the row: a workflow
+ * without a row is never one that just begins. A `billing-batch` has no row of its own.
+ */
+export async function withoutRow(db: Executor, workflows: readonly TypedWorkflow[]): Promise<Set<string>> {
+  const ours = workflows.flatMap(({ workflowId, type }) => {
+    const [named = '', id = ''] = workflowId.split('/');
+    const table = TABLES.get(named);
+    const isOurs = ID_KINDS.some((kind) => isId(kind, id)) && table && runOf(workflowId).type === type;
+    return isOurs ? [{ workflowId, table, id }] : [];
+  });
+  const gone = await Promise.all(
+    [...groupBy(ours, ({ table }) => table)].map(async ([table, some]) => {
+      const ids = some.map(({ id }) => id);
+      const found = await rows<{ id: string }>(db, `SELECT id FROM ${table} WHERE id = ANY(:ids)`, { ids });
+      const there = new Set(found.map(({ id }) => id));
+      return some.filter(({ id }) => !there.has(id));
+    }),
+  );
+  return new Set(gone.flat().map(({ workflowId }) => workflowId));
 }

@@ -15,10 +15,8 @@ export interface TemporalState {
   /** Null before the first worker. */
   namespaceId: string | null;
   restartingSince: Date | null;
-  cursorKind: string;
-  cursorAfter: string;
-  /** The same for schedules, which have a cursor of their own. */
-  schedulesAfter: string;
+  /** The open row of each kind that was looked at last. */
+  cursors: Record<string, string>;
   /** Seconds since `reconcile` last went through some of what is open. */
   reconcileAgeS: number;
 }
@@ -38,7 +36,7 @@ export const RECONCILE_SILENT_AFTER_S = 300;
 export async function adoptNamespace(db: Executor, namespaceId: string): Promise<'known' | 'lost'> {
   const found = await row<{ lost: boolean }>(
     db,
-    `UPDATE temporal_state SET namespace_id = :namespaceId, cursor_kind = '', cursor_after = '',
+    `UPDATE temporal_state SET namespace_id = :namespaceId,
        restarting_since = CASE WHEN namespace_id IS NOT NULL THEN clock_timestamp() END
      WHERE namespace_id IS DISTINCT FROM :namespaceId RETURNING restarting_since IS NOT NULL AS lost`,
     { namespaceId },
@@ -49,8 +47,7 @@ export async function adoptNamespace(db: Executor, namespaceId: string): Promise
 export async function readTemporalState(db: Executor): Promise<TemporalState> {
   const state = await row<TemporalState>(
     db,
-    `SELECT installation, namespace_id AS "namespaceId", restarting_since AS "restartingSince",
-       cursor_kind AS "cursorKind", cursor_after AS "cursorAfter", schedules_after AS "schedulesAfter",
+    `SELECT installation, namespace_id AS "namespaceId", restarting_since AS "restartingSince", cursors,
        greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS "reconcileAgeS"
      FROM temporal_state`,
   );
@@ -59,16 +56,10 @@ export async function readTemporalState(db: Executor): Promise<TemporalState> {
 }
 
 /** Takes note of how far `reconcile` has come, and that it runs. */
-export async function moveCursor(
-  db: Executor,
-  cursor: Pick<TemporalState, 'cursorKind' | 'cursorAfter' | 'schedulesAfter'>,
-): Promise<void> {
-  await rows(
-    db,
-    `UPDATE temporal_state SET cursor_kind = :cursorKind, cursor_after = :cursorAfter,
-       schedules_after = :schedulesAfter, reconciled_at = clock_timestamp()`,
-    { ...cursor },
-  );
+export async function moveCursors(db: Executor, cursors: Record<string, string>): Promise<void> {
+  await rows(db, `UPDATE temporal_state SET cursors = :cursors, reconciled_at = clock_timestamp()`, {
+    cursors,
+  });
 }
 
 /**
@@ -79,8 +70,7 @@ export async function moveCursor(
 export async function endRestart(db: Executor, since: Date): Promise<boolean> {
   const ended = await row(
     db,
-    `UPDATE temporal_state SET restarting_since = NULL, cursor_kind = '', cursor_after = ''
-     WHERE date_trunc('milliseconds', restarting_since) = :since RETURNING true`,
+    `UPDATE temporal_state SET restarting_since = NULL WHERE date_trunc('milliseconds', restarting_since) = :since RETURNING true`,
     { since },
   );
   return ended !== undefined;

@@ -1018,7 +1018,7 @@ describe('both sides of an exception', () => {
     );
     expect((await get(payees, `/v1/billing/requests/${id}`)).body.data).not.toHaveProperty('credit');
     // Nobody waits for it, and nothing of it is ever overdue.
-    expect(await openWork(db, 'credits', '', 100, true)).toEqual([]);
+    expect(await openWork(db, 'credits', '', 100)).toEqual([]);
     await moveClock(db, payee.bankId, '2 days');
     await db.transaction((trx) => followCredits(trx, api.deps.ring, 'Africa/Lagos', [id]));
     expect(await listed(payees, '?kind=credit_undelivered')).toEqual([]);

@@ -75,11 +75,13 @@ async function refund(): Promise<void> {
 
 const work = (workflowId: string): Work => ({
   kind: 'webhooks',
+  key: '',
   workflowId,
   status: 'pending',
   merchantId: standing.merchantId,
   bankId: null,
   since: new Date(),
+  now: new Date(),
 });
 
 test.each<[string, () => Promise<unknown>, RegExp]>([

@@ -699,7 +699,7 @@ describe('the credit of a payment', () => {
     const payment = await debited();
     const { billingRequestId } = payment;
     const workflow = `billing-request/${billingRequestId}`;
-    const open = await openWork(database.db, 'credits', '', 1_000, false);
+    const open = await openWork(database.db, 'credits', '', 1_000);
     const mine = open.filter(({ workflowId }) => workflowId === workflow);
     expect(mine).toMatchObject([{ kind: 'credits', status: 'successful', bankId: payerBank.entityId }]);
     const starts = () =>
@@ -716,7 +716,7 @@ describe('the credit of a payment', () => {
     expect((await reconcile()).found['credits']).toBeGreaterThanOrEqual(1);
     expect(await starts()).toMatchObject([{ start: { type: 'billingRequest', args: [[billingRequestId]] } }]);
     await settle(billingRequestId);
-    expect(await openWork(database.db, 'credits', '', 1_000, false)).not.toContainEqual(
+    expect(await openWork(database.db, 'credits', '', 1_000)).not.toContainEqual(
       expect.objectContaining({ workflowId: workflow }),
     );
   });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { prepareNamespace } from '../../src/start/temporal';
 import { ForeignNamespaceError } from '../../src/temporal/foreign-namespace';
-import { ensureSchedules } from '../../src/temporal/reconcile';
+import { ensureSchedules } from '../../src/temporal/schedules';
 import { eventually } from '../support/engine';
 import { servers } from '../support/servers';
 
