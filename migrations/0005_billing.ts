@@ -21,32 +21,38 @@ export async function up(knex: Knex): Promise<void> {
     FROM jsonb_each_text(metadata) AS pair (name, value) $$;
 
     CREATE TABLE agreements (
-      id                text PRIMARY KEY CHECK (id ~ '^agr_'),
-      merchant_id       text NOT NULL REFERENCES entities,
-      customer_id       text NOT NULL REFERENCES customers,
-      bank_id           text NOT NULL REFERENCES entities,
-      decision          text NOT NULL DEFAULT 'pending'
-                        CHECK (decision IN ('pending', 'approve_once', 'approve_recurring', 'deny', 'suspended')),
-      blocked           boolean NOT NULL DEFAULT false,
-      currency          currency NOT NULL,
-      daily_limit       amount,
-      monthly_limit     amount,
+      id                   text PRIMARY KEY CHECK (id ~ '^agr_'),
+      merchant_id          text NOT NULL REFERENCES entities,
+      customer_id          text NOT NULL REFERENCES customers,
+      bank_id              text NOT NULL REFERENCES entities,
+      decision             text NOT NULL DEFAULT 'pending'
+                           CHECK (decision IN ('pending', 'approve_once', 'approve_recurring', 'deny', 'suspended')),
+      blocked              boolean NOT NULL DEFAULT false,
+      currency             currency NOT NULL,
+      daily_limit          amount,
+      monthly_limit        amount,
       -- What is pending or settled on the calendar day and in the month named, in minor units. A
       -- charge counts by one guarded UPDATE; on a later day or month the sum starts anew.
-      spent_day         date NOT NULL DEFAULT '-infinity',
-      spent_day_total   bigint NOT NULL DEFAULT 0 CHECK (spent_day_total >= 0),
-      spent_month       date NOT NULL DEFAULT '-infinity',
-      spent_month_total bigint NOT NULL DEFAULT 0 CHECK (spent_month_total >= 0),
+      spent_day            date NOT NULL DEFAULT '-infinity',
+      spent_day_total      bigint NOT NULL DEFAULT 0 CHECK (spent_day_total >= 0),
+      spent_month          date NOT NULL DEFAULT '-infinity',
+      spent_month_total    bigint NOT NULL DEFAULT 0 CHECK (spent_month_total >= 0),
       -- The key that paymentIDs of this agreement are made with, for good: keys rotate, the string
       -- stays.
-      payment_id_key    text NOT NULL,
-      sequence          int NOT NULL DEFAULT 1 CHECK (sequence > 0),
-      created_at        timestamptz NOT NULL,
-      updated_at        timestamptz NOT NULL,
-      told              int NOT NULL DEFAULT 0 CHECK (told >= 0),
-      provider_id       text REFERENCES entities,
+      payment_id_key       text NOT NULL,
+      sequence             int NOT NULL DEFAULT 1 CHECK (sequence > 0),
+      created_at           timestamptz NOT NULL,
+      updated_at           timestamptz NOT NULL,
+      told                 int NOT NULL DEFAULT 0 CHECK (told >= 0),
+      provider_id          text REFERENCES entities,
       -- The customer has approved it, be it long ago: from then on the merchant has its paymentID.
-      approved          boolean NOT NULL DEFAULT false,
+      approved             boolean NOT NULL DEFAULT false,
+      -- When the last decision was granted with a charge; null of any other decision.
+      granted_at           timestamptz,
+      -- The terms that this grant has replaced, if any.
+      currency_before      currency,
+      daily_limit_before   amount,
+      monthly_limit_before amount,
       UNIQUE (merchant_id, customer_id),
       CHECK ((NOT blocked) OR decision = 'deny')
     );
@@ -60,7 +66,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX agreements_of_provider_by_decision ON agreements (provider_id, decision, id)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT, UPDATE (decision, blocked, currency, daily_limit, monthly_limit, spent_day, spent_day_total,
-      spent_month, spent_month_total, sequence, updated_at, told, approved) ON agreements TO assent_app;
+      spent_month, spent_month_total, sequence, updated_at, told, approved, granted_at, currency_before,
+      daily_limit_before, monthly_limit_before) ON agreements TO assent_app;
 
     CREATE TRIGGER agreements_name_provider BEFORE INSERT ON agreements
       FOR EACH ROW EXECUTE FUNCTION name_provider();
@@ -93,6 +100,9 @@ export async function up(knex: Knex): Promise<void> {
       recorded_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
       asleep            boolean NOT NULL DEFAULT false,
       metadata          jsonb NOT NULL DEFAULT '{}',
+      -- The customer's decision when the merchant asked.
+      decided_before    text NOT NULL
+                        CHECK (decided_before IN ('pending', 'approve_once', 'approve_recurring', 'deny', 'suspended')),
       CHECK ((status = 'pending') = (closed_at IS NULL)),
       CHECK ((status = 'declined') = (reason IS NOT NULL)),
       CHECK ((status = 'approved') = ((customer_decision IS NOT NULL) AND (customer_decision IN ('approve_once',

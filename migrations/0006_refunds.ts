@@ -121,6 +121,8 @@ export async function up(knex: Knex): Promise<void> {
       reason                       text,
       -- Of the amount, what may not be refunded until this is resolved.
       held                         bigint NOT NULL DEFAULT 0,
+      -- What of the amount was held until this was resolved.
+      released                     bigint,
       -- Counts its events.
       sequence                     int NOT NULL DEFAULT 1 CHECK (sequence > 0),
       opened_at                    timestamptz NOT NULL,
@@ -197,7 +199,7 @@ export async function up(knex: Knex): Promise<void> {
       WHERE state <> 'resolved';
     GRANT SELECT, INSERT, UPDATE (kind, state, outcome, bank_transaction_id, reason, held, sequence, resolution,
       resolved_at, owner, bank_note, operator_note, reversal_bank_transaction_id, told,
-      dismissed_with) ON reconciliation_exceptions TO assent_app;
+      dismissed_with, released) ON reconciliation_exceptions TO assent_app;
 
     CREATE TRIGGER reconciliation_exceptions_name_parties BEFORE INSERT ON reconciliation_exceptions
       FOR EACH ROW EXECUTE FUNCTION name_parties_of_exception();

@@ -187,10 +187,11 @@ function steps(
     [
       'intents',
       `INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id, currency,
-         description, status, customer_decision, expires_at, closed_at, workflow_id, created_at, recorded_at)
+         description, status, customer_decision, decided_before, expires_at, closed_at, workflow_id, created_at,
+         recorded_at)
        SELECT intent_id, upper(left(md5('int' || j), 24)), id, merchant_id, customer_id, bank_id, lookup_id,
          'bat_' || right(intent_id, 26), 'NGN', 'Membership', CASE WHEN open THEN 'pending' ELSE 'approved' END,
-         CASE WHEN NOT open THEN 'approve_recurring' END, CASE WHEN open THEN clock ELSE at END + interval '1 day',
+         CASE WHEN NOT open THEN 'approve_recurring' END, 'pending', CASE WHEN open THEN clock ELSE at END + interval '1 day',
          CASE WHEN NOT open THEN at + interval '1 minute' END, 'intent/' || intent_id, at, at
        FROM (SELECT *, decision = 'pending' AS open FROM growth.agreements) AS a, growth.now ORDER BY j`,
     ],

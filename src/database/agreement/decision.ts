@@ -21,10 +21,11 @@ export interface NewDecision {
   blocked: boolean;
   /** What replaces the terms that stand, if anything does; limits that are null are none. */
   terms?: Terms;
-  /** It came with the answer to a charge, and was no answer to what the merchant asks for. */
+  /**
+   * It came with the answer to a charge, and was no answer to what the merchant asks for: a later
+   * denial may bring back the terms that it replaces.
+   */
   withCharge?: true;
-  /** Those that `terms` replaces, where a later denial may bring them back. */
-  termsBefore?: Terms;
 }
 
 /**
@@ -53,6 +54,10 @@ export async function applyDecision(
        spent_month_total = CASE WHEN currency = coalesce(:currency, currency) THEN spent_month_total ELSE 0 END,
        daily_limit = CASE WHEN :replace THEN :dailyLimit::bigint ELSE daily_limit END,
        monthly_limit = CASE WHEN :replace THEN :monthlyLimit::bigint ELSE monthly_limit END,
+       granted_at = CASE WHEN :withCharge THEN at END,
+       currency_before = CASE WHEN :withCharge AND :replace THEN currency END,
+       daily_limit_before = CASE WHEN :withCharge AND :replace THEN daily_limit END,
+       monthly_limit_before = CASE WHEN :withCharge AND :replace THEN monthly_limit END,
        currency = coalesce(:currency, currency)
      FROM (SELECT business_now(merchant_id) AS at, currency AS before, spent_day AS day, spent_month AS month
            FROM agreements WHERE id = :agreementId) AS moment
@@ -64,6 +69,7 @@ export async function applyDecision(
       decision: decided.decision,
       blocked: decided.blocked,
       replace: decided.terms !== undefined,
+      withCharge: decided.withCharge === true,
       currency: decided.terms?.currency ?? null,
       dailyLimit: decided.terms?.dailyLimit?.toString() ?? null,
       monthlyLimit: decided.terms?.monthlyLimit?.toString() ?? null,

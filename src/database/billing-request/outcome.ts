@@ -390,11 +390,10 @@ async function applyToAgreement(
  * @returns undefined where nothing changes
  */
 function grantOf(agreement: Agreement, charged: string): NewDecision | undefined {
-  const { decision, currency, dailyLimit, monthlyLimit } = agreement;
+  const { decision, currency } = agreement;
   const granted = { decision: 'approve_recurring', blocked: false, withCharge: true } as const;
   if (currency === charged) return decision === 'approve_recurring' ? undefined : granted;
   if (decision.startsWith('approve')) return undefined;
   // Limits are sums of the old currency, and the bank says nothing of others.
-  const terms = { currency: charged, dailyLimit: null, monthlyLimit: null };
-  return { ...granted, terms, termsBefore: { currency, dailyLimit, monthlyLimit } };
+  return { ...granted, terms: { currency: charged, dailyLimit: null, monthlyLimit: null } };
 }

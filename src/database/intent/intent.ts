@@ -172,11 +172,13 @@ async function insertIntents(
   await rows(
     trx,
     `INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id, currency,
-       description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at)
+       description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at,
+       decided_before)
      SELECT i.id, i.reference, i.agreement_id, :merchantId, i.customer_id, i.bank_id, i.lookup_id, :batchId, :currency,
-       :description, :metadata::jsonb, :dueDate::timestamptz, :expiresAt, i.workflow_id, i.bank_delivery_id, :at
+       :description, :metadata::jsonb, :dueDate::timestamptz, :expiresAt, i.workflow_id, i.bank_delivery_id, :at,
+       i.decided_before
      FROM jsonb_to_recordset(:intents::jsonb) AS i (id text, reference text, agreement_id text, customer_id text,
-       bank_id text, lookup_id text, workflow_id text, bank_delivery_id text)`,
+       bank_id text, lookup_id text, workflow_id text, bank_delivery_id text, decided_before text)`,
     {
       merchantId: merchant.id,
       batchId,
@@ -196,6 +198,7 @@ async function insertIntents(
           lookup_id: payer.lookupId,
           workflow_id: workflowIdOf(id),
           bank_delivery_id: deliveryOf.get(payer.bankId),
+          decided_before: agreement.decision,
         })),
       ),
     },

@@ -1,4 +1,5 @@
 import { Failure, type Problem } from '../../domain/failures';
+import type { Decision } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
@@ -165,12 +166,14 @@ async function lockAgreementOfPair(
 
 type Asked = EndedIntent & {
   inTime: boolean;
-  /** What the customer had last decided before it was made, if anything. */
-  decidedBefore: CustomerDecision | null;
-  /** What the customer has last decided was granted with a charge, since it was made. */
+  /** The customer's decision when it was made. */
+  decidedBefore: Decision;
+  /** The customer's last decision was granted with a charge, since it was made. */
   grantedSince: boolean;
-  /** The terms that the last decision has replaced, where it was so granted: limits as text. */
-  termsBefore: Record<'currency' | 'dailyLimit' | 'monthlyLimit', string | null> | null;
+  /** The terms that this grant has replaced, where it did. */
+  currencyBefore: string | null;
+  dailyLimitBefore: bigint | null;
+  monthlyLimitBefore: bigint | null;
 };
 
 /** The open intent of the pair, or else the last one that there was. */
@@ -178,16 +181,11 @@ async function latestIntent(trx: Executor, agreementId: string) {
   return row<Asked>(
     trx,
     `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS "inTime",
-       (SELECT e.details->>'decision' FROM events e
-        WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided' AND e.business_at < i.created_at
-        ORDER BY e.sequence DESC LIMIT 1) AS "decidedBefore",
-       coalesce((SELECT e.details->>'withCharge' = 'true' AND e.business_at >= i.created_at FROM events e
-                 WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided'
-                 ORDER BY e.sequence DESC LIMIT 1), false) AS "grantedSince",
-       (SELECT e.details->'termsBefore' FROM events e
-        WHERE e.resource_id = i.agreement_id AND e.type = 'agreement.decided'
-        ORDER BY e.sequence DESC LIMIT 1) AS "termsBefore"
-     FROM intents i WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
+       i.decided_before AS "decidedBefore", coalesce(a.granted_at >= i.created_at, false) AS "grantedSince",
+       a.currency_before AS "currencyBefore", a.daily_limit_before AS "dailyLimitBefore",
+       a.monthly_limit_before AS "monthlyLimitBefore"
+     FROM intents i JOIN agreements a ON a.id = i.agreement_id
+     WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
     { agreementId },
   );
 }
@@ -259,10 +257,11 @@ async function applyAnswer(
   trx: Executor,
   keyring: Keyring,
   agreement: Agreement,
-  { currency, decidedBefore, grantedSince, termsBefore }: Asked,
+  asked: Asked,
   answer: IntentAnswer,
   { approved, daily, monthly }: Limits & { approved: boolean },
 ): Promise<void> {
+  const { currency, decidedBefore, grantedSince } = asked;
   const decision = answer.customerDecision;
   if (answer.blockMerchant) {
     await applyDecision(trx, keyring, agreement.id, { decision: 'deny', blocked: true }, 'bank');
@@ -271,20 +270,18 @@ async function applyAnswer(
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, terms }, 'bank');
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
     await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
-  } else if (grantedSince && !decidedBefore?.startsWith('approve') && agreement.currency === currency) {
+  } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
     const before = decidedBefore === 'suspended' ? decidedBefore : decision;
-    const terms = termsBefore && {
-      currency: String(termsBefore.currency),
-      dailyLimit: amountOrNull(termsBefore.dailyLimit),
-      monthlyLimit: amountOrNull(termsBefore.monthlyLimit),
-    };
-    const restored = { decision: before, blocked: false, ...(terms && { terms }) };
+    const restored = { decision: before, blocked: false, ...termsBefore(asked) };
     await applyDecision(trx, keyring, agreement.id, restored, 'bank');
     await announceDecision(trx, keyring, agreement.id);
   }
 }
 
-const amountOrNull = (text: string | null) => (text === null ? null : BigInt(text));
+const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitBefore }: Asked) =>
+  currency === null
+    ? {}
+    : { terms: { currency, dailyLimit: dailyLimitBefore, monthlyLimit: monthlyLimitBefore } };
 
 /** Declines an intent whose window has passed. Whoever comes second finds nothing to do. */
 export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {

@@ -215,14 +215,14 @@ async function decide(
        SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
        ON CONFLICT DO NOTHING RETURNING resource_id)
      UPDATE reconciliation_exceptions x SET
-       state = 'resolved', resolution = :resolution, held = 0, sequence = x.sequence + 1,
+       state = 'resolved', resolution = :resolution, held = 0, released = asked.held, sequence = x.sequence + 1,
        resolved_at = settling_now(coalesce(x.merchant_id, x.payee_bank_id, x.bank_id)),
        reversal_bank_transaction_id = :bankTransactionId,
        bank_note = CASE WHEN :byBank::boolean THEN :note ELSE x.bank_note END,
        operator_note = CASE WHEN :byBank::boolean THEN x.operator_note ELSE coalesce(:note, x.operator_note) END
      FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
      WHERE x.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
-     RETURNING x.kind, x.refund_id AS "refundId", x.resolution, asked.held AS released, x.sequence,
+     RETURNING x.kind, x.refund_id AS "refundId", x.resolution, x.released, x.sequence,
        x.resolved_at AS "resolvedAt"`,
     { exceptionId, resolution, bankTransactionId, byBank: by.cause === 'bank', note: by.note },
   );

@@ -167,15 +167,13 @@ export async function reverseRejectedRefund(
 
 /**
  * Of a charge `b`, how much its bank is let off with an exception `x`: all that its bank denies, or
- * what it has not booked of an amount that differs, which `x` held. Its trail tells of that. With a
+ * what it has not booked of an amount that differs, which `x` held. With a
  * credit that the payee's bank lacks the payer's bank is let off nothing: it has its debit.
  */
 export const LET_OFF = `(CASE
   WHEN x.resolution IS DISTINCT FROM 'written_off' OR x.refund_id IS NOT NULL THEN 0
   WHEN ${IS_OTHERWISE_MISSING('x')} OR (x.kind = 'conflicting_answer' AND x.outcome = 'declined') THEN b.amount
-  WHEN x.kind = 'amount_differs' THEN coalesce((
-    SELECT (e.details->>'released')::bigint FROM events e
-    WHERE e.resource_id = x.id AND e.type = 'exception.resolved'), 0)
+  WHEN x.kind = 'amount_differs' THEN coalesce(x.released, 0)
   ELSE 0 END)`;
 
 /**
