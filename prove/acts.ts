@@ -1,4 +1,5 @@
-import type { Random } from '../storm/random';
+import type { RefundAnswer } from '../storm/plan';
+import { Random } from '../storm/random';
 import { DAY_MS } from './oracle/calendar';
 import {
   ACT_HOUR,
@@ -110,7 +111,7 @@ export function drawActs(
         add(until(), { what: 'trust' });
         break;
       case 'respond':
-        add(day, { what, resolution: random.one(['no_money_moved', 'reversed', 'confirmed'] as const) });
+        add(day, { what, resolution: pick(random, RESOLUTIONS) });
         break;
       case 'bill': {
         const answer = random.weighted(ANSWERS);
@@ -131,10 +132,28 @@ export function drawActs(
       }
     }
   }
-  const sorted = acts.toSorted((a, b) => a.at - b.at || a.n - b.n);
-  const jump = merchant.jumps ? jumpBetween(random, plan, sorted, dayOf, numbers) : undefined;
-  return jump ? [...sorted, jump].toSorted((a, b) => a.at - b.at || a.n - b.n) : sorted;
+  const jump = merchant.jumps ? jumpBetween(random, plan, byTime(acts), dayOf, numbers) : undefined;
+  const isAway = (at: number) => jump?.what === 'jump' && at >= jump.at && at <= jump.to;
+  const settlements = acts.flatMap(({ n: refund, at, ...deed }): Act[] => {
+    if (deed.what !== 'refund' || !isContradicted(deed.answer)) return [];
+    const customer = merchant.subscriptions.find(({ n }) => n === deed.subscription)?.customer ?? 0;
+    const on = (day: number) => dayAt(plan, days.from(day, customer), ACT_HOUR);
+    let when = on(dayOf(at) + 1);
+    while (isAway(when)) when = on(dayOf(when) + 1);
+    // From a stream of its own: whatever else is drawn does not depend on it.
+    const resolution = pick(new Random(plan.seed ^ Math.imul(refund, 0x9e3779b1)), RESOLUTIONS);
+    return [{ n: SETTLEMENTS_FROM + refund, at: when, what: 'settle', refund, resolution }];
+  });
+  return byTime([...acts, ...settlements, ...(jump ? [jump] : [])]);
 }
+
+const byTime = (all: Act[]) => all.toSorted((a, b) => a.at - b.at || a.n - b.n);
+
+/** Numbers of acts that settle a refund: its own beyond this. */
+const SETTLEMENTS_FROM = 1_000_000;
+const RESOLUTIONS = ['no_money_moved', 'reversed', 'confirmed'] as const;
+const isContradicted = (answer: RefundAnswer) =>
+  answer === 'completeThenReject' || answer === 'rejectThenComplete';
 
 const JUMP_MAX_DAYS = 60;
 /** Catching up goes on day by day from this time, at which nobody does anything else. */

@@ -57,6 +57,8 @@ export interface MerchantParty extends Party {
   customers: Map<number, CustomerIds>;
   /** The ids of its schedules, likewise. */
   schedules: Map<number, string>;
+  /** The ids of its refunds, by the act that asked for them. */
+  refunds: Map<number, string>;
 }
 
 export interface Cast {
@@ -129,7 +131,15 @@ export async function enter(
   const desks = cast.banks.map(({ network: bank }): Desk => {
     return { bank: new Bank(bank, scriptOf(plan, one, standing)), heard: [], concerns: new Set() };
   });
-  const merchant = { ...party, plan: one, heard, desks, customers: new Map(), schedules: new Map() };
+  const merchant = {
+    ...party,
+    plan: one,
+    heard,
+    desks,
+    customers: new Map(),
+    schedules: new Map(),
+    refunds: new Map(),
+  };
   for (const [n, bank] of cast.banks.entries()) bank.desks.add(desks[n] as Desk);
   try {
     await begin(merchant, cast, plan, standing, watch.signal);

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expected } from '../storm/cast';
 import { advanceTo, readClock } from './clock';
 import { list } from './list';
-import { naira, setTrust, type Cast, type MerchantParty } from './cast';
-import type { Act, Plan } from './plan';
+import { naira, setTrust, type BankParty, type Cast, type Desk, type MerchantParty } from './cast';
+import type { Act, Plan, Resolution } from './plan';
 
 /** Moves a merchant's test clock through its years, and does what the plan has at their moments. */
 
@@ -77,6 +77,8 @@ async function perform(
     }
     case 'respond':
       return respond(act, merchant, cast);
+    case 'settle':
+      return settle(act, merchant, cast);
     case 'bill':
       return bill(act, merchant, key, signal);
     case 'refund':
@@ -138,14 +140,40 @@ async function respond(
     string,
     unknown
   >[];
-  const which = banks.findIndex(({ entityId }) => entityId === first?.['bankId']);
+  if (!first) return undefined;
+  return say(n, resolution, first, String(first['billingRequestId']), desks, banks);
+}
+
+/** What the bank of an exception says became of the money of a charge or a refund. */
+async function say(
+  n: number,
+  resolution: Resolution,
+  exception: Record<string, unknown>,
+  about: string,
+  desks: readonly Desk[],
+  banks: readonly BankParty[],
+): Promise<number | undefined> {
+  const which = banks.findIndex(({ entityId }) => entityId === exception['bankId']);
   const [bank, desk] = [banks[which], desks[which]];
-  if (!first || !bank || !desk) return undefined;
-  const path = `/v1/reconciliation/exceptions/${String(first['exceptionId'])}/respond`;
+  if (!bank || !desk) return undefined;
+  const path = `/v1/reconciliation/exceptions/${String(exception['exceptionId'])}/respond`;
   const body = { resolution, ...(resolution === 'reversed' && { bankTransactionId: `reversal-${n}` }) };
   const { status } = await bank.network.post(path, body, `act-${n}`);
-  if (status === 200 && resolution !== 'confirmed') desk.bank.takeBack(String(first['billingRequestId']));
+  if (status === 200 && resolution !== 'confirmed') desk.bank.takeBack(about);
   return status;
+}
+
+/** About the exception of a refund, which the bank has contradicted itself about. */
+async function settle(
+  { n, refund: act, resolution }: Extract<Act, { what: 'settle' }> & Act,
+  { network, refunds, desks }: MerchantParty,
+  { banks }: Cast,
+): Promise<number | undefined> {
+  const refundId = refunds.get(act);
+  const open = await list(network, '/v1/reconciliation/exceptions?state=open', 'exceptions');
+  const found = open.find((one) => one['refundId'] !== null && one['refundId'] === refundId);
+  if (!found) return undefined;
+  return say(n, resolution, found, String(refundId), desks, banks);
 }
 
 async function bill(
@@ -179,7 +207,9 @@ async function refund(
   const amount = naira(kobo);
   const body = { reference, reason: `refund ${n} ${answer}`, ...(amount !== undefined && { amount }) };
   const { status, data } = await network.post('/v1/refunds/initiate', body, key);
-  if (status === 201) await ends(merchant, `/v1/refunds/${String(data['refundId'])}`, signal);
+  if (status !== 201) return status;
+  merchant.refunds.set(n, String(data['refundId']));
+  await ends(merchant, `/v1/refunds/${String(data['refundId'])}`, signal);
   return status;
 }
 

@@ -59,7 +59,9 @@ export type Deed =
       /** What is left, where undefined. */
       kobo: Amount | undefined;
       answer: RefundAnswer;
-    };
+    }
+  /** The bank says what became of a refund that it has contradicted itself about. */
+  | { what: 'settle'; refund: number; resolution: Resolution };
 
 /** At a moment at which nothing else is due. */
 export type Act = { n: number; at: number } & Deed;
@@ -138,6 +140,7 @@ export const REFUND_ANSWERS = {
   completeTwice: 2,
   reject: 3,
   rejectThenComplete: 1,
+  completeThenReject: 2,
 } as const satisfies Partial<Record<RefundAnswer, number>>;
 
 export function drawLimits(random: Random): Limits {

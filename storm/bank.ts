@@ -166,7 +166,7 @@ export class Bank {
   }
 
   /**
-   * Of a charge: the bank has found out that it should not have debited. Of two debits the second
+   * The money of a charge or a refund is back, by the bank's own word. Of two debits the second
    * went back when it was refused, and the first stands.
    */
   takeBack(about: string): void {
@@ -227,6 +227,10 @@ export class Bank {
       case 'rejectThenComplete':
         await reject();
         return complete(credit());
+      case 'completeThenReject':
+        await complete(credit());
+        await reject();
+        return;
       case 'silence':
     }
   }

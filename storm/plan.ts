@@ -49,7 +49,8 @@ const INTENT_ANSWERS = {
 } as const;
 
 export type ChargeAnswer = keyof typeof SCHEDULE_ANSWERS | 'unavailable';
-export type RefundAnswer = keyof typeof REFUND_ANSWERS;
+/** `completeThenReject`: the bank contradicts a transfer that it has made. */
+export type RefundAnswer = keyof typeof REFUND_ANSWERS | 'completeThenReject';
 export type IntentAnswer = keyof typeof INTENT_ANSWERS;
 
 /** Of which customers there are how many; each operation names some by number. */

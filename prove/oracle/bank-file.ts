@@ -72,10 +72,14 @@ export class BankFile {
         .filter(({ type }) => type === 'refund.request')
         .map(({ item }) => [/^refund (\d+) /.exec(String(item['reason']))?.[1], String(item['refundId'])]),
     );
+    const said = new Map(
+      predicted.exceptions.map(({ refund, said: word }) => [refund, word?.resolution ?? 'nothing']),
+    );
     for (const { act, at, of, status } of predicted.refunds) {
-      if (of.bank !== this.bank || status !== 'completed') continue;
+      if (of.bank !== this.bank || status === 'rejected') continue;
+      if (said.get(act) === 'no_money_moved') continue;
       const entry = made.get(String(asked.get(String(act))));
-      if (entry) this.book(entry.bankTransactionId, at, entry.kobo, 'credit', true);
+      if (entry) this.book(entry.bankTransactionId, at, entry.kobo, 'credit', !said.has(act));
     }
   }
 

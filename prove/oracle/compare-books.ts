@@ -7,6 +7,7 @@ export function compareBooks(both: Both): void {
   compareHistory(both);
   compareDebits(both);
   compareRefunds(both);
+  compareReturns(both);
   compareReversals(both);
   compareExceptions(both);
   compareLimits(both);
@@ -129,6 +130,25 @@ function compareRefunds({ predicted, seen, differ, plan }: Both): void {
   for (const { type, amount, description } of lines) {
     differ(plan.endAt, `a ${type} of ${amount} (${description}) should not be there`);
   }
+}
+
+/** A refund whose money came back is in the history twice, and both sides were told once. */
+function compareReturns({ predicted, seen, charges, differ, plan }: Both): void {
+  const idOf = new Map<Attempt, string>([...charges].map(([id, attempt]) => [attempt, id]));
+  const returned = predicted.refunds.filter(({ status }) => status === 'returned');
+  const should = returned.map(({ of, kobo }) => `${inNaira(kobo)} of ${idOf.get(of)}`).toSorted();
+  const lines = seen.history.filter(({ type }) => type === 'refund_return');
+  const is = lines.map((one) => `${inNaira(koboOf(one['amount']))} of ${one['billingRequestId']}`).toSorted();
+  if (is.join() !== should.join())
+    differ(plan.endAt, `refunds of ${list(should)} are to be returned, and are of ${list(is)}`);
+  const told = seen.heard.filter(({ type }) => type === 'refund.returned');
+  const sums = [
+    returned.map(({ kobo }) => inNaira(kobo)),
+    told.map(({ item }) => inNaira(koboOf(item['amount']))),
+  ];
+  const [wanted, heard] = sums.map((all) => list(all.toSorted()));
+  if (heard !== wanted)
+    differ(plan.endAt, `the merchant is to be told that ${wanted} is returned, and was: ${heard}`);
 }
 
 /** Where money may be in two places somebody has to look, and nowhere else. */

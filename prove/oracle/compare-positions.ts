@@ -16,8 +16,8 @@ export class Positions {
 
   /** @param booked of a merchant's charges of one bank's customers */
   add(side: 'merchant' | 'bank', counterpartyId: string, booked: ReadonlyMap<string, Day>): void {
-    for (const [day, { charges, refunds, reversals }] of booked) {
-      const [paid, back] = [charges.amount, refunds.amount + reversals.amount];
+    for (const [day, { charges, refunds, refundReturns, reversals }] of booked) {
+      const [paid, back] = [charges.amount + refundReturns.amount, refunds.amount + reversals.amount];
       const owed = side === 'merchant' ? { toYou: paid, byYou: back } : { toYou: back, byYou: paid };
       this.owe(day, counterpartyId, owed);
     }

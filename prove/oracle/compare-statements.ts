@@ -83,6 +83,7 @@ export function compareDays(
       openingBalance: inNaira(balance),
       charges: counted(booked.charges),
       refunds: counted(booked.refunds),
+      refundReturns: counted(booked.refundReturns),
       reversals: counted(booked.reversals),
       credits: counted(booked.credits),
       creditsReversed: counted(booked.creditsReversed),
@@ -118,6 +119,7 @@ function shown(seen: SeenStatement) {
     openingBalance: fixed(seen.openingBalance),
     charges: moved(seen.charges),
     refunds: moved(seen.refunds),
+    refundReturns: moved(seen.refundReturns),
     reversals: moved(seen.reversals),
     credits: moved(seen.credits),
     creditsReversed: moved(creditsReversed),
@@ -146,8 +148,8 @@ function compareFile(
   const total = lines.at(-1)?.split(',').slice(0, 2).join();
   const should = `total,${lines.length - 2}`;
   if (total !== should) differ(`ends with ${total}, and there should be ${should}`);
-  const { charges, refunds, reversals, credits, creditsReversed } = statement;
-  const sums = [charges, refunds, reversals, credits, creditsReversed];
+  const { charges, refunds, refundReturns, reversals, credits, creditsReversed } = statement;
+  const sums = [charges, refunds, refundReturns, reversals, credits, creditsReversed];
   const count = sums.reduce((all, sum) => all + (sum?.count ?? 0), 0) - inside;
   if (lines.length - 2 !== count) differ(`has ${lines.length - 2} lines, and the statement ${count}`);
   if (sha256 !== statement.sha256) differ(`is ${sha256}, and the statement says ${statement.sha256}`);

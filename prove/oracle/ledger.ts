@@ -6,6 +6,8 @@ import type { Attempt } from './schedule';
 export interface Day {
   charges: { count: number; amount: Amount };
   refunds: { count: number; amount: Amount };
+  /** Refunds whose money came back. */
+  refundReturns: { count: number; amount: Amount };
   reversals: { count: number; amount: Amount };
   /** Of a bank: what others have paid to its customers, and what of it did not stay. */
   credits: { count: number; amount: Amount };
@@ -34,6 +36,10 @@ export class Booked {
     for (const { refunds } of this.daysOf(at, bank)) add(refunds, kobo);
   }
 
+  refundReturn(at: number, { bank }: Attempt, kobo: Amount): void {
+    for (const { refundReturns } of this.daysOf(at, bank)) add(refundReturns, kobo);
+  }
+
   reversal(at: number, { bank }: Attempt, kobo: Amount): void {
     for (const { reversals } of this.daysOf(at, bank)) add(reversals, kobo);
   }
@@ -50,6 +56,7 @@ const none = () => ({ count: 0, amount: 0n });
 export const emptyDay = (): Day => ({
   charges: none(),
   refunds: none(),
+  refundReturns: none(),
   reversals: none(),
   credits: none(),
   creditsReversed: none(),
@@ -64,12 +71,12 @@ export function dayIn(days: Map<string, Day>, day: string): Day {
 }
 
 /** What it comes to for the bank's balance: what its customers have paid, it owes. */
-export const movedAtBank = ({ charges, refunds, reversals, credits, creditsReversed }: Day): Amount =>
-  refunds.amount + reversals.amount - charges.amount + credits.amount - creditsReversed.amount;
+export const movedAtBank = ({ credits, creditsReversed, ...day }: Day): Amount =>
+  credits.amount - creditsReversed.amount - movedAtMerchant({ credits, creditsReversed, ...day });
 
 /** Likewise for the merchant's, which is owed what it is paid. */
-export const movedAtMerchant = ({ charges, refunds, reversals }: Day): Amount =>
-  charges.amount - refunds.amount - reversals.amount;
+export const movedAtMerchant = ({ charges, refunds, refundReturns, reversals }: Day): Amount =>
+  charges.amount - refunds.amount + refundReturns.amount - reversals.amount;
 
 export function add(sum: { count: number; amount: Amount }, kobo: Amount): void {
   sum.count += 1;

@@ -49,7 +49,7 @@ interface PredictedRefund {
   act: number;
   at: number;
   kobo: Amount;
-  status: 'completed' | 'rejected';
+  status: 'completed' | 'rejected' | 'returned';
   /** The charge that it takes from. */
   of: Attempt;
 }
@@ -59,6 +59,8 @@ interface PredictedException {
   at: number;
   /** The charge that it is about. */
   of: Attempt;
+  /** The act that asked for the refund that it is about. */
+  refund?: number;
   /** When the bank has said what became of the money. */
   resolvedAt: number | undefined;
   /** What it has said of it, and in which act. */
@@ -273,8 +275,9 @@ class Years {
     return attempt;
   }
 
-  private except(kind: PredictedException['kind'], of: Attempt): void {
-    this.seen.exceptions.push({ kind, at: this.now, of, resolvedAt: undefined, said: undefined });
+  private except(kind: PredictedException['kind'], of: Attempt, refund?: number): void {
+    const about = refund === undefined ? { of } : { of, refund };
+    this.seen.exceptions.push({ kind, at: this.now, ...about, resolvedAt: undefined, said: undefined });
   }
 
   /** Silence is never retried: the bank may have debited. */
@@ -351,6 +354,8 @@ class Years {
         return 202;
       case 'respond':
         return this.respond(act);
+      case 'settle':
+        return this.settle(act);
       case 'bill':
         return this.bill(act);
       case 'refund':
@@ -445,6 +450,24 @@ class Years {
     return 200;
   }
 
+  /** A completed refund whose money came back is returned, and can be made again. */
+  private settle({ n, refund: act, resolution }: Extract<Act, { what: 'settle' }> & Act): number | undefined {
+    const refund = this.seen.refunds.find((one) => one.act === act);
+    const exception = this.seen.exceptions.find((one) => one.refund === act);
+    if (!refund || !exception) return undefined;
+    const { of, kobo } = refund;
+    if (resolution === 'confirmed' && refund.status !== 'completed') return 409;
+    exception.resolvedAt = this.now;
+    exception.said = { act: n, at: this.now, resolution };
+    if (refund.status === 'rejected') of.held -= kobo;
+    else if (resolution !== 'confirmed') {
+      refund.status = 'returned';
+      of.refunded -= kobo;
+      this.seen.booked.refundReturn(this.now, of, kobo);
+    }
+    return 200;
+  }
+
   private bill({ n, customer, kobo, answer, by }: Extract<Act, { what: 'bill' }>): number {
     const allowance = this.allowance(customer);
     const { decision } = allowance;
@@ -459,7 +482,7 @@ class Years {
     return status;
   }
 
-  private refund(act: Extract<Act, { what: 'refund' }>): number | undefined {
+  private refund(act: Extract<Act, { what: 'refund' }> & Act): number | undefined {
     const billing = this.scheduleOf(act.subscription).billings.find(({ n }) => n === act.billing);
     const charge = billing?.attempts.at(-1);
     if (!charge) return undefined;
@@ -472,10 +495,9 @@ class Years {
       charge.refunded += kobo;
       this.seen.booked.refund(this.now, charge, kobo);
     }
-    if (act.answer === 'rejectThenComplete') {
-      this.except('refund_conflict', charge);
-      charge.held += kobo;
-    }
+    const isRefused = act.answer === 'rejectThenComplete';
+    if (isRefused) charge.held += kobo;
+    if (isRefused || act.answer === 'completeThenReject') this.except('refund_conflict', charge, act.n);
     return 201;
   }
 }

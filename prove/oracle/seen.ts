@@ -38,6 +38,7 @@ export interface SeenStatement {
   closingBalance: number;
   charges: { count: number; amount: number };
   refunds: { count: number; amount: number };
+  refundReturns: { count: number; amount: number };
   reversals: { count: number; amount: number };
   credits: { count: number; amount: number };
   /** Only if any. */

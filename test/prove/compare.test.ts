@@ -78,6 +78,13 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
         state: 'standing' as const,
       };
       if (status === 'completed') desks[of.bank]?.book.push(entry);
+      if (status !== 'returned') continue;
+      const billingRequestId = ids.get(of) ?? '';
+      view.history.push({ type: 'refund_return', billingRequestId, amount: inNaira(kobo) });
+      tell(view, {
+        type: 'refund.returned',
+        item: { refundId: `rfd_${act}`, sequence: 1, amount: naira(kobo) },
+      });
     }
     for (const { kind, at, of, resolvedAt } of prediction.exceptions) {
       const state = resolvedAt === undefined ? 'open' : 'resolved';
@@ -122,9 +129,9 @@ function positionsOf(
 ): Map<string, SeenPosition[]> {
   const found = new Map([...merchant.keys()].map((day): [string, SeenPosition[]] => [day, []]));
   for (const [n, days] of booked) {
-    for (const [day, { charges, refunds, reversals }] of days) {
-      const [owedToYou, owedByYou] = [naira(charges.amount), naira(refunds.amount + reversals.amount)];
-      const net = naira(charges.amount - refunds.amount - reversals.amount);
+    for (const [day, { charges, refunds, refundReturns, reversals }] of days) {
+      const [toYou, byYou] = [charges.amount + refundReturns.amount, refunds.amount + reversals.amount];
+      const [owedToYou, owedByYou, net] = [naira(toYou), naira(byYou), naira(toYou - byYou)];
       found.get(day)?.push({ counterpartyId: `bnk_${n}`, currency: 'NGN', owedToYou, owedByYou, net });
       const counter = { counterpartyId: merchantId, currency: 'NGN', net: -net };
       const ofBank = banks[n]?.positions;
@@ -140,15 +147,17 @@ function statementsOf(plan: Plan, days: Map<string, Day>, exceptions: Exceptions
   const before = (at: number | undefined, day: string) => at !== undefined && plan.zone.dayOf(at) <= day;
   let balance = 0n;
   for (const day of [...days.keys()].toSorted()) {
-    const { charges, refunds, reversals } = days.get(day) ?? emptyDay();
-    const closing = balance + sign * (charges.amount - refunds.amount - reversals.amount);
-    const lines = charges.count + refunds.count + reversals.count;
+    const { charges, refunds, refundReturns, reversals } = days.get(day) ?? emptyDay();
+    const moved = charges.amount - refunds.amount + refundReturns.amount - reversals.amount;
+    const closing = balance + sign * moved;
+    const lines = charges.count + refunds.count + refundReturns.count + reversals.count;
     found.set(day, {
       timezone: plan.zone.name,
       openingBalance: naira(balance),
       closingBalance: naira(closing),
       charges: { count: charges.count, amount: naira(charges.amount) },
       refunds: { count: refunds.count, amount: naira(refunds.amount) },
+      refundReturns: { count: refundReturns.count, amount: naira(refundReturns.amount) },
       reversals: { count: reversals.count, amount: naira(reversals.amount) },
       credits: { count: 0, amount: 0 },
       exceptionsOpen: exceptions.filter((one) => before(one.at, day) && !before(one.resolvedAt, day)).length,
@@ -238,7 +247,7 @@ function tell({ heard, feed }: SeenMerchant, told: Told): void {
 }
 
 /** Has some of everything. */
-const plan = makePlan(215, 80, 2028);
+const plan = makePlan(167, 80, 2028);
 const predictions = new Map(plan.merchants.map((one) => [one.n, predict(plan, one)]));
 const compared = (seen: Seen) => {
   const sums = seen.banks.map(() => new BankSum());
@@ -319,6 +328,24 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     ({ merchant }) => void merchant.history.push({ type: 'refund', amount: '1.00', description: 'refund' }),
     /a refund of 1.00 \(refund\) should not be there/,
   ],
+  'a returned refund that is not in the history': [
+    ({ merchant }) => {
+      merchant.history = merchant.history.filter(({ type }) => type !== 'refund_return');
+    },
+    /refunds of [1-9].* are to be returned, and are of nothing/,
+  ],
+  'a returned refund of which its merchant is not told': [
+    ({ merchant }) => {
+      merchant.heard = merchant.heard.filter(({ type }) => type !== 'refund.returned');
+    },
+    /the merchant is to be told that [1-9].* is returned, and was: nothing/,
+  ],
+  'a returned refund that stays in the balance': [
+    ({ merchant }) => {
+      for (const one of merchant.statements.values()) one.refundReturns = { count: 0, amount: 0 };
+    },
+    /its statement of .*: refundReturns is [1-9].* by the contract, and 0 of 0.00/,
+  ],
   'a reversal that should not be': [
     ({ merchant }) =>
       void merchant.history.push({ type: 'reversal', billingRequestId: 'brq_1', amount: '1' }),
@@ -333,7 +360,8 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
   ],
   'a limit from which a decline is not released': [
     ({ merchant: { desks } }) => {
-      const spent = desks[0]?.decisions[0]?.['spent'] as { daily: number };
+      const [decision] = desks.flatMap(({ decisions }) => decisions);
+      const spent = decision?.['spent'] as { daily: number };
       spent.daily += 10;
     },
     /spent on the last day of customer/,

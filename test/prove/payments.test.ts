@@ -280,6 +280,7 @@ function statement(moved: Partial<SeenStatement>, lines: number): SeenStatement 
     closingBalance: 0,
     charges: none,
     refunds: none,
+    refundReturns: none,
     reversals: none,
     credits: none,
     exceptionsOpen: 0,

@@ -1,3 +1,4 @@
+import type { RefundAnswer } from '../../storm/plan';
 import { Zone } from '../../prove/oracle/calendar';
 import { makePlan } from '../../prove/make-plan';
 import { countOf, predict } from '../../prove/oracle/predict';
@@ -7,6 +8,7 @@ import {
   type Limits,
   type MerchantPlan,
   type Plan,
+  type Resolution,
   type Subscription,
 } from '../../prove/plan';
 
@@ -72,14 +74,27 @@ function billingsOf(terms: Partial<Subscription>, acts: Act[] = [], silentAt: nu
   return { schedule, shown, answers };
 }
 
-const refund = (n: number, day: number, kobo: bigint | undefined): Act => ({
+const refund = (
+  n: number,
+  day: number,
+  kobo: bigint | undefined,
+  answer: RefundAnswer = 'complete',
+): Act => ({
   n,
   at: at(2, day, 15),
   what: 'refund',
   subscription: 1,
   billing: 0,
   kobo,
-  answer: 'complete',
+  answer,
+});
+
+const settle = (n: number, day: number, about: number, resolution: Resolution): Act => ({
+  n,
+  at: at(2, day, 15),
+  what: 'settle',
+  refund: about,
+  resolution,
 });
 
 describe('the oracle', () => {
@@ -198,6 +213,25 @@ describe('the oracle', () => {
     expect([...answers.values()]).toEqual([201, 409, 201, 409]);
     expect(schedule.billings[0]?.attempts[0]?.refunded).toBe(10_000n);
   });
+
+  it.each([
+    ['completeThenReject', 'reversed', [201, 409, 200, 201]],
+    ['completeThenReject', 'no_money_moved', [201, 409, 200, 201]],
+    ['completeThenReject', 'confirmed', [201, 409, 200, 409]],
+    ['rejectThenComplete', 'reversed', [201, 409, 200, 201]],
+    ['rejectThenComplete', 'confirmed', [201, 409, 409, 409]],
+  ] as const)(
+    'lets a refund of %s be made again once it is %s, or not: %j',
+    (answer, resolution, statuses) => {
+      const { answers } = billingsOf({}, [
+        refund(1, 1, 10_000n, answer),
+        refund(2, 2, 1n),
+        settle(3, 3, 1, resolution),
+        refund(4, 4, 10_000n),
+      ]);
+      expect([...answers.values()]).toEqual(statuses);
+    },
+  );
 });
 
 const text = (seed: number) =>
@@ -225,12 +259,14 @@ describe('a plan', () => {
     for (const { acts, subscriptions } of plan.merchants) {
       const customerOf = ({ subscription }: { subscription: number }) =>
         subscriptions.find(({ n }) => n === subscription)?.customer;
-      const everybody = acts.filter((act) => !('subscription' in act) && !('customer' in act));
+      const about = (act: Act): Act =>
+        act.what === 'settle' ? (acts.find(({ n }) => n === act.refund) ?? act) : act;
+      const everybody = acts.filter((act) => !('subscription' in about(act)) && !('customer' in act));
       for (const one of everybody) expect(acts.filter((act) => act.at === one.at)).toEqual([one]);
-      const met = acts.map(
-        (act) =>
-          `${act.at} ${'subscription' in act ? customerOf(act) : 'customer' in act ? act.customer : 0}`,
-      );
+      const met = acts.map(({ at: moment, ...act }) => {
+        const of = about({ at: moment, ...act });
+        return `${moment} ${'subscription' in of ? customerOf(of) : 'customer' in of ? of.customer : 0}`;
+      });
       expect(new Set(met).size).toBe(acts.length);
       const hours = subscriptions.map(({ customer, startAt }) => `${customer} ${startAt % 86_400_000}`);
       expect(new Set(hours).size).toBe(hours.length);
