@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { compareNightly, keepResult, planNight, provenKeys, verify, type Means } from '../database/verify';
+import { compareNightly, keepPart, keepResult, planNight, provenKeys, verify } from '../database/verify';
 
 /** Compares the books, and keeps what came of it. */
 export interface VerifyActivities {
@@ -10,7 +10,7 @@ export interface VerifyActivities {
 }
 
 export interface VerifiedNight {
-  /** Rows, links, balances and files that were looked at. */
+  /** Rows, links and balances that were looked at. */
   checked: number;
   differences: number;
   /** Whether all there is was compared. */
@@ -26,23 +26,23 @@ export function createVerifyActivities(
   keyring: Keyring,
   timeZone: string,
   wholeMax: number,
-  digestOf: Means['digestOf'],
   log: Pick<Logger, 'error'>,
 ): VerifyActivities {
   return {
     async verifyBooks() {
       const activity = Context.current();
-      const beat = () => {
+      const night = await planNight(db, timeZone, wholeMax);
+      let place = night.rolling?.place;
+      const means = { db, keys: await provenKeys(db, keyring), timeZone };
+      const pages = compareNightly(means, night, (reached) => (place = reached));
+      const verified = await verify(pages, () => {
         activity.heartbeat();
         activity.cancellationSignal.throwIfAborted();
-      };
-      const night = await planNight(db, timeZone, wholeMax);
-      const means = { db, keys: await provenKeys(db, keyring), digestOf, beat };
-      const { compared, differences, found } = await verify(compareNightly(means, night, timeZone), beat);
-      for (const one of found) log.error(one, 'the books differ');
-      await db.transaction((trx) => keepResult(trx, night, { differences, found }));
-      const checked = Object.values(compared).reduce((sum, count) => sum + count, 0);
-      return { checked, differences, isWhole: night.since === null };
+      });
+      for (const one of verified.found) log.error(one, 'the books differ');
+      await (place ? keepPart(db, verified, place) : keepResult(db, verified));
+      const checked = Object.values(verified.compared).reduce((sum, count) => sum + count, 0);
+      return { checked, differences: verified.differences, isWhole: !place };
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { Cause } from '../domain/words/story';
 import { rows, type Executor } from './connection';
-import { contentWritten } from './content';
 import { newId } from './ids';
 import { jsonOf } from './json';
 
@@ -19,25 +18,36 @@ export interface AuditEvent {
   at: Date;
 }
 
+/** A charge, a refund or a reversal as a transition has left it. */
+interface MoneyRow {
+  amount: bigint;
+  currency: string;
+  status: string;
+  bankTransactionId?: string | null;
+  closedAt?: Date | null;
+}
+
 /**
- * Writes audit events in the transaction that made the transitions, and by whose call; with what
- * they have made to stand in their rows for good, which are written by then.
+ * What the event of each transition of money says, in its details: `books verify` compares the row
+ * with the last of its events, and the events are chained.
  */
+export const moneyFacts = (row: MoneyRow) => ({
+  amount: row.amount,
+  currency: row.currency,
+  status: row.status,
+  ...(row.bankTransactionId && { bankTransactionId: row.bankTransactionId }),
+  ...(row.closedAt && { closedAt: row.closedAt.toISOString() }),
+});
+
+/** Writes audit events in the transaction that made the transitions, and by whose call. */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
-  const content = contentWritten(new Set(events.map(({ type }) => type)));
-  // So that one is planned as one: its row is looked up, and its table not read.
-  const most = events.length === 1 ? 'LIMIT 1' : '';
   await rows(
     trx,
-    `WITH e (id, resource_id, sequence, type, cause, details, at) AS MATERIALIZED (
-       SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
-         coalesce(e->'details', '{}'), (e->>'at')::timestamptz
-       FROM jsonb_array_elements(:events::jsonb) AS e ${most})
-     INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id)
-     SELECT e.id, e.resource_id, e.sequence, e.type, e.cause,
-       e.details${content === null ? '' : ` || coalesce(c.content, '{}')`}, e.at, :requestId
-     FROM e ${content === null ? '' : `LEFT JOIN (${content}) AS c USING (id)`}`,
+    `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id)
+     SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
+       coalesce(e->'details', '{}'), (e->>'at')::timestamptz, :requestId
+     FROM jsonb_array_elements(:events::jsonb) AS e`,
     {
       requestId: trx.requestId ?? null,
       events: jsonOf(events.map((event) => ({ ...event, id: newId('event') }))),

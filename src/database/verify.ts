@@ -1,30 +1,41 @@
-import { faultWords, NOT_COMPARED } from '../domain/words/verify-words';
-import { compareAnnouncements } from './announcement-check';
-import { checkChains } from './chain/check';
+import { STREAMS } from '../domain/books/chain';
+import { addDays } from '../domain/calendar';
+import { checkDays, checkHeads, checkLinks, checkUnchained, LINKS_OF } from './chain/check';
 import { publicKeys, type PublicKeys } from './chain/head';
 import { chainKeys } from './chain/key';
-import type { Compared, Range } from './compared';
-import { oneRow, rows, type Executor, type Transaction } from './connection';
+import { ROWS_OF } from './chain/stream';
+import { isWhole, type Days, type Difference, type Page } from './compared';
+import { oneRow, rows, type Database, type Executor } from './connection';
+import { firstIdAt } from './ids';
 import type { Keyring } from './keys/keyring';
-import { compareLedger } from './ledger/check';
-import { comparePeriods } from './ledger/period-check';
-import { compareStatements, type FileMeans } from './ledger/statement-check';
-import { compareTrails } from './trail';
+import { compareBalances } from './ledger/check';
+import { compareChanged, compareRows, ROW_CHECKS } from './money-rows';
 
-/** `books verify`: all comparisons of the books, and their last result. */
+/**
+ * `books verify`: compares the ledger with itself, with the rows of money, their webhooks and
+ * exceptions, and all of it with the chains. It writes nothing but its last result.
+ */
 
-export interface Means extends FileMeans {
+export interface Means {
+  db: Database;
   /** Keys that heads may be signed with. */
   keys: PublicKeys;
+  timeZone: string;
 }
 
-const CHECKS: ((means: Means, range: Range) => AsyncIterable<Compared>)[] = [
-  ({ db, keys }, range) => checkChains(db, keys, range),
-  ({ db }, range) => compareLedger(db, range),
-  ({ db }, range) => compareTrails(db, range),
-  ({ db }, range) => compareAnnouncements(db, range),
-  ({ db }, range) => comparePeriods(db, range),
-  compareStatements,
+/** In the order in which they are made; each can go on from a place of its own. */
+const CHECKS: [check: string, from: (means: Means, after: string | null) => AsyncIterable<Page>][] = [
+  ...STREAMS.map((stream): (typeof CHECKS)[number] => [
+    LINKS_OF[stream],
+    ({ db }, after) => checkLinks(db, stream, after),
+  ]),
+  ['unchained', ({ db }) => checkUnchained(db)],
+  ['heads', ({ db, keys }) => checkHeads(db, keys)],
+  ...ROW_CHECKS.map((check): (typeof CHECKS)[number] => [
+    check,
+    ({ db }, after) => compareRows(db, check, after),
+  ]),
+  ['balances', ({ db }, after) => compareBalances(db, after)],
 ];
 
 /** The keys that the ring proves to be the network's. */
@@ -38,107 +49,184 @@ export async function isOwnRing(db: Executor, keys: PublicKeys): Promise<boolean
   return keys.size === count;
 }
 
-export async function* compareBooks(means: Means, range: Range): AsyncGenerator<Compared, void, undefined> {
-  for (const check of CHECKS) yield* check(means, range);
+/** Compares all there is or, of some days, what was written, posted and chained on them. */
+export async function* compareBooks(means: Means, days: Days): AsyncGenerator<Page, void, undefined> {
+  if (isWhole(days)) {
+    for (const [, check] of CHECKS) yield* check(means, null);
+    return;
+  }
+  const { db, keys, timeZone } = means;
+  const { from, to } = days;
+  yield* checkDays(db, keys, days);
+  yield* compareChanged(db, {
+    first: firstIdAt('event', from === null ? new Date(0) : await beginOf(db, timeZone, from)),
+    end: to === null ? 'evt_zz' : firstIdAt('event', await beginOf(db, timeZone, addDays(to, 1))),
+  });
+  yield* compareBalances(db, from === null ? null : addDays(from, -1), to ?? 'infinity');
 }
 
-/** Entries of the ledger up to which one night compares all there is. */
+async function beginOf(db: Executor, timeZone: string, day: string): Promise<Date> {
+  const begin = await oneRow<{ at: Date }>(db, `SELECT :day::timestamp AT TIME ZONE :timeZone AS at`, {
+    day,
+    timeZone,
+  });
+  return begin.at;
+}
+
+/** Entries of the ledger up to which one night compares all there is: a minute of work. */
 export const WHOLE_MAX = 1_000_000;
 
-/** Days whose rows every night compares: a night may be missed. */
-const CHANGED_DAYS = 3;
-
 /**
- * A night's comparisons: all there is or, of larger books, the last days and one of six checks
- * whole.
+ * Nights in which larger books are compared whole. A week has time for a night that is missed, and
+ * for books that grow meanwhile.
  */
-export async function* compareNightly(
-  means: Means,
-  { part, since }: Night,
-  timeZone: string,
-): AsyncGenerator<Compared, void, undefined> {
-  const whole: Range = { from: null, to: null, timeZone };
-  for (const [n, check] of CHECKS.entries()) {
-    yield* check(means, since === null || n === part ? whole : { ...whole, from: since });
-  }
+const NIGHTS = 5;
+
+/** Where the rolling part of larger books goes on, and how often it has been through. */
+export interface Place {
+  round: number;
+  check: string;
+  after: string | null;
 }
 
 export interface Night {
-  /** The check that is made whole; 0 where all are. */
-  part: number;
-  /** The first day of the other checks; null where all are made whole. */
-  since: string | null;
+  /** The rolling part; null where all there is is compared. */
+  rolling: { place: Place; size: number } | null;
+  /** The first day of what changed since the last result. */
+  since: string;
 }
+
+const FIRST: Place = { round: 0, check: CHECKS[0]?.[0] ?? '', after: null };
 
 /** @param wholeMax entries up to which all there is is compared */
 export async function planNight(db: Executor, timeZone: string, wholeMax: number): Promise<Night> {
-  const { isLarge, day, since } = await oneRow<{ isLarge: boolean; day: number; since: string }>(
+  const { isLarge, since, place, size } = await oneRow<{
+    isLarge: boolean;
+    since: string;
+    place: Place | null;
+    size: number;
+  }>(
     db,
-    `SELECT (SELECT count(*) FROM (SELECT FROM ledger_entries LIMIT :wholeMax::int + 1) AS entries) > :wholeMax AS "isLarge",
-       today - date '2000-01-01' AS day, (today - ${CHANGED_DAYS})::text AS since
-     FROM (SELECT (clock_timestamp() AT TIME ZONE :timeZone)::date AS today) AS now`,
+    `SELECT EXISTS (SELECT FROM ledger_entries OFFSET :wholeMax::int) AS "isLarge", place,
+       ((verified_at AT TIME ZONE :timeZone)::date - 1)::text AS since,
+       ceil(greatest((${STREAMS.map((stream) => `(SELECT coalesce(max(n), 0) FROM ${ROWS_OF[stream].chain})`).join(' + ')} +
+         (SELECT sum(greatest(reltuples, 0)) FROM pg_class
+          WHERE oid = ANY('{billing_requests,refunds,reversals,reconciliation_exceptions}'::regclass[]))) / ${NIGHTS}.0, 1))::float8 AS size
+     FROM books_verified`,
     { wholeMax, timeZone },
   );
-  return isLarge ? { part: day % CHECKS.length, since } : { part: 0, since: null };
+  return { since, rolling: isLarge ? { place: place ?? FIRST, size } : null };
 }
 
-export interface Found {
+/**
+ * A night's comparisons: all there is or, of larger books, what changed since the last result and
+ * a part that goes on where the last one ended.
+ *
+ * @param moved told where the rolling part has come to
+ */
+export async function* compareNightly(
+  means: Means,
+  { rolling, since }: Night,
+  moved: (place: Place) => void,
+): AsyncGenerator<Page, void, undefined> {
+  yield* compareBooks(means, { from: rolling ? since : null, to: null });
+  if (!rolling) return;
+  let { round, check, after } = rolling.place;
+  for (let left = rolling.size, steps = 0; left > 0 && steps < CHECKS.length; steps++) {
+    const at = CHECKS.findIndex(([name]) => name === check);
+    let next: string | null = null;
+    for await (const page of CHECKS[at]?.[1](means, after) ?? []) {
+      yield page;
+      left -= page.checked;
+      ({ next } = page);
+      if (left <= 0) break;
+    }
+    const following = CHECKS[at + 1] ?? CHECKS[0];
+    if (next === null && following) {
+      round += following === CHECKS[0] ? 1 : 0;
+      [check] = following;
+    }
+    after = next;
+    moved({ round, check, after });
+  }
+}
+
+export interface Found extends Difference {
   check: string;
-  id: string;
-  what: string;
 }
 
 export interface Verified {
   /** How many of each were looked at. */
   compared: Record<string, number>;
-  /** How many of each could not be, and why. */
-  notCompared: Record<string, { count: number; why: string }>;
   differences: number;
-  /** The first of them all. */
+  /** The first of them. */
   found: Found[];
 }
 
 /** Differences that are told one by one: more have one cause to look for. */
 const LISTED_MAX = 100;
+/** Differences that are known again, should two parts find the same: some megabytes. */
+const KNOWN_MAX = 10_000;
+
+const nameOf = ({ check, id, what }: Found) => `${check} ${id} ${what}`;
 
 /** @param beat told of what there is so far after each page, with the check of the page */
 export async function verify(
-  all: AsyncIterable<Compared>,
+  all: AsyncIterable<Page>,
   beat: (so: Verified, check: string) => void,
 ): Promise<Verified> {
-  const report: Verified = { compared: {}, notCompared: {}, differences: 0, found: [] };
-  for await (const { check, checked, differences, notCompared } of all) {
+  const report: Verified = { compared: {}, differences: 0, found: [] };
+  const known = new Set<string>();
+  for await (const { check, checked, differences } of all) {
     report.compared[check] = (report.compared[check] ?? 0) + checked;
-    if (notCompared) {
-      const count = (report.notCompared[check]?.count ?? 0) + notCompared.count;
-      report.notCompared[check] = { count, why: NOT_COMPARED[notCompared.why] };
+    for (const { id, what } of differences) {
+      const one = { check, id, what };
+      if (known.has(nameOf(one))) continue;
+      if (known.size < KNOWN_MAX) known.add(nameOf(one));
+      report.differences += 1;
+      if (report.found.length < LISTED_MAX) report.found.push(one);
     }
-    report.differences += differences.length;
-    report.found.push(...differences.map((one) => ({ check, id: one.id, what: faultWords(one) })));
-    report.found.splice(LISTED_MAX);
     beat(report, check);
   }
   return report;
 }
 
-/** Differences that are kept of a result, for the operator who asks how the service is. */
-const KEPT_MAX = 10;
+type KeptFound = Found & { round: number };
 
-/** Keeps the result in place of earlier ones: of its part, or of all where it compared all. */
-export async function keepResult(
-  trx: Transaction,
-  { part, since }: Night,
-  { differences, found }: Pick<Verified, 'differences' | 'found'>,
-): Promise<void> {
-  await rows(trx, `DELETE FROM books_verified WHERE :isWhole OR part = :part OR differences IS NULL`, {
-    isWhole: since === null,
-    part,
-  });
+/** Keeps the result of all there is, in place of all earlier ones. */
+export async function keepResult(db: Executor, { differences, found }: Verified): Promise<void> {
   await rows(
-    trx,
-    `INSERT INTO books_verified (part, differences, found) VALUES (:part, :differences, :found)
-     ON CONFLICT (part) DO UPDATE SET differences = excluded.differences, found = excluded.found, verified_at = excluded.verified_at`,
-    { part, differences, found: JSON.stringify(found.slice(0, KEPT_MAX)) },
+    db,
+    `UPDATE books_verified SET differences = :differences, verified_at = clock_timestamp(),
+       found = (SELECT coalesce(jsonb_agg(f || jsonb_build_object('round', coalesce((place->>'round')::int, 0))), '[]')
+                FROM jsonb_array_elements(:found::jsonb) AS f)`,
+    { differences, found: JSON.stringify(found) },
+  );
+}
+
+/**
+ * Keeps the result of a night of larger books. What earlier nights found stands until the rolling
+ * part has been there again.
+ */
+export async function keepPart(db: Executor, verified: Verified, place: Place): Promise<void> {
+  const { kept } = await oneRow<{ kept: KeptFound[] }>(db, `SELECT found AS kept FROM books_verified`);
+  const order = CHECKS.map(([check]) => check);
+  const isDue = ({ round, check }: KeptFound) =>
+    round === place.round ||
+    (round === place.round - 1 && order.indexOf(check) >= order.indexOf(place.check));
+  const now = new Set(verified.found.map(nameOf));
+  const found = [
+    ...verified.found.map((one) => ({ ...one, round: place.round })),
+    ...kept.filter((one) => isDue(one) && !now.has(nameOf(one))),
+  ];
+  await rows(
+    db,
+    `UPDATE books_verified SET differences = :differences, found = :found, place = :place, verified_at = clock_timestamp()`,
+    {
+      differences: Math.max(verified.differences, found.length),
+      found: JSON.stringify(found.slice(0, LISTED_MAX)),
+      place: JSON.stringify(place),
+    },
   );
 }
 
@@ -150,16 +238,13 @@ export interface LastResult {
   ageS: number;
 }
 
-/** The last result, of all parts together. */
 export async function readLastResult(db: Executor): Promise<LastResult> {
-  const { found, ...last } = await oneRow<Omit<LastResult, 'found'> & { found: Found[][] }>(
+  return oneRow<LastResult>(
     db,
-    `SELECT sum(differences)::int AS differences, jsonb_agg(found ORDER BY verified_at DESC) AS found,
-       max(verified_at) AS "verifiedAt",
-       greatest(extract(epoch FROM clock_timestamp() - max(verified_at)), 0)::float8 AS "ageS"
+    `SELECT differences, found, verified_at AS "verifiedAt",
+       greatest(extract(epoch FROM clock_timestamp() - verified_at), 0)::float8 AS "ageS"
      FROM books_verified`,
   );
-  return { ...last, found: found.flat() };
 }
 
 /** It runs each night, and may take hours. */

@@ -14,7 +14,6 @@ import { createSandboxClockActivities } from '../activities/sandbox-clock';
 import { createVerifyActivities } from '../activities/verify';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
-import { digestOf } from '../api/billing/statement';
 import { readConfig, recurringRules, requireServers } from '../config';
 import { endedOf } from '../database/billing-request/read';
 import { readKeyring } from '../database/keys/keyring';
@@ -134,14 +133,7 @@ async function main(): Promise<void> {
     ...createChainActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createBankStatementActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createCustomerMigrationActivities(db, keyring),
-    ...createVerifyActivities(
-      db,
-      keyring,
-      config.NETWORK_TIMEZONE,
-      WHOLE_MAX,
-      (of, beat) => digestOf(db, of, beat),
-      log,
-    ),
+    ...createVerifyActivities(db, keyring, config.NETWORK_TIMEZONE, WHOLE_MAX, log),
     ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, recurringRules(config), patience.schedules, (workflowId) =>
       webhooks.deliverFirstAttempts(workflowId),

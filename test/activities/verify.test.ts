@@ -1,11 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createVerifyActivities, type VerifiedNight } from '../../src/activities/verify';
-import { digestOf } from '../../src/api/billing/statement';
 import { row, rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import type { Compared, Range } from '../../src/database/compared';
-import { compareBooks, compareNightly, provenKeys, readLastResult, verify } from '../../src/database/verify';
-import { filesOf } from '../support/books';
+import { readLastResult } from '../../src/database/verify';
+import { chainBooks } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { answerBill, bill, charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
@@ -24,16 +22,8 @@ afterEach(() => database.drop());
 
 /** The work of one night. */
 function verifyBooks(wholeMax = 1_000): Promise<VerifiedNight> {
-  const { db } = database;
   const log = { error: (one: object) => void logged.push(one) };
-  const activities = createVerifyActivities(
-    db,
-    keyring,
-    'Africa/Lagos',
-    wholeMax,
-    (of, beat) => digestOf(db, of, beat),
-    log,
-  );
+  const activities = createVerifyActivities(database.db, keyring, 'Africa/Lagos', wholeMax, log);
   return new MockActivityEnvironment().run(() => activities.verifyBooks());
 }
 
@@ -49,6 +39,11 @@ async function forge(): Promise<string> {
   return id;
 }
 
+const putRight = (id: string) =>
+  tamper(
+    `UPDATE billing_requests SET status = 'declined', decline_reason = 'insufficient_funds', bank_transaction_id = NULL WHERE id = '${id}'`,
+  );
+
 /** All that the database holds but the last result, as one number of each table. */
 const counts = () =>
   row(
@@ -58,6 +53,8 @@ const counts = () =>
        (SELECT count(*) FROM reconciliation_exceptions) AS exceptions, (SELECT count(*) FROM audit_events) AS acts,
        (SELECT count(*) FROM statement_digests) AS digests, (SELECT count(*) FROM outbox) AS outbox`,
   );
+
+const differences = async () => (await readLastResult(database.db)).differences;
 
 it('has no result until the books are compared, and keeps that they are right', async () => {
   await charge(database.db, keyring, standing);
@@ -69,68 +66,70 @@ it('has no result until the books are compared, and keeps that they are right', 
 it('names what somebody changed by hand until it is put right, and writes nothing but that', async () => {
   const id = await forge();
   const before = await counts();
-  const { differences } = await verifyBooks();
-  expect(differences).toBeGreaterThan(0);
+  const verified = await verifyBooks();
+  // By its last audit event, and by the ledger.
+  expect(verified).toMatchObject({ differences: 2, isWhole: true });
   expect(await counts()).toEqual(before);
   const unposted = expect.objectContaining({ check: 'charges', id }) as object;
-  expect(await readLastResult(database.db)).toMatchObject({
-    differences,
-    found: expect.arrayContaining([unposted]) as object,
-  });
+  expect(await readLastResult(database.db)).toMatchObject({ differences: 2, found: [unposted, unposted] });
   expect(logged).toContainEqual(unposted);
-  await tamper(
-    `UPDATE billing_requests SET status = 'declined', decline_reason = 'insufficient_funds', bank_transaction_id = NULL WHERE id = '${id}'`,
-  );
+  await putRight(id);
   await verifyBooks();
   expect(await readLastResult(database.db)).toMatchObject({ differences: 0, found: [] });
 });
 
-/** As if the night were another one: its seventh of the books is. */
-const inOtherNights = (days: number) =>
-  rows(database.db, `UPDATE books_verified SET part = (part + :days) % 7`, { days });
-
-async function foundBy(nights: AsyncIterable<Compared>[]): Promise<Set<string>> {
-  const all = [];
-  for (const night of nights) all.push(...(await verify(night, () => undefined)).found);
-  return new Set(all.map((one) => JSON.stringify(one)));
-}
-
 describe('of books that are too large for a night', () => {
-  it('each night compares what changed, whole in one of seven checks', async () => {
-    await charge(database.db, keyring, standing);
+  const round = async () =>
+    (await row<{ round: number }>(database.db, `SELECT (place->>'round')::int AS round FROM books_verified`))
+      ?.round ?? 0;
+
+  /** Nights until the rolling part has been through all there is once more. */
+  async function nightsOfARound(): Promise<VerifiedNight[]> {
+    const nights: VerifiedNight[] = [];
+    const begun = await round();
+    while ((await round()) === begun && nights.length < 50) nights.push(await verifyBooks(0));
+    return nights;
+  }
+
+  beforeEach(() => charge(database.db, keyring, standing));
+
+  /** As if all that was written were long ago: nothing has changed since the last night. */
+  const letMonthsPass = () => tamper(`UPDATE events SET id = 'evt_00' || substr(id, 7)`);
+
+  it('a night compares what changed since the last one', async () => {
     const id = await forge();
+    expect(await verifyBooks(0)).toMatchObject({ differences: 2, isWhole: false });
+    expect((await readLastResult(database.db)).found).toContainEqual(
+      expect.objectContaining({ check: 'charges', id }),
+    );
+  });
+
+  it('the nights after each other go through all there is, also where nights were missed', async () => {
+    const id = await forge();
+    await letMonthsPass();
+    await chainBooks(database.db, keyring);
     expect(await verifyBooks(0)).toMatchObject({ isWhole: false });
+    // Whichever weekday it is.
+    await rows(database.db, `UPDATE books_verified SET verified_at = verified_at - interval '3 days'`);
+    expect((await nightsOfARound()).length).toBeGreaterThan(2);
     const { found } = await readLastResult(database.db);
-    expect(found).toContainEqual(expect.objectContaining({ check: 'charges', id }));
+    expect(found.filter((one) => one.id === id)).toHaveLength(2);
   });
 
-  it('the result of a night stands beside those of other nights until its own night comes again', async () => {
-    await charge(database.db, keyring, standing);
-    const id = await forge();
-    const { differences } = await verifyBooks(0);
-    await inOtherNights(1);
-    await tamper(
-      `UPDATE billing_requests SET status = 'declined', decline_reason = 'insufficient_funds', bank_transaction_id = NULL WHERE id = '${id}'`,
-    );
-    expect(await verifyBooks(0)).toMatchObject({ differences: 0 });
-    expect(await readLastResult(database.db)).toMatchObject({ differences });
-    await rows(database.db, 'DELETE FROM books_verified WHERE differences = 0');
-    await inOtherNights(6);
-    expect(await verifyBooks(0)).toMatchObject({ differences: 0 });
-    expect(await readLastResult(database.db)).toMatchObject({ differences: 0 });
-  });
-
-  it('a week finds what one whole comparison does, however old', async () => {
-    await charge(database.db, keyring, standing);
+  it('counts a difference once that the changed and the rolling part both find, in each round', async () => {
     await forge();
-    const whole: Range = { from: null, to: null, timeZone: 'Africa/Lagos' };
-    const means = { ...filesOf(database.db), keys: await provenKeys(database.db, keyring) };
-    // As of a day after which nothing has changed.
-    const week = Array.from({ length: 7 }, (_, part) =>
-      compareNightly(means, { part, since: '2999-01-01' }, whole.timeZone),
-    );
-    const found = await foundBy([compareBooks(means, whole)]);
-    expect(found.size).toBeGreaterThan(0);
-    expect(await foundBy(week)).toEqual(found);
+    await nightsOfARound();
+    expect(await differences()).toBe(2);
+    await nightsOfARound();
+    expect(await differences()).toBe(2);
+  });
+
+  it('a difference stands until the part that found it has come by again', async () => {
+    const id = await forge();
+    await nightsOfARound();
+    await putRight(id);
+    expect(await differences()).toBe(2);
+    await nightsOfARound();
+    expect(await differences()).toBe(0);
   });
 });

@@ -9,7 +9,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { reseal } from '../../src/database/keys/reseal';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { GENESIS, linkHash, type Stream } from '../../src/domain/books/chain';
-import { contentColumns, contentOf, ROWS_OF, type ReadRow } from '../../src/database/chain/stream';
+import { ROWS_OF } from '../../src/database/chain/stream';
 import { bookDifferences, chainBooks, chainDifferences, keptDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -52,15 +52,15 @@ const entry = (resourceId: string, kind = 'charge') =>
 
 /** Makes a chain anew from what its rows say now, as whoever has no key can. */
 async function rebuild(stream: Stream): Promise<void> {
-  const source = ROWS_OF[stream];
-  const content = await rows<ReadRow & { n: bigint }>(
+  const { table, chain, content } = ROWS_OF[stream];
+  const linked = await rows<{ n: bigint; content: string }>(
     database.db,
-    `SELECT c.n, ${contentColumns(source)} FROM ${source.chain} c JOIN ${source.table} r ON r.id = c.row_id ORDER BY c.n`,
+    `SELECT c.n, ${content} AS content FROM ${chain} c JOIN ${table} r ON r.id = c.row_id ORDER BY c.n`,
   );
-  let hash: Buffer = GENESIS;
-  const hashes = content.map((one) => {
-    hash = linkHash(hash, stream, contentOf(one));
-    return `UPDATE ${source.chain} SET hash = '\\x${hash.toString('hex')}' WHERE n = ${one.n}`;
+  let hash = GENESIS;
+  const hashes = linked.map((one) => {
+    hash = linkHash(hash, stream, one.content);
+    return `UPDATE ${chain} SET hash = '\\x${hash}' WHERE n = ${one.n}`;
   });
   await tamper(hashes.join(';'));
 }
@@ -130,7 +130,7 @@ describe('books that nobody has touched', () => {
     await tamper(`UPDATE events SET recorded_at = recorded_at - interval '1 hour' WHERE id = (SELECT max(id) FROM events);
       UPDATE chain_progress SET chained_at = chained_at - interval '2 hours'`);
     expect(await found()).toEqual([
-      'eventChain: events: 1 of its rows have waited for more than half an hour to be chained: the workflow chain does not run',
+      'unchained: events: 1 row of it is in no chain after half an hour: the workflow chain does not run',
     ]);
   });
 });
@@ -167,7 +167,9 @@ describe('what proves the books', () => {
 });
 
 const changed = (what: string) =>
-  expect.stringMatching(new RegExp(`^${what}, or its link \\d+ of the chain, was changed`)) as string;
+  expect.stringMatching(
+    new RegExp(`^${what} row or its link \\d+ was changed since it was chained`),
+  ) as string;
 
 /**
  * Changes by whoever owns the schema, and has no key: each is named by the first thing it touches.
@@ -180,42 +182,42 @@ describe('what the owner of the schema changes', () => {
          UPDATE billing_requests SET amount = 1, refunded_amount = 0 WHERE id = '${made.chargeId}';
          UPDATE ledger_folded_balances SET debits = debits - 99 WHERE account = 'customer_bank' AND party_id = '${standing.bankId}';
          UPDATE ledger_folded_balances SET credits = credits - 99 WHERE account = 'merchant'`,
-      'ledgerChain: entry \\d+: it',
+      'ledgerChain: entry \\d+: its',
     ],
     [
       'when an entry was settled',
       () =>
         `UPDATE ledger_entries SET settled_at = settled_at - interval '1 hour' WHERE id = ${entry(made.chargeId)}`,
-      'ledgerChain: entry \\d+: it',
+      'ledgerChain: entry \\d+: its',
     ],
     [
       'the day that an entry belongs to',
       () => `UPDATE ledger_entries SET belongs_to = settlement_day - 1 WHERE id = ${entry(made.chargeId)}`,
-      'ledgerChain: entry \\d+: it',
+      'ledgerChain: entry \\d+: its',
     ],
     [
       'a posting, by one more',
       () => `INSERT INTO ledger_postings SELECT entry_id, 3, party_id, account, currency, direction, 1
          FROM ledger_postings WHERE entry_id = ${entry(made.chargeId)} AND n = 1`,
-      'ledgerChain: entry \\d+: it',
+      'ledgerChain: entry \\d+: its',
     ],
     [
       'what a bank has said',
       () =>
         `UPDATE events SET details = '{"bankTransactionId": "other"}' WHERE resource_id = '${made.chargeId}' AND sequence = 2`,
-      'eventChain: event evt_\\w+: it',
+      'eventChain: event evt_\\w+: its',
     ],
     [
       'by whose call it was said',
       () => `UPDATE events SET request_id = 'other' WHERE resource_id = '${made.chargeId}' AND sequence = 2`,
-      'eventChain: event evt_\\w+: it',
+      'eventChain: event evt_\\w+: its',
     ],
     [
       'who did something',
       () => `UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`,
-      'actChain: act \\d+: it',
+      'actChain: act \\d+: its',
     ],
-    ['a link alone', () => `UPDATE act_chain SET hash = sha256(hash) WHERE n = 1`, 'actChain: act \\d+: it'],
+    ['a link alone', () => `UPDATE act_chain SET hash = sha256(hash) WHERE n = 1`, 'actChain: act \\d+: its'],
   ])('%s, is the first thing that is told', async (_, change, first) => {
     await tamper(change());
     expect((await all())[0]).toEqual(changed(first));
@@ -227,9 +229,7 @@ describe('what the owner of the schema changes', () => {
     await tamper(`DELETE FROM ledger_postings WHERE entry_id = ${id}; DELETE FROM ledger_entries WHERE id = ${id};
       DELETE FROM refunds WHERE id = '${made.refundId}'`);
     expect((await all())[0]).toMatch(
-      new RegExp(
-        `^ledgerChain: entry ${id}: it is in the chain, as link \\d+, and is there no more: it was deleted$`,
-      ),
+      new RegExp(`^ledgerChain: entry ${id}: its link \\d+ of the chain is there, and its row was deleted$`),
     );
   });
 
@@ -237,7 +237,7 @@ describe('what the owner of the schema changes', () => {
     await tamper(`DELETE FROM audit_events WHERE action = 'entity.trust_set';
       DELETE FROM act_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
     expect((await found())[0]).toMatch(
-      /^actChain: act \d+: before its link \d+ of the chain a link was taken away$/,
+      /^actChain: act \d+: before its link \d+ of the chain 1 link was deleted$/,
     );
   });
 
@@ -247,24 +247,9 @@ describe('what the owner of the schema changes', () => {
       UPDATE act_chain c SET row_id = (SELECT id FROM audit_events a WHERE NOT EXISTS
         (SELECT FROM act_chain o WHERE o.row_id = a.id) ORDER BY id LIMIT 1) WHERE n = 2`);
     const named = (await found()).filter((one) => one.startsWith('actChain'));
-    expect(named.slice(0, 2)).toEqual([changed('actChain: act \\d+: it'), changed('actChain: act \\d+: it')]);
-  });
-
-  it('a row that is slipped in among old ones is named, chained afterwards or not', async () => {
-    await tamper(`UPDATE chain_progress SET chained_at = clock_timestamp();
-      INSERT INTO audit_events (id, recorded_at, actor, action) OVERRIDING SYSTEM VALUE
-        VALUES (-5, clock_timestamp() - interval '2 days', 'operator:thief', 'entity.enabled')`);
-    expect(await found()).toEqual([
-      expect.stringMatching(
-        /^actChain: act -5: it says that it was written at .*, and all of that time was chained without it/,
-      ),
-    ]);
-    await tamper(`UPDATE chain_progress SET after = '-10' WHERE stream = 'acts'`);
-    expect(await chainBooks(database.db, keyring)).toBe(1);
-    expect(await found()).toEqual([
-      expect.stringMatching(
-        /^actChain: act -5: it says that it was written at .*, and the head that was signed at .* does not have it/,
-      ),
+    expect(named.slice(0, 2)).toEqual([
+      changed('actChain: act \\d+: its'),
+      changed('actChain: act \\d+: its'),
     ]);
   });
 
@@ -272,7 +257,7 @@ describe('what the owner of the schema changes', () => {
     await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`);
     await rebuild('acts');
     expect((await found())[0]).toMatch(
-      /^heads: head 1 of \S+: it says another hash of link \d+ of acts than the chain has: the chain was made anew$/,
+      /^heads: head 1 of \S+: it says that link \d+ of acts is \w+, and the chain, which was made anew, has \w+$/,
     );
   });
 
@@ -310,7 +295,7 @@ describe('what the owner of the schema changes', () => {
       UPDATE chain_heads SET jws = '${jws}' WHERE number = 2`);
     expect(await found()).toContainEqual(
       expect.stringMatching(
-        /^heads: head 2 of \S+: it is signed with key_own, which is none of the network's that are known here$/,
+        /^heads: head 2 of \S+: it is signed with key_own, which is none of the network's$/,
       ),
     );
   });
@@ -322,7 +307,7 @@ describe('what the owner of the schema changes', () => {
       DELETE FROM act_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
     expect(await found()).toEqual([
       expect.stringMatching(
-        /^heads: head 2 of \S+: it says that the chain of acts has \d+ links, which it has no more: its end was taken away$/,
+        /^heads: head 2 of \S+: it says that the chain of acts has \d+ links: its end was deleted$/,
       ),
     ]);
     await tamper(`DELETE FROM chain_heads WHERE number = 2`);
@@ -342,55 +327,13 @@ describe('what the owner of the schema changes', () => {
     await chainBooks(database.db, keyring);
     await tamper(`DELETE FROM chain_heads WHERE number = 2`);
     expect(await found()).toEqual([
-      expect.stringMatching(
-        /^heads: head 3 of \S+: the one before it has the number 1: what was between was taken away$/,
-      ),
+      expect.stringMatching(/^heads: head 3 of \S+: the heads from 2 to 2 were deleted$/),
     ]);
     await tamper(`DELETE FROM chain_heads`);
     expect(await found()).toEqual([
-      expect.stringMatching(/^heads: ledger: its chain has \d+ links, and there is no head that says so/),
+      expect.stringMatching(/^heads: ledger: its chain has \d+ links, and its heads were deleted/),
       expect.stringMatching(/^heads: events: /),
       expect.stringMatching(/^heads: acts: /),
     ]);
-  });
-
-  it.each<[string, () => string, () => string]>([
-    [
-      'a charge’s end',
-      () =>
-        `UPDATE billing_requests SET closed_at = expires_at + interval '1 s' WHERE id = '${made.chargeId}'`,
-      () => `chargeTrails: ${made.chargeId}: its bank has ended it at .*, after its window`,
-    ],
-    [
-      'how often a charge has changed',
-      () => `UPDATE billing_requests SET sequence = 7 WHERE id = '${made.chargeId}'`,
-      () =>
-        `chargeTrails: ${made.chargeId}: its row counts 7 transitions, and its trail has 2, numbered up to 2`,
-    ],
-    [
-      'how a refund has ended',
-      () =>
-        `UPDATE refunds SET status = 'rejected', bank_transaction_id = NULL WHERE id = '${made.refundId}'`,
-      () =>
-        `refundTrails: ${made.refundId}: its row says that it is rejected, and its trail that it ended by: refund.completed`,
-    ],
-    [
-      'how an exception was resolved',
-      () => `UPDATE reconciliation_exceptions SET resolution = 'confirmed' WHERE resolution = 'written_off'`,
-      () => `exceptionTrails: exc_\\w+: its row says that resolution is confirmed, and its trail written_off`,
-    ],
-    [
-      'an exception away',
-      () => `DELETE FROM reconciliation_exceptions WHERE resolution = 'written_off'`,
-      () => `trails: exc_\\w+: it has a trail, and is there no more: its row was deleted`,
-    ],
-    [
-      'what an exception holds',
-      () => `UPDATE billing_requests SET held_amount = 5 WHERE id = '${made.chargeId}'`,
-      () => `chargeTrails: ${made.chargeId}: held_amount is 5, and its exceptions hold 0`,
-    ],
-  ])('%s, in its row alone, contradicts its trail', async (_, change, first) => {
-    await tamper(change());
-    expect(await bookDifferences(database.db)).toContainEqual(expect.stringMatching(new RegExp(first())));
   });
 });

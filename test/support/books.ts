@@ -1,18 +1,12 @@
-import { compareAnnouncements } from '../../src/database/announcement-check';
-import { digestOf } from '../../src/api/billing/statement';
 import { chainStream } from '../../src/database/chain/advance';
-import { checkChains, checkKept } from '../../src/database/chain/check';
+import { checkKept } from '../../src/database/chain/check';
 import { publicKeys, signHead } from '../../src/database/chain/head';
 import { chainKeys } from '../../src/database/chain/key';
-import type { Compared } from '../../src/database/compared';
+import type { Page } from '../../src/database/compared';
 import type { Database } from '../../src/database/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { compareLedger } from '../../src/database/ledger/check';
-import { comparePeriods } from '../../src/database/ledger/period-check';
-import { compareStatements, type FileMeans } from '../../src/database/ledger/statement-check';
-import { compareTrails } from '../../src/database/trail';
+import { compareBooks } from '../../src/database/verify';
 import { STREAMS } from '../../src/domain/books/chain';
-import { faultWords } from '../../src/domain/words/verify-words';
 
 /** What the workflow `chain` does, and what `assent books verify` finds. */
 
@@ -26,37 +20,28 @@ export async function chainBooks(db: Database, ring: Keyring): Promise<number> {
   return chained;
 }
 
-const WHOLE = { from: null, to: null, timeZone };
+const OF_CHAINS = ['ledgerChain', 'eventChain', 'actChain', 'unchained', 'heads'];
 
 /** What is found to differ, in one line each. */
-async function differencesIn(pages: AsyncIterable<Compared>): Promise<string[]> {
+async function differencesIn(pages: AsyncIterable<Page>, isAsked: (check: string) => boolean) {
   const found: string[] = [];
   for await (const { check, differences } of pages) {
-    found.push(...differences.map((one) => `${check}: ${one.id}: ${faultWords(one)}`));
+    if (isAsked(check)) found.push(...differences.map(({ id, what }) => `${check}: ${id}: ${what}`));
   }
   return found;
 }
 
 export async function chainDifferences(db: Database, ring: Keyring): Promise<string[]> {
-  return differencesIn(checkChains(db, publicKeys(await chainKeys(db, ring)), WHOLE));
+  const keys = publicKeys(await chainKeys(db, ring));
+  const all = compareBooks({ db, keys, timeZone }, { from: null, to: null });
+  return differencesIn(all, (check) => OF_CHAINS.includes(check));
 }
 
-export const keptDifferences = (db: Database, kept: string[]) => differencesIn(checkKept(db, kept));
-
-/** Makes the files of statements anew. */
-export const filesOf = (db: Database): FileMeans => ({
-  db,
-  digestOf: (of, beat) => digestOf(db, of, beat),
-  beat: () => undefined,
-});
+export const keptDifferences = (db: Database, kept: string[]) =>
+  differencesIn(checkKept(db, kept), () => true);
 
 /** What is found without the chains. */
 export async function bookDifferences(db: Database): Promise<string[]> {
-  return [
-    ...(await differencesIn(compareLedger(db, WHOLE))),
-    ...(await differencesIn(compareTrails(db, WHOLE))),
-    ...(await differencesIn(compareAnnouncements(db, WHOLE))),
-    ...(await differencesIn(comparePeriods(db, WHOLE))),
-    ...(await differencesIn(compareStatements(filesOf(db), WHOLE))),
-  ];
+  const all = compareBooks({ db, keys: new Map(), timeZone }, { from: null, to: null });
+  return differencesIn(all, (check) => !OF_CHAINS.includes(check));
 }

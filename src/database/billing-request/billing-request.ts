@@ -7,7 +7,7 @@ import { formatAmount } from '../../domain/money';
 import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
 import { announceDeclinedAtOnce } from './announce';
 import { rows, type Executor } from '../connection';
-import { recordEvents } from '../event';
+import { moneyFacts, recordEvents } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { merchantFace, payerOf, type MerchantFace, type PayeeFace, type Payer } from '../entity/party';
@@ -329,8 +329,11 @@ async function insertRequests(
         type: request.declined ? 'billing_request.declined' : 'billing_request.accepted',
         cause: request.schedule ? 'network' : payee ? 'bank' : 'merchant',
         details: {
-          amount: request.amount,
-          currency: request.currency,
+          ...moneyFacts({
+            ...request,
+            status: request.declined ? 'declined' : 'pending',
+            closedAt: request.declined ? at : null,
+          }),
           ...(request.schedule && { scheduleId: request.schedule.id, n: request.schedule.n }),
           ...(request.declined && { declineReason: request.declined }),
         },

@@ -12,7 +12,7 @@ import { claimBankTransaction } from './bank-transaction';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { announceDecision, applyDecision, type NewDecision } from '../agreement/decision';
-import { recordEvents, type AuditEvent } from '../event';
+import { moneyFacts, recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
@@ -348,8 +348,8 @@ export async function close(
     type: `billing_request.${request.status}`,
     cause,
     details: {
+      ...moneyFacts(request),
       declineReason: request.declineReason && reasonForAudit(request.declineReason),
-      bankTransactionId: request.bankTransactionId,
     },
     at: request.closedAt ?? new Date(Number.NaN),
   }));

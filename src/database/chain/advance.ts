@@ -1,7 +1,7 @@
 import { GENESIS, linkHash, STREAMS, type Stream } from '../../domain/books/chain';
 import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { firstIdAt } from '../ids';
-import { contentColumns, contentOf, ROWS_OF, type ReadRow } from './stream';
+import { ROWS_OF } from './stream';
 
 /**
  * Chains rows after they were written. Whoever writes them waits for nothing: a row is looked for
@@ -118,8 +118,7 @@ async function chainPage(
   stream: Stream,
   after: string,
 ): Promise<{ last: string | null; chained: number }> {
-  const source = ROWS_OF[stream];
-  const { table, chain, idType } = source;
+  const { table, chain, idType, content } = ROWS_OF[stream];
   // One run at a time, from here to the commit.
   await row(trx, `SELECT FROM chain_progress WHERE stream = :stream FOR UPDATE`, { stream });
   const page = await row<{ last: string | null }>(
@@ -130,9 +129,9 @@ async function chainPage(
   );
   const last = page?.last ?? null;
   if (last === null) return { last, chained: 0 };
-  const found = await rows<ReadRow>(
+  const found = await rows<{ id: string; content: string }>(
     trx,
-    `SELECT ${contentColumns(source)} FROM ${table} r
+    `SELECT r.id::text AS id, ${content} AS content FROM ${table} r
      WHERE r.id > :after::${idType} AND r.id <= :last::${idType}
        AND NOT EXISTS (SELECT FROM ${chain} c WHERE c.row_id = r.id)
      ORDER BY r.id`,
@@ -142,13 +141,14 @@ async function chainPage(
   const tip = await lastLink(trx, stream);
   let hash = tip.hash;
   const links = found.map((one, i) => {
-    hash = linkHash(hash, stream, contentOf(one));
+    hash = linkHash(hash, stream, one.content);
     return { n: tip.n + BigInt(i) + 1n, id: one.id, hash };
   });
   await rows(
     trx,
     `INSERT INTO ${chain} (n, row_id, hash)
-     SELECT * FROM unnest(:ns::bigint[], :ids::${idType}[], :hashes::bytea[])`,
+     SELECT n, id, decode(hash, 'hex')
+     FROM unnest(:ns::bigint[], :ids::${idType}[], :hashes::text[]) AS link (n, id, hash)`,
     {
       ns: links.map(({ n }) => n.toString()),
       ids: links.map(({ id }) => id),
@@ -159,10 +159,10 @@ async function chainPage(
 }
 
 /** The end of a chain. */
-export async function lastLink(db: Executor, stream: Stream): Promise<{ n: bigint; hash: Buffer }> {
-  const tip = await row<{ n: bigint; hash: Buffer }>(
+export async function lastLink(db: Executor, stream: Stream): Promise<{ n: bigint; hash: string }> {
+  const tip = await row<{ n: bigint; hash: string }>(
     db,
-    `SELECT n, hash FROM ${ROWS_OF[stream].chain} ORDER BY n DESC LIMIT 1`,
+    `SELECT n, encode(hash, 'hex') AS hash FROM ${ROWS_OF[stream].chain} ORDER BY n DESC LIMIT 1`,
   );
   return tip ?? { n: 0n, hash: GENESIS };
 }

@@ -1,304 +1,239 @@
-import { GENESIS, headHash, linkHash, STREAMS, type Head, type Stream } from '../../domain/books/chain';
-import type { Fault } from '../../domain/words/verify-words';
+import { GENESIS, headHash, linkHash, STREAMS, type Stream } from '../../domain/books/chain';
+import { counted } from '../../domain/words/counted';
+import type { Days, Difference, Page } from '../compared';
 import { oneRow, row, rows, type Database } from '../connection';
-import type { Compared, Difference } from '../compared';
 import { CHAIN_SILENT_AFTER_S, lastLink } from './advance';
-import {
-  headBefore,
-  isSigned,
-  readHead,
-  readHeads,
-  signerOf,
-  type PublicKeys,
-  type StoredHead,
-} from './head';
-import { contentColumns, contentOf, ROWS_OF, type ReadRow } from './stream';
+import { headBefore, headUpTo, isSigned, readHead, readHeads, signerOf } from './head';
+import type { PublicKeys, StoredHead } from './head';
+import { ROWS_OF } from './stream';
 
 /**
- * Makes the chains anew from the rows, and compares. What is wrong is told in the order of the
- * chain; after a wrong link it goes on from that link as it stands, so one change is told once.
- *
- * Nothing is asked of Postgres but rows: a function in there could have been changed with them.
+ * Makes the chains anew from the rows, and compares. After a wrong link it goes on from that link
+ * as it stands, so one change is told once.
  */
 
-/** Links of a page: as many rows, with their content. */
-const PAGE = 1_000;
-/**
- * A row that is missing from a signed head, though its `recorded_at` lies more than this before it,
- * has a false time: no transaction stays open for a day, so an honest row would be in that head.
- */
-const LATE_MS = 86_400_000;
+/** Links of a page, with what their rows say: some ten milliseconds of Postgres, and a megabyte. */
+const PAGE = 2_000;
 
-const CHECK_OF = { ledger: 'ledgerChain', events: 'eventChain', acts: 'actChain' } as const;
+export const LINKS_OF = { ledger: 'ledgerChain', events: 'eventChain', acts: 'actChain' } as const;
 
-export interface ChainRange {
-  /** Days on which rows were chained, in the network's zone. */
-  from: string | null;
-  to: string | null;
+interface Link {
+  n: bigint;
+  rowId: string;
+  hash: string;
+  /** Null where the row is gone. */
+  content: string | null;
 }
 
-/** @param keys those that heads may be signed with */
-export async function* checkChains(
+/** @param after the link to begin after; null for all of them */
+export async function* checkLinks(
+  db: Database,
+  stream: Stream,
+  after: string | null,
+  end: number | null = null,
+): AsyncGenerator<Page, void, undefined> {
+  const { table, chain, idType, called, content } = ROWS_OF[stream];
+  const read = (n: bigint) =>
+    rows<Link>(
+      db,
+      `SELECT c.n, c.row_id::text AS "rowId", encode(c.hash, 'hex') AS hash,
+         (SELECT ${content} FROM ${table} r WHERE r.id = c.row_id::${idType}) AS content
+       FROM (SELECT * FROM ${chain} WHERE n > :n AND n <= coalesce(:end::bigint, n) ORDER BY n LIMIT ${PAGE}) AS c
+       ORDER BY c.n`,
+      { n, end },
+    );
+  let n = BigInt(after ?? 0);
+  let previous = (await hashOf(db, stream, n)) ?? GENESIS;
+  let next = read(n);
+  for (;;) {
+    const page = await next;
+    const last = page[PAGE - 1];
+    // Postgres reads the next page while this one is hashed.
+    if (last) next = read(last.n);
+    next.catch(() => undefined);
+    const differences: Difference[] = [];
+    for (const link of page) {
+      const what = wrongWithLink(link, n, previous, stream);
+      if (what) differences.push({ id: `${called} ${link.rowId}`, what });
+      ({ n, hash: previous } = link);
+    }
+    yield { check: LINKS_OF[stream], checked: page.length, differences, next: last ? String(n) : null };
+    if (!last) return;
+  }
+}
+
+function wrongWithLink(link: Link, before: bigint, previous: string, stream: Stream): string | undefined {
+  const { n, hash, content } = link;
+  if (n !== before + 1n)
+    return `before its link ${n} of the chain ${counted(Number(n - before) - 1, 'links')} ${n - before === 2n ? 'was' : 'were'} deleted`;
+  if (content === null) return `its link ${n} of the chain is there, and its row was deleted`;
+  const due = linkHash(previous, stream, content);
+  if (due === hash) return undefined;
+  return `its row or its link ${n} was changed since it was chained: the link is ${hash}, and what the row says makes ${due}`;
+}
+
+async function hashOf(db: Database, stream: Stream, n: bigint | number): Promise<string | undefined> {
+  const link = await row<{ hash: string }>(
+    db,
+    `SELECT encode(hash, 'hex') AS hash FROM ${ROWS_OF[stream].chain} WHERE n = :n`,
+    { n },
+  );
+  return link?.hash;
+}
+
+/** The links, and the heads, of some days: from the last head before them to their own last. */
+export async function* checkDays(
   db: Database,
   keys: PublicKeys,
-  { from, to }: ChainRange,
-): AsyncGenerator<Compared, void, undefined> {
+  { from, to }: Days,
+): AsyncGenerator<Page, void, undefined> {
   const first = from === null ? undefined : await headBefore(db, from);
-  const last = to === null ? undefined : await lastHeadUpTo(db, to);
+  const last = to === null ? undefined : await headUpTo(db, to);
+  const tips = (head: StoredHead | undefined) => (head ? readHead(head.jws)?.tips : undefined);
   for (const stream of STREAMS) {
-    yield* checkLinks(db, stream, first, last);
-    if (to === null) yield* checkUnchained(db, stream, from === null ? null : (first ?? null));
+    const [begin, end] = [tips(first)?.[stream].n, tips(last)?.[stream].n];
+    yield* checkLinks(db, stream, begin === undefined ? null : String(begin), end ?? null);
   }
   yield* checkHeads(db, keys, first, last);
 }
 
-/** The last head up to a day: the range ends there. Undefined if no later day has a head. */
-async function lastHeadUpTo(db: Database, day: string): Promise<StoredHead | undefined> {
-  const later = await row(db, `SELECT FROM chain_heads WHERE day > :day LIMIT 1`, { day });
-  if (!later) return undefined;
-  return row<StoredHead>(
-    db,
-    `SELECT number, day::text AS day, jws FROM chain_heads WHERE day <= :day ORDER BY day DESC, number DESC LIMIT 1`,
-    { day },
-  );
-}
+/** Ids that are compared at once: a tenth of a second of Postgres. */
+const IDS = 50_000;
 
-const tipOf = (head: StoredHead | undefined, stream: Stream) =>
-  head === undefined ? undefined : readHead(head.jws)?.tips[stream];
-
-type Linked = { n: bigint; rowId: string; hash: Buffer } & ((ReadRow & { recordedAt: Date }) | { id: null });
-
-async function* checkLinks(
-  db: Database,
-  stream: Stream,
-  first: StoredHead | undefined,
-  last: StoredHead | undefined,
-): AsyncGenerator<Compared, void, undefined> {
-  const source = ROWS_OF[stream];
-  const begin = tipOf(first, stream);
-  const end = tipOf(last, stream)?.n ?? null;
-  const signedBefore = headsInOrder(db, stream, first);
-  let n = BigInt(begin?.n ?? 0);
-  let hash: Buffer = begin ? Buffer.from(begin.hash, 'hex') : GENESIS;
-  for (;;) {
-    const page: Linked[] = await rows<Linked>(
-      db,
-      `SELECT c.n, c.row_id::text AS "rowId", c.hash, content.*
-       FROM (SELECT * FROM ${source.chain} WHERE n > :n AND n <= coalesce(:end::bigint, n) ORDER BY n LIMIT ${PAGE}) AS c
-       LEFT JOIN LATERAL (SELECT ${contentColumns(source)}, r.recorded_at AS "recordedAt"
-         FROM ${source.table} r WHERE r.id = c.row_id) AS content ON true
-       ORDER BY c.n`,
-      { n, end },
-    );
-    const differences: Difference[] = [];
-    for (const link of page) {
-      const differ = (fault: Fault) => differences.push({ id: `${source.called} ${link.rowId}`, ...fault });
-      if (link.n !== n + 1n) {
-        differ({ wrong: 'links_missing', n: link.n, count: link.n - n - 1n });
-      } else if (link.id === null) {
-        differ({ wrong: 'row_deleted', n: link.n });
-      } else if (!linkHash(hash, stream, contentOf(link)).equals(link.hash)) {
-        differ({ wrong: 'row_changed', n: link.n });
-      } else {
-        const head = await signedBefore(link.n);
-        if (head && link.recordedAt.getTime() < Date.parse(head.signedAt) - LATE_MS) {
-          const recordedAt = link.recordedAt.toISOString();
-          differ({ wrong: 'row_after_head', recordedAt, signedAt: head.signedAt });
-        }
-      }
-      ({ n, hash } = link);
+/** Rows that have waited for longer than chaining may be late. */
+export async function* checkUnchained(db: Database): AsyncGenerator<Page, void, undefined> {
+  for (const stream of STREAMS) {
+    const { table, chain, idType, first } = ROWS_OF[stream];
+    let [after, count]: [string | null, number] = [first, 0];
+    while (after !== null) {
+      const page: { last: string | null; count: number } = await oneRow(
+        db,
+        `WITH page AS MATERIALIZED (
+           SELECT (SELECT id FROM ${table} WHERE id > :after::${idType} ORDER BY id OFFSET ${IDS - 1} LIMIT 1) AS last,
+             (SELECT max(id) FROM ${table}) AS latest)
+         SELECT (SELECT last::text FROM page), count(*)::int AS count
+         FROM (SELECT id FROM ${table}
+               WHERE id > :after::${idType} AND id <= (SELECT coalesce(last, latest) FROM page)
+                 AND recorded_at < clock_timestamp() - interval '${CHAIN_SILENT_AFTER_S} seconds') AS r
+           LEFT JOIN (SELECT row_id FROM ${chain}
+                      WHERE row_id > :after::${idType} AND row_id <= (SELECT coalesce(last, latest) FROM page)) AS c
+             ON c.row_id = r.id
+         WHERE c.row_id IS NULL`,
+        { after },
+        'anew',
+      );
+      count += page.count;
+      after = page.last;
+      yield { check: 'unchained', checked: 0, differences: [], next: null };
     }
-    yield { check: CHECK_OF[stream], checked: page.length, differences };
-    if (page.length < PAGE) return;
+    if (count === 0) continue;
+    const what = `${counted(count, 'rows')} of it ${count === 1 ? 'is' : 'are'} in no chain after half an hour: the workflow chain does not run`;
+    yield { check: 'unchained', checked: 0, differences: [{ id: stream, what }], next: null };
   }
 }
 
-/**
- * Asked of one link after the other: the last head that was signed before it, where there is one.
- */
-function headsInOrder(db: Database, stream: Stream, first: StoredHead | undefined) {
-  let before = first && readHead(first.jws);
-  let number = first?.number ?? 0n;
-  let ahead: Head[] = [];
-  let more = true;
-  return async (n: bigint): Promise<Head | undefined> => {
-    for (;;) {
-      const [next] = ahead;
-      if (next !== undefined) {
-        if (BigInt(next.tips[stream].n) >= n) return before;
-        before = next;
-        ahead.shift();
-        continue;
-      }
-      if (!more) return before;
-      const page = await readHeads(db, number, PAGE);
-      number = page.at(-1)?.number ?? number;
-      more = page.length === PAGE;
-      ahead = page.map(({ jws }) => readHead(jws)).filter((head) => head !== undefined);
-    }
-  };
-}
-
-/** What is in no chain though it should be by now. */
-async function* checkUnchained(
-  db: Database,
-  stream: Stream,
-  first: StoredHead | null,
-): AsyncGenerator<Compared, void, undefined> {
-  const { table, chain, called, idType, start } = ROWS_OF[stream];
-  const check = CHECK_OF[stream];
-  let after: string | null = start;
-  // A row without a link has no place in the chain. Where only a later part is checked,
-  // `recorded_at` alone tells whether the row belongs to it.
-  const since = first === null ? null : (readHead(first.jws)?.signedAt ?? null);
-  let waiting = 0;
-  while (after !== null) {
-    const { last, found }: { last: string | null; found: Unchained[] } = await oneRow(
-      db,
-      `WITH page AS MATERIALIZED (SELECT id, recorded_at FROM ${table} WHERE id > :after::${idType} ORDER BY id LIMIT ${PAGE})
-       SELECT (SELECT max(id)::text FROM page) AS last, coalesce((
-         SELECT jsonb_agg(jsonb_build_object('id', page.id::text, 'at', page.recorded_at, 'missed', page.recorded_at < p.chained_at
-             - interval '1 second' * ${CHAIN_SILENT_AFTER_S}) ORDER BY page.id)
-         FROM page, chain_progress p
-         WHERE p.stream = :stream AND NOT EXISTS (SELECT FROM ${chain} c WHERE c.row_id = page.id)
-           AND page.recorded_at < clock_timestamp() - interval '1 second' * ${CHAIN_SILENT_AFTER_S}
-           AND page.recorded_at > coalesce(:since::timestamptz, '-infinity')), '[]') AS found`,
-      { after, stream, since },
-    );
-    const differences = found
-      .filter(({ missed }) => missed)
-      .map(({ id, at }): Difference => ({ id: `${called} ${id}`, wrong: 'row_after_chain', recordedAt: at }));
-    waiting += found.length - differences.length;
-    yield { check, checked: 0, differences };
-    after = last;
-  }
-  const differences: Difference[] = [];
-  if (waiting > 0) {
-    differences.push({ id: stream, wrong: 'unchained', count: waiting });
-  }
-  yield { check, checked: 0, differences };
-}
-
-interface Unchained {
-  id: string;
-  at: string;
-  missed: boolean;
-}
-
-/** Whether each head is signed, follows the one before it, and says what the chains say. */
-async function* checkHeads(
+/** Whether each head is signed, follows the head before it, and says what the chains say. */
+export async function* checkHeads(
   db: Database,
   keys: PublicKeys,
-  first: StoredHead | undefined,
-  last: StoredHead | undefined,
-): AsyncGenerator<Compared, void, undefined> {
+  first?: StoredHead,
+  last?: StoredHead,
+): AsyncGenerator<Page, void, undefined> {
   let before = first;
-  // What a range begins with is believed: it is judged as the others are, but for its own past.
-  if (first && !isSigned(first.jws, keys)) {
-    yield { check: 'heads', checked: 0, differences: [{ id: nameOf(first), wrong: 'first_head_unsigned' }] };
-  }
   for (;;) {
-    const page: StoredHead[] = (await readHeads(db, before?.number ?? 0n, PAGE)).filter(
-      ({ number }) => last === undefined || number <= last.number,
-    );
+    const page = await readHeads(db, before?.number ?? 0n, PAGE);
     const differences: Difference[] = [];
-    const said = new Map(page.map((head) => [head.number, readHead(head.jws)]));
-    const linked = await linksOf(
-      db,
-      [...said.values()].filter((head) => head !== undefined),
-    );
-    for (const head of page) {
-      const wrong = wrongWithHead(head, said.get(head.number), before, keys, linked);
-      differences.push(...wrong.map((fault) => ({ id: nameOf(head), ...fault })));
+    const heads = page.filter(({ number }) => last === undefined || number <= last.number);
+    const links = await linksOf(db, heads);
+    for (const head of heads) {
+      const wrong = [...wrongWithHead(head, before, keys), ...wrongTips(head, links)];
+      differences.push(...wrong.map((what) => ({ id: nameOf(head), what })));
       before = head;
     }
-    yield { check: 'heads', checked: page.length, differences };
-    if (page.length < PAGE) break;
+    yield { check: 'heads', checked: heads.length, differences, next: null };
+    if (heads.length < PAGE) break;
   }
-  yield* checkThatThereAreHeads(db, before);
-}
-
-/** Links that no head speaks of: each run signs what it has chained. */
-async function* checkThatThereAreHeads(
-  db: Database,
-  last: StoredHead | undefined,
-): AsyncGenerator<Compared, void, undefined> {
-  if (last !== undefined) return;
+  if (before) return;
+  const differences: Difference[] = [];
   for (const stream of STREAMS) {
     const { n } = await lastLink(db, stream);
-    if (n === 0n) continue;
-    yield { check: 'heads', checked: 0, differences: [{ id: stream, wrong: 'no_heads', n }] };
+    // Each run signs what it has chained.
+    if (n > 0n)
+      differences.push({ id: stream, what: `its chain has ${n} links, and its heads were deleted` });
   }
+  yield { check: 'heads', checked: 0, differences, next: null };
 }
 
 const nameOf = ({ number, day }: { number: bigint | number; day: string }) => `head ${number} of ${day}`;
 
-type LinksAt = Record<Stream, Map<number, string>>;
-
-/** The hashes of the links that heads speak of. */
-async function linksOf(db: Database, heads: Head[]): Promise<LinksAt> {
-  const at: Partial<LinksAt> = {};
-  for (const stream of STREAMS) {
-    const found = await rows<{ n: bigint; hash: Buffer }>(
-      db,
-      `SELECT n, hash FROM ${ROWS_OF[stream].chain} WHERE n = ANY(:ns::bigint[])`,
-      { ns: heads.map(({ tips }) => tips[stream].n) },
-    );
-    at[stream] = new Map(found.map(({ n, hash }) => [Number(n), hash.toString('hex')]));
-    at[stream].set(0, GENESIS.toString('hex'));
-  }
-  return at as LinksAt;
-}
-
 function wrongWithHead(
   { number, day, jws }: StoredHead,
-  said: Head | undefined,
   before: StoredHead | undefined,
   keys: PublicKeys,
-  linked: LinksAt,
-): Fault[] {
+): string[] {
+  const wrong: string[] = [];
   const expected = (before?.number ?? 0n) + 1n;
-  const wrong: Fault[] = [];
-  if (number !== expected) wrong.push({ wrong: 'heads_missing', before: expected - 1n });
-  if (!isSigned(jws, keys)) {
-    const kid = signerOf(jws);
-    const known = kid !== undefined && keys.has(kid);
-    wrong.push(known ? { wrong: 'head_changed', kid } : { wrong: 'head_of_unknown_key', kid });
-  }
+  if (number !== expected) wrong.push(`the heads from ${expected} to ${number - 1n} were deleted`);
+  const kid = signerOf(jws);
+  if (!keys.has(kid ?? ''))
+    wrong.push(`it is signed with ${kid ?? 'no key'}, which is none of the network's`);
+  else if (!isSigned(jws, keys)) wrong.push(`it was changed: the key ${kid} has not signed what it says`);
+  const said = readHead(jws);
   if (!said) return wrong;
   if (BigInt(said.number) !== number || said.day !== day) {
-    wrong.push({ wrong: 'head_misplaced', number: said.number, day: said.day });
+    wrong.push(`it says that it is ${nameOf(said)}`);
   }
   if (number === expected && said.previous !== (before ? headHash(before.jws) : null)) {
-    wrong.push({ wrong: 'head_follows_another' });
-  }
-  for (const stream of STREAMS) {
-    const { n, hash } = said.tips[stream];
-    const stands = linked[stream].get(n);
-    if (stands === hash) continue;
-    wrong.push({ wrong: stands === undefined ? 'chain_cut' : 'chain_made_anew', stream, n });
+    wrong.push('it follows another head than the head before it');
   }
   return wrong;
 }
 
+/** The hashes of the links that heads speak of, by stream and number. */
+async function linksOf(db: Database, heads: StoredHead[]): Promise<Map<string, string>> {
+  const links = new Map<string, string>();
+  const said = heads.flatMap(({ jws }) => readHead(jws) ?? []);
+  for (const stream of STREAMS) {
+    links.set(`${stream} 0`, GENESIS);
+    const found = await rows<{ n: bigint; hash: string }>(
+      db,
+      `SELECT n, encode(hash, 'hex') AS hash FROM ${ROWS_OF[stream].chain} WHERE n = ANY(:ns::bigint[])`,
+      { ns: said.map(({ tips }) => tips[stream].n) },
+    );
+    for (const { n, hash } of found) links.set(`${stream} ${n}`, hash);
+  }
+  return links;
+}
+
+function wrongTips({ jws }: StoredHead, links: Map<string, string>): string[] {
+  const tips = readHead(jws)?.tips;
+  return STREAMS.flatMap((stream) => {
+    if (!tips) return [];
+    const { n, hash } = tips[stream];
+    const stands = links.get(`${stream} ${n}`);
+    if (stands === hash) return [];
+    return stands === undefined
+      ? `it says that the chain of ${stream} has ${n} links: its end was deleted`
+      : `it says that link ${n} of ${stream} is ${hash}, and the chain, which was made anew, has ${stands}`;
+  });
+}
+
 /**
- * Heads that somebody has kept elsewhere: they must be among those in the database, as they are.
- * Who takes away rows, links and heads from the end leaves nothing in the database that tells.
+ * Heads that somebody has kept elsewhere must be in the database as they are. Deleted rows, links
+ * and heads at the end leave nothing in the database that tells.
  */
-export async function* checkKept(db: Database, kept: string[]): AsyncGenerator<Compared, void, undefined> {
+export async function* checkKept(db: Database, kept: string[]): AsyncGenerator<Page, void, undefined> {
   const differences: Difference[] = [];
   for (const jws of kept) {
     const said = readHead(jws);
-    const stands =
-      said &&
-      (await row<{ jws: string }>(db, `SELECT jws FROM chain_heads WHERE number = :number`, {
-        number: said.number,
-      }));
-    if (said && stands?.jws === jws) continue;
-    differences.push({
-      id: said ? nameOf(said) : 'a head that was kept',
-      wrong: stands ? 'kept_head_differs' : 'kept_head_missing',
+    const stands = await row<{ jws: string }>(db, `SELECT jws FROM chain_heads WHERE number = :number`, {
+      number: said?.number ?? 0,
     });
+    if (stands?.jws === jws) continue;
+    const what = stands
+      ? 'it was kept, and the database has another of its number: the chains were made anew'
+      : 'it was kept, and the database has it no more: what was chained by then may be gone';
+    differences.push({ id: said ? nameOf(said) : 'a head that was kept', what });
   }
-  yield { check: 'heads', checked: kept.length, differences };
+  yield { check: 'heads', checked: kept.length, differences, next: null };
 }

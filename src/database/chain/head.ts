@@ -74,7 +74,7 @@ async function readTips(db: Executor): Promise<Record<Stream, Tip>> {
   const tips: Partial<Record<Stream, Tip>> = {};
   for (const stream of STREAMS) {
     const { n, hash } = await lastLink(db, stream);
-    tips[stream] = { n: Number(n), hash: hash.toString('hex') };
+    tips[stream] = { n: Number(n), hash };
   }
   return tips as Record<Stream, Tip>;
 }
@@ -100,6 +100,16 @@ export async function headBefore(db: Executor, day: string): Promise<StoredHead 
   return row<StoredHead>(
     db,
     `SELECT number, day::text AS day, jws FROM chain_heads WHERE day < :day ORDER BY day DESC, number DESC LIMIT 1`,
+    { day },
+  );
+}
+
+/** The last head up to a day; undefined while no later day has a head. */
+export async function headUpTo(db: Executor, day: string): Promise<StoredHead | undefined> {
+  return row<StoredHead>(
+    db,
+    `SELECT number, day::text AS day, jws FROM chain_heads
+     WHERE day <= :day AND EXISTS (SELECT FROM chain_heads WHERE day > :day) ORDER BY day DESC, number DESC LIMIT 1`,
     { day },
   );
 }

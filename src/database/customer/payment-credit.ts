@@ -189,7 +189,7 @@ async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds
       sequence,
       type: 'exception.resolved',
       cause: 'network',
-      details: { kind: 'credit_undelivered' },
+      details: { kind: 'credit_undelivered', resolution: 'no_difference' },
       at,
     })),
   );

@@ -1,7 +1,7 @@
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
-import { row, rows, type Executor } from '../connection';
-import { recordEvents, type AuditEvent } from '../event';
+import { oneRow, row, type Executor } from '../connection';
+import { moneyFacts, recordEvents, type AuditEvent } from '../event';
 import { withdrawCredit } from '../customer/payment-credit';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
@@ -71,14 +71,15 @@ export async function reverseRest(
   const { amount, currency, sequence, at } = reversed;
   const transactionId = newId('transaction');
   const reversalReference = newReference();
-  await rows(
+  const { bankTransactionId } = await oneRow<{ bankTransactionId: string | null }>(
     trx,
     `INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
        provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency, bank_transaction_id,
        created_at, metadata)
      SELECT :transactionId, :reversalReference, x.id, :refundId, b.id, b.merchant_id, b.provider_id, b.customer_id,
        b.bank_id, b.payee_customer_id, b.payee_bank_id, :amount, b.currency, x.reversal_bank_transaction_id, :at, b.metadata
-     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id WHERE x.id = :exceptionId`,
+     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id WHERE x.id = :exceptionId
+     RETURNING bank_transaction_id AS "bankTransactionId"`,
     { ...of, transactionId, reversalReference, amount, at },
   );
   await postReversal(trx, timeZone, { resourceId: transactionId, billingRequestId, amount, at });
@@ -92,7 +93,17 @@ export async function reverseRest(
       details: { ...details, exceptionId: of.exceptionId },
       at,
     },
-    { resourceId: transactionId, sequence: 1, type: 'reversal.completed', cause, details, at },
+    {
+      resourceId: transactionId,
+      sequence: 1,
+      type: 'reversal.completed',
+      cause,
+      details: {
+        ...moneyFacts({ amount, currency, status: 'completed', bankTransactionId, closedAt: at }),
+        reversalReference,
+      },
+      at,
+    },
   ]);
   // The payee's bank would credit its customer for nothing.
   const creditWithdrawn =

@@ -9,7 +9,7 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { claimBankTransaction } from '../billing-request/bank-transaction';
 import { row, type Executor, type Transaction } from '../connection';
 import { afterS } from '../moment';
-import { recordEvents } from '../event';
+import { moneyFacts, recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
@@ -75,8 +75,8 @@ export async function answerRefund(
       type: `refund.${ended.status}`,
       cause: 'bank',
       details: {
+        ...moneyFacts(ended),
         declineReason: ended.rejectReason && reasonForAudit(ended.rejectReason),
-        bankTransactionId: ended.bankTransactionId,
       },
       at,
     },

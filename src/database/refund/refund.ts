@@ -5,7 +5,7 @@ import type { Metadata } from '../../domain/metadata';
 import { formatAmount, parseAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { row, type Executor } from '../connection';
-import { recordEvents } from '../event';
+import { moneyFacts, recordEvents } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';
@@ -112,7 +112,7 @@ export async function initiateRefund(
       sequence: 1,
       type: 'refund.requested',
       cause: 'merchant',
-      details: { amount, currency: charge.currency, billingRequestId: charge.id },
+      details: { ...moneyFacts(refund), billingRequestId: charge.id },
       at: merchant.now,
     },
   ]);

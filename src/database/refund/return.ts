@@ -1,6 +1,6 @@
 import { formatAmount } from '../../domain/money';
 import { row, rows, type Executor, type Transaction } from '../connection';
-import { recordEvents, type AuditEvent } from '../event';
+import { moneyFacts, recordEvents, type AuditEvent } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { postRefundReturn } from '../ledger/settlement';
@@ -49,7 +49,7 @@ export async function returnRefund(
     { exceptionId, transactionId, returnReference },
   );
   if (!returned) return;
-  const { refundId, amount, currency, sequence, at } = returned;
+  const { refundId, sequence, at } = returned;
   await postRefundReturn(trx, timeZone, { ...returned, transactionId });
   await recordEvents(trx, [
     {
@@ -57,7 +57,7 @@ export async function returnRefund(
       sequence,
       type: 'refund.returned',
       cause,
-      details: { amount, currency, exceptionId, transactionId, returnReference },
+      details: { ...moneyFacts(returned), exceptionId, transactionId, returnReference },
       at,
     },
   ]);

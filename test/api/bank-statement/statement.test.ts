@@ -6,9 +6,7 @@ import { readConfig, recurringRules } from '../../../src/config';
 import { onboardBatch } from '../../../src/database/customer/migration';
 import { matchNextPage } from '../../../src/database/bank-statement/match';
 import { findMissing } from '../../../src/database/bank-statement/missing';
-import { compareLedger } from '../../../src/database/ledger/check';
 import { endKnownByNow } from '../../../src/database/bank-statement/known-by-now';
-import { compareTrails } from '../../../src/database/trail';
 import { rows as select } from '../../../src/database/connection';
 import { claimKey } from '../../../src/database/idempotency';
 import { dismissWithStatement } from '../../../src/database/reconciliation-exception/dismiss';
@@ -16,6 +14,7 @@ import { resolveException } from '../../../src/database/reconciliation-exception
 import { calendarDay } from '../../../src/domain/calendar';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { bookDifferences } from '../../support/books';
 import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
@@ -181,10 +180,7 @@ const status = async (id: string, served = api, token = tokens.merchant) =>
   (await get(token, `/v1/billing/requests/${id}`, served)).body.data?.['status'];
 
 async function theBooksAreRight(served = api): Promise<void> {
-  const all = { from: null, to: null, timeZone: LAGOS };
-  for (const compare of [compareLedger, compareTrails]) {
-    for await (const { differences } of compare(served.deps.db, all)) expect(differences).toEqual([]);
-  }
+  expect(await bookDifferences(served.deps.db)).toEqual([]);
 }
 
 const OPERATOR = { actor: 'operator:ada', cause: 'operator', requestId: null, reason: 'wrong file' } as const;
