@@ -1,6 +1,8 @@
 import type { Difference, Page } from './compared';
 import { oneRow, rows, type Database } from './connection';
+import { borneOf } from './ledger/settlement';
 import { NOW, XID } from './operation/why-events';
+import { LET_OFF } from './reconciliation-exception/reversal';
 import { FEED_HORIZON } from './webhook/event-feed';
 
 /**
@@ -179,7 +181,7 @@ const KINDS: Record<string, Kind> = {
   },
   exceptions: {
     prefix: 'exc_',
-    from: `SELECT id, state, resolution, amount, currency::text, bank_id, coalesce(merchant_id, payee_bank_id) AS payee_id
+    from: `SELECT id, billing_request_id, state, resolution, amount, currency::text, bank_id, coalesce(merchant_id, payee_bank_id) AS payee_id
       FROM reconciliation_exceptions`,
     facts: ['state', 'resolution'],
     stands: ['r.state', 'r.resolution'],
@@ -190,6 +192,16 @@ const KINDS: Record<string, Kind> = {
     says: `e.type IN ('exception.opened', 'exception.investigating', 'exception.resolved')`,
     entries: ['write_off'],
     expected: [writtenOff(`r.resolution = 'written_off'`)],
+    // A later refund or reversal comes on top of it.
+    wrong: `
+      SELECT id, format('it is written off, and of %s the ledger has written off %s', let_off, known) AS what
+      FROM (SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount AS rest, max(${LET_OFF}) AS let_off,
+              coalesce((SELECT written_off FROM (${borneOf('b.id')}) AS borne), 0) AS known
+            FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
+            WHERE b.status = 'successful' AND x.resolution = 'written_off' AND b.id = ANY(ARRAY(
+              SELECT r.billing_request_id FROM r WHERE r.resolution = 'written_off'))
+            GROUP BY b.id) AS w
+      WHERE known < least(let_off, rest) OR known > let_off`,
     told: ['exception.opened', 'exception.resolved'].flatMap((type) =>
       ['r.bank_id', 'r.payee_id'].map((receiver) => ({ of: [type], by: [type], receiver })),
     ),

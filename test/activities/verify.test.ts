@@ -108,12 +108,13 @@ describe('of books that are too large for a night', () => {
     const id = await forge();
     await letMonthsPass();
     await chainBooks(database.db, keyring);
-    expect(await verifyBooks(0)).toMatchObject({ isWhole: false });
+    expect(await verifyBooks(0)).toMatchObject({ differences: 0, isWhole: false });
     // Whichever weekday it is.
     await rows(database.db, `UPDATE books_verified SET verified_at = verified_at - interval '3 days'`);
     expect((await nightsOfARound()).length).toBeGreaterThan(2);
-    const { found } = await readLastResult(database.db);
-    expect(found.filter((one) => one.id === id)).toHaveLength(2);
+    expect((await readLastResult(database.db)).found).toContainEqual(
+      expect.objectContaining({ check: 'charges', id }),
+    );
   });
 
   it('counts a difference once that the changed and the rolling part both find, in each round', async () => {

@@ -305,7 +305,7 @@ describe('a write-off that the ledger lacks', () => {
   ])('%s is found by "books verify"', async (_, become) => {
     await unpost(await become());
     expect(await bookDifferencesHere()).toEqual([
-      expect.stringMatching(`^charges: ${charged.id}: it is written off, and of `),
+      expect.stringMatching(`^exceptions: ${charged.id}: it is written off, and of `),
     ]);
   });
 });
@@ -317,7 +317,7 @@ it('more written off than a bank is let off is found by "books verify"', async (
   const tooMuch = { resourceId: refundId, billingRequestId: charged.id, amount: 1n, at: new Date() };
   await db.transaction((trx) => postWriteOff(trx, timeZone, tooMuch));
   expect(await bookDifferencesHere()).toEqual([
-    `charges: ${charged.id}: it is written off, and of 10 the ledger has written off 11`,
+    `exceptions: ${charged.id}: it is written off, and of 10 the ledger has written off 11`,
   ]);
 });
 

@@ -119,7 +119,7 @@ async function postedOn(
 
 const NONE: Totals = [0n, 0n, 0n];
 
-const totalsOf = ([count = 0, debits = 0, credits = 0]: string[] | never[]): Totals => [
+const totalsOf = ([count = '0', debits = '0', credits = '0']: string[]): Totals => [
   BigInt(count),
   BigInt(debits),
   BigInt(credits),
