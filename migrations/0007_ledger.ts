@@ -209,15 +209,17 @@ export async function up(knex: Knex): Promise<void> {
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
     CREATE TABLE books_verified (
-      part        int PRIMARY KEY CHECK (part BETWEEN 0 AND 6),
+      only_row    boolean PRIMARY KEY DEFAULT true CHECK (only_row),
       -- Null until the first result.
       differences int CHECK (differences >= 0),
       -- The first of the differences, in words.
       found       jsonb NOT NULL DEFAULT '[]',
+      -- Where the comparison goes on, of books that are too large for a night.
+      place       jsonb,
       verified_at timestamptz NOT NULL DEFAULT clock_timestamp()
     );
-    GRANT SELECT, INSERT, UPDATE, DELETE ON books_verified TO assent_app;
+    GRANT SELECT, UPDATE ON books_verified TO assent_app;
 
-    INSERT INTO books_verified (part) VALUES (0);
+    INSERT INTO books_verified DEFAULT VALUES;
   `);
 }

@@ -21,7 +21,7 @@ interface Kind {
   prefix: string;
   /** Its rows, as `r (id, …)`. */
   from: string;
-  /** What of a row is compared, and by which of its events `e`; the same facts in the same order. */
+  /** What is compared: its names, and it in rows `r` and events `e`, in one order. */
   facts: string[];
   stands: string[];
   said: string[];
@@ -36,7 +36,8 @@ interface Kind {
 }
 
 // Quoted, for a name follows a bare colon in statements.
-const moment = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
+const moment = (column: string) =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
 const listed = (types: string[]) => types.map((one) => `'${one}'`).join(', ');
 
 type Holder = [account: string, party: string];
@@ -228,8 +229,8 @@ const posted = ({ entries }: Kind, within: (id: string) => string) => `
   GROUP BY id, kind, at`;
 
 /**
- * The transaction that records an event writes the webhooks that tell of it, so both have its id. In
- * a copied database ids of transactions are others; there (3) the moment decides.
+ * The transaction that records an event writes the webhooks that tell of it, so both have its id.
+ * In a copied database ids of transactions are others; there (3) the moment decides.
  */
 const untold = (told: NonNullable<Kind['told']>, within: (id: string) => string) => `
   SELECT e.resource_id AS id, format('its audit event %s is there, and the webhook %s to %s that tells of it is gone',

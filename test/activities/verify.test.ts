@@ -78,23 +78,23 @@ it('names what somebody changed by hand until it is put right, and writes nothin
   expect(await readLastResult(database.db)).toMatchObject({ differences: 0, found: [] });
 });
 
+const round = async () =>
+  (await row<{ round: number }>(database.db, `SELECT (place->>'round')::int AS round FROM books_verified`))
+    ?.round ?? 0;
+
+/** Nights until the rolling part has been through all there is once more. */
+async function nightsOfARound(): Promise<VerifiedNight[]> {
+  const nights: VerifiedNight[] = [];
+  const begun = await round();
+  while ((await round()) === begun && nights.length < 50) nights.push(await verifyBooks(0));
+  return nights;
+}
+
+/** As if all that was written were long ago: nothing has changed since the last night. */
+const letMonthsPass = () => tamper(`UPDATE events SET id = 'evt_00' || substr(id, 7)`);
+
 describe('of books that are too large for a night', () => {
-  const round = async () =>
-    (await row<{ round: number }>(database.db, `SELECT (place->>'round')::int AS round FROM books_verified`))
-      ?.round ?? 0;
-
-  /** Nights until the rolling part has been through all there is once more. */
-  async function nightsOfARound(): Promise<VerifiedNight[]> {
-    const nights: VerifiedNight[] = [];
-    const begun = await round();
-    while ((await round()) === begun && nights.length < 50) nights.push(await verifyBooks(0));
-    return nights;
-  }
-
   beforeEach(() => charge(database.db, keyring, standing));
-
-  /** As if all that was written were long ago: nothing has changed since the last night. */
-  const letMonthsPass = () => tamper(`UPDATE events SET id = 'evt_00' || substr(id, 7)`);
 
   it('a night compares what changed since the last one', async () => {
     const id = await forge();

@@ -9,8 +9,8 @@ import { answerBill, bill, charge, returnedRefund, settleOfEachKind } from '../s
 import { standingApproval } from '../support/standing';
 
 /**
- * Changes by whoever owns the schema, in one table alone: what `books verify` finds, by the row that
- * it names, and what it does not compare.
+ * Changes by the owner of the schema, in one table alone: what `books verify` finds, by the row
+ * that it names, and what it does not compare.
  */
 
 const keyring = readKeyring(makeKeyring());
@@ -101,7 +101,7 @@ test('books that are as they were written are right', async () => {
   expect(await differences()).toEqual([]);
 });
 
-const charge_ = `billing_requests WHERE id = ':chargeId'`;
+const THE_CHARGE = `billing_requests WHERE id = ':chargeId'`;
 const AT = '\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z';
 
 /** What is changed of a row, and what the finding says of it. */
@@ -124,14 +124,14 @@ const FOUND: [change: string, finding: string][] = [
     `charges: :declinedId: its row asks for this charge: ${AT}: debit 100 NGN customer_bank :bankId, credit 100 NGN merchant :merchantId; the ledger has none`,
   ],
   [
-    `DELETE FROM ${charge_}`,
+    `DELETE FROM ${THE_CHARGE}`,
     `charges: :chargeId: it was deleted: its last audit event says .*status successful, .* and there is no row`,
   ],
   [
     `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
        amount, currency, description, approval_required, workflow_id, expires_at, created_at)
      SELECT 'brq_forged', 'txn_forged', 'FORGED', batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id, amount, currency,
-       description, true, workflow_id, expires_at, created_at FROM ${charge_}`,
+       description, true, workflow_id, expires_at, created_at FROM ${THE_CHARGE}`,
     'charges: brq_forged: its row says amount 100, currency NGN, status pending, .*, and no audit event says that it was made',
   ],
   [

@@ -81,6 +81,8 @@ async function hashOf(db: Database, stream: Stream, n: bigint | number): Promise
   return link?.hash;
 }
 
+const tipsOf = (head: StoredHead | undefined) => (head ? readHead(head.jws)?.tips : undefined);
+
 /** The links, and the heads, of some days: from the last head before them to their own last. */
 export async function* checkDays(
   db: Database,
@@ -89,9 +91,8 @@ export async function* checkDays(
 ): AsyncGenerator<Page, void, undefined> {
   const first = from === null ? undefined : await headBefore(db, from);
   const last = to === null ? undefined : await headUpTo(db, to);
-  const tips = (head: StoredHead | undefined) => (head ? readHead(head.jws)?.tips : undefined);
   for (const stream of STREAMS) {
-    const [begin, end] = [tips(first)?.[stream].n, tips(last)?.[stream].n];
+    const [begin, end] = [tipsOf(first)?.[stream].n, tipsOf(last)?.[stream].n];
     yield* checkLinks(db, stream, begin === undefined ? null : String(begin), end ?? null);
   }
   yield* checkHeads(db, keys, first, last);
