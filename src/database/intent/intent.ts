@@ -241,6 +241,3 @@ const questionFor = (keyring: Keyring, merchant: MerchantFace, asked: Question):
   reference: asked.reference,
   dueDate: asked.dueDate.toISOString(),
 });
-
-/** Of an intent `i`, that its customer may still answer. */
-export const IS_OPEN_INTENT = `(i.status = 'pending' AND i.expires_at > business_now(i.merchant_id))`;

@@ -151,10 +151,6 @@ function numberOf({ ownerId, bankId, earlier, creditWithdrawn }: AnnouncedRevers
   return (ownerId === bankId ? 1 : 0) + (creditWithdrawn ? 0 : 1) + earlier + 1;
 }
 
-/** Whether of a charge `b` something is left, though it was found that its money did not stay. */
-export const IS_LEFT_UNREVERSED = `(b.amount > b.refunded_amount + b.reversed_amount
-  AND EXISTS (SELECT FROM reconciliation_exceptions x WHERE ${HAS_REVERSED}))`;
-
 /**
  * A refund that is rejected, or returned, after its charge was found reversed has left a part that
  * did not stay either. It is the only one there is where refunds had taken all of the charge until

@@ -5,7 +5,7 @@
 type Sentences = Record<string, (facts: never) => string>;
 
 /** What a sentence takes. */
-export type FactsOf<Sentence extends Sentences[string]> =
+type FactsOf<Sentence extends Sentences[string]> =
   Parameters<Sentence> extends [infer Facts] ? Facts : object;
 
 /** What a table has sentences for. */
