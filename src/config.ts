@@ -79,6 +79,8 @@ const settings = z.object({
   INTENTS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(20),
   // A file of the largest size has 20 million lines, as short as banks write them.
   STATEMENT_LINES_PER_DAY: wholeNumber(1, 20_000_000).default(2_000_000),
+  // Banks book within two business days; one that books by the month wants some thirty.
+  BOOKING_DAYS: wholeNumber(0, 60, 'business days').default(2),
   APPROVALS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(1_000),
   RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
   CATCH_UP_PER_DAY: wholeNumber(1, 1000, 'due dates').default(3),

@@ -1,8 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import type { Matching } from '../database/bank-statement/answer';
-import { matchNextPage } from '../database/bank-statement/match';
-import { endKnownByNow } from '../database/bank-statement/known-by-now';
+import { openNextExceptions } from '../database/bank-statement/difference';
+import { endExplainedByLines, matchNextPage, type Matching } from '../database/bank-statement/match';
 import { findMissing } from '../database/bank-statement/missing';
 import { statementProgress, type StatementStatus } from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
@@ -21,16 +20,13 @@ export interface StatementProgress {
 }
 
 /**
- * Matches a statement of a bank. Each call does a part of its step and says how far it is, for an
- * operator to see. How far it has come is in the database, so a page counts once, however often it
- * is tried.
+ * Matches a bank's file. Each call does a part of its step and says how far it is, for an operator
+ * to see. How far it has come is in the database, so a page counts once, however often it is tried.
  */
 export interface BankStatementActivities {
-  /** Compares the next lines with what the network has. */
+  /** Matches the next lines with what the bank is to book, and opens what differs. */
   matchLines(statementId: string): Promise<StatementProgress>;
-  /**
-   * Looks for what settled in the statement's days and is in none; then the statement is completed.
-   */
+  /** Ends what the lines explain, and looks for what the bank's files lack; then all is completed. */
   findMissingAtBank(statementId: string): Promise<StatementProgress>;
 }
 
@@ -40,34 +36,23 @@ export interface BankStatementActivities {
  */
 const PAGES = 50;
 
-/** @param timeZone of the network */
+/** @param settings the network's zone, and how many business days its banks have to book */
 export function createBankStatementActivities(
   db: Database,
   keyring: Keyring,
-  timeZone: string,
+  settings: Pick<Matching, 'timeZone' | 'bookingDays'>,
   log: Pick<Logger, 'info'>,
 ): BankStatementActivities {
-  function matchingOf(statementId: string): Matching {
-    const activity = Context.current();
-    const workflowId = workflowIds.bankStatement(statementId);
-    const beat = () => {
-      activity.heartbeat();
-    };
-    return { db, keyring, timeZone, workflowId, beat };
-  }
-
   async function step(
     statementId: string,
-    nextPage: (matching: Matching, statementId: string) => Promise<number | undefined>,
+    nextPage: (matching: Matching, statementId: string) => Promise<boolean>,
   ): Promise<StatementProgress> {
-    const activity = Context.current();
-    const matching = matchingOf(statementId);
+    const { cancellationSignal } = Context.current();
     let finished = false;
     // A worker that stops ends this early; another goes on.
-    for (let page = 0; page < PAGES && !activity.cancellationSignal.aborted; page++) {
-      activity.heartbeat();
-      finished = (await nextPage(matching, statementId)) === undefined;
-      if (finished) break;
+    for (let page = 0; page < PAGES && !finished && !cancellationSignal.aborted; page++) {
+      Context.current().heartbeat();
+      finished = !(await nextPage(matchingOf(statementId), statementId));
     }
     const { status, done, summary } = await statementProgress(db, statementId);
     const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
@@ -81,10 +66,22 @@ export function createBankStatementActivities(
     };
   }
 
+  function matchingOf(statementId: string): Matching {
+    const activity = Context.current();
+    const beat = () => {
+      activity.heartbeat();
+    };
+    return { db, keyring, ...settings, workflowId: workflowIds.bankStatement(statementId), beat };
+  }
+
   return {
-    matchLines: (statementId) => step(statementId, matchNextPage),
+    matchLines: (statementId) =>
+      step(statementId, async (matching) => {
+        const isMatched = await matchNextPage(matching, statementId);
+        return (await openNextExceptions(matching, statementId)) || isMatched;
+      }),
     async findMissingAtBank(statementId) {
-      await endKnownByNow(matchingOf(statementId), statementId);
+      await endExplainedByLines(matchingOf(statementId), statementId);
       return step(statementId, findMissing);
     },
   };

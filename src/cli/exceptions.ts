@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander';
 import type { Config } from '../config';
-import { dismissWithStatement } from '../database/reconciliation-exception/dismiss';
 import {
   operatorsException,
   operatorsExceptions,
@@ -8,7 +7,6 @@ import {
   takeAsOperator,
   type OperatorsException,
 } from '../database/reconciliation-exception/operator';
-import { counted } from '../domain/words/counted';
 import { CommandRefusal, Failure } from '../domain/failures';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
 import { formatAmount, inMoney } from '../domain/money';
@@ -23,7 +21,6 @@ import { NAME_MAX } from '../api/http/fields';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing, type Engine } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
-import { progress } from './progress';
 import { tableOf } from './table';
 
 /**
@@ -43,7 +40,6 @@ interface Filter {
 interface Finding extends Explained {
   resolution: Resolution;
   bankTransactionId?: string;
-  statement?: string;
 }
 
 export function addExceptionCommands(program: Command): void {
@@ -102,26 +98,16 @@ export function addExceptionCommands(program: Command): void {
     );
 
   command(exceptions, 'resolve', 'say what was found; what it held can be refunded from then on')
-    .argument('[exceptionId]')
+    .argument('<exceptionId>')
     .addOption(
       new Option('--resolution <resolution>', 'what was found').choices(RESOLUTIONS).makeOptionMandatory(),
     )
     .option('--bank-transaction-id <id>', 'of what the bank took the money back by, where it is reversed')
-    .option(
-      '--statement <id>',
-      'in place of one, all that only this wrong file has told of, as no_difference',
-    )
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine(async (engine, config, exceptionId: string | undefined, options: Finding) => {
-        const { statement } = options;
-        if ((exceptionId === undefined) === (statement === undefined)) {
-          throw new CommandError('name one exception, or --statement');
-        }
-        return exceptionId === undefined
-          ? resolveAll(engine, config, statement ?? '', options)
-          : resolveOne(engine, config, exceptionId, options);
-      }),
+      onEngine((engine, config, exceptionId: string, options: Finding) =>
+        resolveOne(engine, config, exceptionId, options),
+      ),
     );
 }
 
@@ -140,30 +126,6 @@ async function resolveOne(
     ),
   );
   return { json: resolved, text: `${exceptionId} is resolved: ${resolution}` };
-}
-
-/** @throws CommandError; of a wrong file nothing is known but that it says nothing */
-async function resolveAll(
-  { db, ring }: Engine,
-  { NETWORK_TIMEZONE: timeZone }: Config,
-  statementId: string,
-  options: Finding,
-): Promise<Outcome> {
-  if (options.resolution !== 'no_difference') {
-    throw new CommandError('--statement: what a wrong file has told of is no_difference, and nothing else');
-  }
-  const by = operator(options);
-  const result = await saying(
-    dismissWithStatement(db, ring, timeZone, by, statementId, (dismissed) =>
-      progress.say(`${counted(dismissed, 'exceptions')} resolved`),
-    ),
-  );
-  const { dismissed, toldByOthers } = result;
-  const others = toldByOthers === 0 ? '' : `; ${toldByOthers} stay, for another statement tells of them`;
-  return {
-    json: { statementId, ...result },
-    text: `${counted(dismissed, 'exceptions')} of ${statementId} resolved: no_difference${others}`,
-  };
 }
 
 /** @throws CommandError for an id that the API would refuse, or one that says nothing */

@@ -1,4 +1,4 @@
-import { addCalendarDays, calendarDay } from './calendar';
+import { addCalendarDays, addDays, calendarDay } from './calendar';
 
 /**
  * The days on which banks of a country move money: not Saturdays, Sundays, nor the public holidays
@@ -98,6 +98,20 @@ export function addBusinessDays(moment: Date, days: number, country: string, tim
     after += 1;
     result = addCalendarDays(moment, after, timeZone);
     if (isBusinessDay(calendarDay(result, timeZone), country)) left -= 1;
+  }
+  return result;
+}
+
+/**
+ * The latest day that so many business days follow, up to the day given.
+ *
+ * @param day `2026-11-21`
+ */
+export function businessDaysBefore(day: string, days: number, country: string): string {
+  let result = day;
+  // Ends: no table has a year without working days.
+  for (let left = days; left > 0; result = addDays(result, -1)) {
+    if (isBusinessDay(result, country)) left -= 1;
   }
   return result;
 }

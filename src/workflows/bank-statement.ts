@@ -14,7 +14,7 @@ import { SEARCH_ATTRIBUTE } from './search-attributes';
 const { matchLines, findMissingAtBank } = proxyActivities<BankStatementActivities>({
   taskQueue: BANK_STATEMENT_TASK_QUEUE,
   // One step takes some seconds, and on a busy machine some minutes. A dead worker is noticed by
-  // its heartbeat, which comes with each page, and each answer that a line is.
+  // its heartbeat, which comes with each page.
   startToCloseTimeout: '30m',
   heartbeatTimeout: '30s',
   // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts
@@ -26,8 +26,8 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
 );
 
 /**
- * A statement of a bank: compares its lines with what the network has, and then looks for what is
- * in none of them. What differs becomes exceptions, of which both sides are told.
+ * A bank's file: matches its lines with what the bank is to book, and then looks for what none of
+ * the bank's files has. What differs becomes exceptions, of which both sides are told.
  *
  * @param statementId the statement and its pages are there before this starts
  */

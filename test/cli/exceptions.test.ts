@@ -1,14 +1,11 @@
 import { userInfo } from 'node:os';
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import { matchNextPage } from '../../src/database/bank-statement/match';
-import { findMissing } from '../../src/database/bank-statement/missing';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { serveApi, send, tokenOf, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
-import { charge } from '../support/settled';
-import { standingApproval, toNoon, type Standing } from '../support/standing';
+import { standingApproval, type Standing } from '../support/standing';
 
 /** How an operator works off what a bank contradicts itself about. */
 
@@ -197,59 +194,6 @@ test('an operator is told why something cannot be done, and nothing is', async (
   expect(await refused('resolve', exceptionId, ...found, 'confirmed')).toMatch(/resolved already/);
   expect(await refused('take', exceptionId)).toMatch(/resolved already/);
   expect(await actsOn(standing.bankId)).toHaveLength(1);
-});
-
-const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction\n';
-
-/** A statement of the bank, matched as its workflow does. */
-async function matched(file: string): Promise<string> {
-  const { body } = await send(api.url, 'POST', '/v1/bank/statements', HEADER + file, {
-    authorization: `Bearer ${await tokenOf(api, standing.credentials.bank)}`,
-    'content-type': 'text/csv',
-  });
-  const id = String(body.data?.['statementId']);
-  const matching = { db, keyring: ring, timeZone: 'Africa/Lagos', workflowId: `bank-statement/${id}` };
-  for (const step of [matchNextPage, findMissing]) while ((await step(matching, id)) !== undefined);
-  return id;
-}
-
-test('what a wrong file has opened is resolved at once, each on record, and hides nothing from the right one', async () => {
-  const today = await toNoon(db, standing.merchantId);
-  const debit = (id: string, amount = 100) => `${id},${today},${amount},NGN,debit\n`;
-  const settled = await charge(db, ring, standing);
-  await matched(debit('OWN-1', 5));
-  const kept = (await list('--entity', standing.bankId)).exceptions.map((one) => one['exceptionId']);
-  expect(kept).toHaveLength(2);
-  // The charge that is missing is told of by both files, and what is unknown by one each.
-  const later = await charge(db, ring, standing);
-  const wrong = await matched(debit('WRONG-1') + debit('WRONG-2'));
-  const all = ['exceptions', 'resolve', '--statement', wrong, '--reason', 'ticket 9'];
-  expect(await cli.run(...all, '--resolution', 'written_off')).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('no_difference, and nothing else') as string,
-  });
-  expect((await cli.run(...all, 'exc_1', '--resolution', 'no_difference')).err).toMatch(/name one exception/);
-  expect(await cli.json(...all, '--resolution', 'no_difference')).toEqual({
-    statementId: wrong,
-    dismissed: 3,
-    toldByOthers: 1,
-  });
-  expect(await cli.json(...all, '--resolution', 'no_difference')).toMatchObject({ dismissed: 0 });
-  expect(
-    (await actsOn(standing.bankId)).filter(({ action }) => action === 'statement.dismissed'),
-  ).toMatchObject([{ actor: ACTOR, reason: 'ticket 9', after: { statementId: wrong } }]);
-  const left = (await list('--entity', standing.bankId)).exceptions;
-  expect(left.map((one) => one['exceptionId'])).toEqual(kept);
-  expect(left.find(({ kind }) => kind === 'missing_at_bank')).toMatchObject({
-    reference: settled.reference,
-  });
-  const acts = (await actsOn(standing.bankId)).filter(({ action }) => action === 'exception.resolved');
-  expect(acts).toHaveLength(3);
-  expect(acts.every(({ actor, reason }) => actor === ACTOR && reason === 'ticket 9')).toBe(true);
-  // The right file lacks it as well.
-  await matched(debit('OWN-1', 5) + debit('OWN-2', 6));
-  const missing = await list('--entity', standing.bankId, '--kind', 'missing_at_bank');
-  expect(missing.exceptions.map((one) => one['reference'])).toEqual([settled.reference, later.reference]);
 });
 
 test('the list is a table for people', async () => {

@@ -338,7 +338,6 @@ test('what a bank has booked and nobody knows of is told by its exception, and b
           bookedAmount: 700n,
           bookedCurrency: 'NGN',
           reference: null,
-          held: 0n,
         },
       ],
       'bank-statement/stm_1',

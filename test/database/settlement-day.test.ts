@@ -134,7 +134,6 @@ describe('a settlement day', () => {
           bookedAmount: kind === 'amount_differs' ? 90n : null,
           bookedCurrency: kind === 'amount_differs' ? 'NGN' : null,
           reference: null,
-          held: 0n,
         },
       ]);
       await moveClock(db, standing.merchantId, '1 day');

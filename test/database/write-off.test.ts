@@ -70,7 +70,6 @@ async function writeOffBooked(bookedAmount: number | null) {
           bookedAmount: bookedAmount === null ? null : BigInt(bookedAmount),
           bookedCurrency: bookedAmount === null ? null : 'NGN',
           reference: null,
-          held: BigInt(AMOUNT - (bookedAmount ?? 0)),
         },
       ],
       'bank-statement/stm_1',

@@ -1,6 +1,4 @@
 import { recurringRules } from '../../src/config';
-import { matchNextPage } from '../../src/database/bank-statement/match';
-import { findMissing } from '../../src/database/bank-statement/missing';
 import { row, rows, type Database } from '../../src/database/connection';
 import { recordAttempt } from '../../src/database/webhook/attempt';
 import { announce } from '../../src/database/webhook/webhook';
@@ -9,6 +7,7 @@ import { runSchedule } from './schedule';
 import { answerBill, charge, settleOfEachKind } from './settled';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from './standing';
 import { dayOf } from './statements';
+import { workOnFile } from './bank-file';
 
 /** Something of each kind that the console shows, of one merchant, its provider and its bank. */
 export interface ConsoleData extends Standing {
@@ -151,9 +150,6 @@ async function sendStatement(
     authorization: `Bearer ${await tokenOf(api, credentials.bank)}`,
   });
   const statementId = String(body.data?.['statementId']);
-  const { ring, config } = api.deps;
-  const timeZone = config.NETWORK_TIMEZONE;
-  const matching = { db, keyring: ring, timeZone, workflowId: `bank-statement/${statementId}` };
-  for (const step of [matchNextPage, findMissing]) while ((await step(matching, statementId)) !== undefined);
+  await workOnFile(db, api.deps.ring, statementId);
   return statementId;
 }

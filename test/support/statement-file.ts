@@ -1,10 +1,14 @@
-import type { BookableDays } from '../../src/database/bank-statement/statement';
+import type { BookableDays } from '../../src/api/bank-statement/line';
 import type { ReadLine } from '../../src/domain/books/bank-statement';
 
-type Reader = (chunks: AsyncIterable<Buffer>, days: BookableDays) => AsyncIterable<ReadLine>;
+type Reader = (
+  chunks: AsyncIterable<Buffer>,
+  days: BookableDays,
+  reach: (currency: string, day: string) => void,
+) => AsyncIterable<ReadLine>;
 
 /** Whenever the samples are read. */
-export const DAYS: BookableDays = { timeZone: 'Africa/Lagos', first: '2021-03-02', last: '2026-12-31' };
+export const DAYS: BookableDays = { timeZone: 'Africa/Lagos', first: '2021-03-02' };
 
 /** All lines of a file that comes in pieces. */
 export function readFile(reader: Reader, file: string | Buffer, size = 1_000): Promise<ReadLine[]> {
@@ -13,7 +17,7 @@ export function readFile(reader: Reader, file: string | Buffer, size = 1_000): P
 
 export async function readAll(reader: Reader, chunks: AsyncIterable<Buffer>): Promise<ReadLine[]> {
   const lines: ReadLine[] = [];
-  for await (const line of reader(chunks, DAYS)) lines.push(line);
+  for await (const line of reader(chunks, DAYS, () => undefined)) lines.push(line);
   return lines;
 }
 

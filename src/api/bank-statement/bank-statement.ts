@@ -73,7 +73,8 @@ export function statementUpload(): Upload<ArrivedStatement, CoveredQuery> {
       unhurried(req);
       const bytes = bodyChunks(req, GIBIBYTE, PACE);
       const arrived = await stageStatement(deps.db, type, bytes, covered, limit);
-      const said = `${type} ${arrived.sha256.toString('hex')} ${JSON.stringify(covered)}`;
+      const { from, through } = covered;
+      const said = `${type} ${arrived.sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
       return {
         body: arrived,
         indexes: deps.ring.blindIndexes('idempotency.body', said),
@@ -163,18 +164,17 @@ export async function differencesFile({
 }
 
 async function* shownPages({ db }: ApiDeps, statement: Statement): AsyncGenerator<object[], void, void> {
-  for await (const page of readDifferences(db, statement)) yield page.map(shown);
+  for await (const page of readDifferences(db, statement.statementId)) yield page.map(shown);
 }
 
 function shown({ amount, currency, networkAmount, networkCurrency, ...record }: DifferenceRecord) {
+  const format = (minor: string | undefined, of: string | undefined) =>
+    minor === undefined || of === undefined ? null : formatAmount(BigInt(minor), of);
   return {
     ...record,
-    amount: amount === null || currency === null ? null : formatAmount(amount, currency),
+    amount: format(amount, currency),
     currency,
-    networkAmount:
-      networkAmount === null || networkCurrency === null
-        ? null
-        : formatAmount(networkAmount, networkCurrency),
+    networkAmount: format(networkAmount, networkCurrency),
     networkCurrency,
   };
 }

@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
-import type { BookableDays } from '../../database/bank-statement/statement';
 import type { ReadLine } from '../../domain/books/bank-statement';
+import { minorUnitDigits } from '../../domain/currency';
 import { beginningOf } from '../../domain/plain-text';
 import { invalidRequest } from '../http/validation';
 import {
@@ -8,6 +8,7 @@ import {
   createLineReader,
   MALFORMED_MAX,
   tooManyMalformed,
+  type BookableDays,
   type StatedPeriod,
   type WrittenLine,
 } from './line';
@@ -77,6 +78,8 @@ const FIELDS: readonly [path: string, field: keyof Said][] = [
   ['/Refs/AcctSvcrRef', 'id'],
   ['/Refs/EndToEndId', 'reference'],
 ];
+/** A statement has its balances in its own currency, also where it has no entry. */
+const BALANCE = `${STATEMENT}/Bal/Amt`;
 const FIELD_AT = new Map(
   [ENTRY, DETAILS].flatMap((of) => FIELDS.map(([path, field]) => [`${of}${path}`, field] as const)),
 );
@@ -89,7 +92,7 @@ const PERIOD = new Map<string, 'from' | 'to'>([
 
 /** Every element that something is read of, and all that it is in. */
 const PATHS = new Set(
-  [...FIELD_AT.keys(), ...PERIOD.keys()].flatMap((path) => {
+  [...FIELD_AT.keys(), ...PERIOD.keys(), BALANCE].flatMap((path) => {
     const names = path.split('/');
     return names.slice(1).map((_, at) => names.slice(0, at + 2).join('/'));
   }),
@@ -106,13 +109,15 @@ const NO_REFERENCE = 'NOTPROVIDED';
 /**
  * The lines of a statement, as they arrive.
  *
+ * @param reach told the day that a statement of the file ends with, by its own word, in its currency
  * @throws Failure invalid_request where it is no such message, or not well-formed
  */
 export async function* readCamt(
   chunks: AsyncIterable<Buffer>,
   days: BookableDays,
+  reach: (currency: string, day: string) => void,
 ): AsyncGenerator<ReadLine, void, void> {
-  const file = new CamtReader(days);
+  const file = new CamtReader(days, reach);
   const text = new Utf8Reader();
   for await (const chunk of chunks) yield* file.read(text.read(chunk));
   yield* file.end(text.end());
@@ -130,6 +135,7 @@ class CamtReader {
   private pending = 0;
   private text = '';
   private period: StatedPeriod = {};
+  private readonly currencies = new Set<string>();
   private entry: Said | undefined;
   private detail: Said | undefined;
   /** Its first transaction, where that has no amount: it may be the only one. */
@@ -143,7 +149,10 @@ class CamtReader {
   private attributes = 0;
   private tagChars = 0;
 
-  constructor(private readonly days: BookableDays) {
+  constructor(
+    private readonly days: BookableDays,
+    private readonly reach: (currency: string, day: string) => void,
+  ) {
     this.readLine = createLineReader(days);
     this.parser.on('doctype', () => fail('must have no document type'));
     this.parser.on('error', () =>
@@ -208,7 +217,10 @@ class CamtReader {
     if (this.paths.length > DEPTH_MAX) fail(`has elements ${DEPTH_MAX} deep`);
     this.text = '';
     if (path === '/Document/BkToCstmrStmt') this.isStatement = true;
-    if (path === STATEMENT) this.period = {};
+    if (path === STATEMENT) {
+      this.period = {};
+      this.currencies.clear();
+    }
     if (path === ENTRY) {
       this.entry = {};
       this.first = undefined;
@@ -217,6 +229,9 @@ class CamtReader {
       this.nameless = 0;
     } else if (path === DETAILS) this.detail = {};
     const currency = local === 'Amt' ? attributes['Ccy']?.value : undefined;
+    if (currency !== undefined && path !== undefined && minorUnitDigits(currency) !== undefined) {
+      this.currencies.add(currency);
+    }
     const said = currency === undefined ? undefined : this.fieldAt(path);
     if (said && currency !== undefined) {
       said.of[said.field === 'ownAmount' ? 'ownCurrency' : 'currency'] = currency;
@@ -245,6 +260,9 @@ class CamtReader {
     }
     if (path === DETAILS) this.endDetail();
     else if (path === ENTRY) this.endEntry();
+    else if (path === STATEMENT && this.period.to !== undefined) {
+      for (const currency of this.currencies) this.reach(currency, this.period.to);
+    }
   }
 
   /** The field of an entry, or of its transaction, that is there. */

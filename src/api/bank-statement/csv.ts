@@ -1,8 +1,7 @@
-import type { BookableDays } from '../../database/bank-statement/statement';
 import type { ReadLine } from '../../domain/books/bank-statement';
 import { invalidRequest } from '../http/validation';
 import { CsvReader, RECORD_MAX_CHARS, type CsvRecord } from './csv-reader';
-import { createLineReader, readId, type WrittenLine } from './line';
+import { createLineReader, type BookableDays, type WrittenLine } from './line';
 import { Utf8Reader } from './utf8';
 
 /**
@@ -35,11 +34,8 @@ export async function* readCsv(
         columns = fields?.length ?? 0;
       } else if (!fields) yield { line, problem: 'its quotes do not follow RFC 4180' };
       // One of its commas may be of an amount: what stands behind is in another's place.
-      else if (fields.length > columns) {
-        const id = readId({ line, ...fieldsOf(fields, places) });
-        const problem = 'it has more fields than the header';
-        yield { line, problem, ...(id !== undefined && { bankTransactionId: id }) };
-      } else yield read({ line, ...fieldsOf(fields, places) });
+      else if (fields.length > columns) yield { line, problem: 'it has more fields than the header' };
+      else yield read({ line, ...fieldsOf(fields, places) });
     }
   }
   for await (const chunk of chunks) yield* linesOf(reader.read(text.read(chunk)));

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
   acceptStatement,
-  bookableDays,
   discardPages,
   PAGE_LINES,
   stagePage,
@@ -51,15 +50,15 @@ export async function coveredDays(
   timeZone: string,
   { from, through }: { from?: string | undefined; through?: string | undefined },
 ): Promise<CoveredDays> {
-  const today = through === undefined ? undefined : await todayOf(db, bankId, timeZone);
-  if (through !== undefined && today !== undefined && through > today) {
+  const today = await todayOf(db, bankId, timeZone);
+  if (through !== undefined && through > today) {
     const message = `is later than ${today}, the day that it is for the bank`;
     throw invalidRequest([{ path: 'query.through', message }]);
   }
   if (from !== undefined && through !== undefined && from > through) {
     throw invalidRequest([{ path: 'query.from', message: 'must not be later than through' }]);
   }
-  return { from: from ?? null, through: through ?? null };
+  return { from: from ?? null, through: through ?? null, today };
 }
 
 /**
@@ -77,15 +76,16 @@ export async function stageStatement(
 ): Promise<ArrivedStatement> {
   const statementId = newId('statement');
   const hash = createHash('sha256');
-  const facts = new Facts();
-  const days = await bookableDays(db, limit.timeZone);
+  const facts = new Facts(covered.today);
+  const days = { timeZone: limit.timeZone, first: firstBookable(covered.today) };
+  const reach = (currency: string, day: string) => facts.reach(currency, day);
   let page: ReadLine[] = [];
   async function stage(): Promise<void> {
     await stagePage(db, statementId, facts.lines - page.length, page);
     page = [];
   }
   try {
-    for await (const line of FORMATS[type](hashed(bytes, hash), days)) {
+    for await (const line of FORMATS[type](hashed(bytes, hash), days, reach)) {
       facts.add(line);
       if (facts.lines > limit.linesPerDay) throw await tooManyLines(db, limit);
       if (facts.malformed > MALFORMED_MAX) throw tooManyMalformed();
@@ -93,16 +93,8 @@ export async function stageStatement(
       if (page.length === PAGE_LINES) await stage();
     }
     if (page.length > 0) await stage();
-    const { lines, firstDay, lastDay, currencies } = facts;
-    return {
-      statementId,
-      sha256: hash.digest(),
-      lines,
-      firstDay,
-      lastDay,
-      currencies: [...currencies],
-      covered,
-    };
+    const { lines, firstDay, reaches } = facts;
+    return { statementId, sha256: hash.digest(), lines, firstDay, reaches, covered };
   } catch (error) {
     // What cannot be discarded now is swept away later.
     await discardPages(db, statementId).catch(() => undefined);
@@ -110,13 +102,19 @@ export async function stageStatement(
   }
 }
 
+/** No bank books, or sends, what is older: a year that is written wrong is. */
+const BOOKABLE_YEARS = 5;
+
+const firstBookable = (today: string) => `${Number(today.slice(0, 4)) - BOOKABLE_YEARS}${today.slice(4)}`;
+
 /** What is told of a file as a whole. */
 class Facts {
   lines = 0;
   malformed = 0;
   firstDay: string | null = null;
-  lastDay: string | null = null;
-  readonly currencies = new Set<string>();
+  readonly reaches: Record<string, string> = {};
+
+  constructor(private readonly today: string) {}
 
   add(line: ReadLine): void {
     this.lines += 1;
@@ -126,8 +124,13 @@ class Facts {
     }
     const { bookingDate, currency } = line;
     if (this.firstDay === null || bookingDate < this.firstDay) this.firstDay = bookingDate;
-    if (this.lastDay === null || bookingDate > this.lastDay) this.lastDay = bookingDate;
-    this.currencies.add(currency);
+    this.reach(currency, bookingDate);
+  }
+
+  /** A later day counts as the bank's today: no file tells of days to come. */
+  reach(currency: string, day: string): void {
+    const reached = day > this.today ? this.today : day;
+    if (reached > (this.reaches[currency] ?? '')) this.reaches[currency] = reached;
   }
 }
 

@@ -1,5 +1,4 @@
 import { calendarDay, parseDay, parseInstant } from '../../domain/calendar';
-import type { BookableDays } from '../../database/bank-statement/statement';
 import type { Direction, ReadLine } from '../../domain/books/bank-statement';
 import { minorUnitDigits } from '../../domain/currency';
 import { parseDecimalAmount } from '../../domain/money';
@@ -33,10 +32,13 @@ export interface StatedPeriod {
   to?: string;
 }
 
-/**
- * A day that no booking can be of is a mistake in writing. Taken at its word, it would have all
- * that has settled between it and the other lines be missing at the bank.
- */
+/** Days that a booking may be of, by the calendar of the network. */
+export interface BookableDays {
+  timeZone: string;
+  /** A day before it is a mistake in writing. */
+  first: string;
+}
+
 export function createLineReader(days: BookableDays): (written: WrittenLine) => ReadLine {
   // Most lines have the day of the line before, and to read one takes longer than all the rest.
   let day: { text: string; parsed: Parsed<string> } | undefined;
@@ -73,12 +75,6 @@ export function createLineReader(days: BookableDays): (written: WrittenLine) => 
   };
 }
 
-/** @returns the id alone, of a line that is not read; undefined where it is none */
-export function readId({ bankTransactionId }: WrittenLine): string | undefined {
-  const parsed = parseOwn(bankTransactionId?.trim() ?? '', NAME_MAX);
-  return parsed.ok && parsed.value !== '' ? parsed.value : undefined;
-}
-
 /** A text that is kept with its line, and without what else arrived with it. */
 function parseOwn(text: string, maxLength: number): Parsed<string> {
   const parsed = parseText(text, maxLength);
@@ -91,11 +87,10 @@ function parseOwn(text: string, maxLength: number): Parsed<string> {
  */
 const BY_WALL_CLOCK = /^([\d-]{10})(?:T[\d:.]{8,18}|Z|[+-][01]\d:[0-5]\d)$/;
 
-function bookableDay(text: string, { timeZone, first, last }: BookableDays): Parsed<string> {
+function bookableDay(text: string, { timeZone, first }: BookableDays): Parsed<string> {
   const day = bookingDay(text, timeZone);
-  if (!day.ok) return day;
-  if (day.value < first) return refuse(`is before ${first}, and so no day that anything is booked of now`);
-  return day.value > last ? refuse('is in the future') : day;
+  if (!day.ok || day.value >= first) return day;
+  return refuse(`is before ${first}, and so no day that anything is booked of now`);
 }
 
 function inPeriod(day: Parsed<string>, { from, to }: StatedPeriod = {}): Parsed<string> {

@@ -1,36 +1,29 @@
-import {
-  heldFor,
-  isMalformed,
-  judge,
-  type Difference,
-  type Known,
-  type ReadLine,
-  type StatementLine,
-} from '../../domain/books/bank-statement';
-import { isReference } from '../../domain/identifier/reference';
-import { row, rows, type Transaction } from '../connection';
-import {
-  exceptionsEndedBy,
-  keyOf,
-  lockCharges,
-  openStatementExceptions,
-  type Booked,
-  type StatementException,
-} from '../reconciliation-exception/statement';
+import { row, rows, type Database, type Transaction } from '../connection';
+import type { Keyring } from '../keys/keyring';
 import { endExceptions } from '../reconciliation-exception/resolve';
-import { takeAnswers, type Matching } from './answer';
-import { keepDifferences, networks, stated, type NewDifference } from './difference';
-import { knownOf, NOTED_BEFORE } from './known';
-import { countExceptions, EXCEPTIONS_OF_FILE, takePage, type StatementStatus } from './statement';
+import type { StatementStatus } from './statement';
 
 /**
- * Judges the lines of a statement, page by page.
+ * Matches the lines of a file with the bookings that are expected of its bank, page by page.
  *
- * First, those that are the bank's word on something open are taken as its answer, each in a
- * transaction of its own, as an answer is. Then one transaction judges the page, opens and ends
- * exceptions, counts, and deletes the page. So each line counts once, whoever dies in between; an
- * answer that was taken twice is agreed to the second time.
+ * One statement of SQL joins a page, counts it, keeps its differences and deletes it. So each line
+ * counts once, whichever process dies in between. No charge is locked by it: exceptions are opened
+ * and ended by transactions of their own.
  */
+
+/** What the steps of a file need. */
+export interface Matching {
+  db: Database;
+  keyring: Keyring;
+  /** Of the network, for the ledger's day. */
+  timeZone: string;
+  /** Business days that a bank has to book what settled. */
+  bookingDays: number;
+  /** Of the workflow that makes the first attempts at what is announced. */
+  workflowId: string;
+  /** Told before each exception that ends: a file may end as many as are open. */
+  beat?: () => void;
+}
 
 interface Processing {
   bankId: string;
@@ -42,78 +35,9 @@ interface Processing {
 }
 
 /**
- * Judges the next page. Another that is at the same statement may have taken the page whose answers
- * were taken: those of the next one are taken first, or its lines would be unknown.
- *
- * @returns how many lines are judged; undefined where none is left
- */
-export async function matchNextPage(matching: Matching, statementId: string): Promise<number | undefined> {
-  // Each round more than the first is one that somebody else has judged a page in.
-  for (;;) {
-    const position = await takeAnswers(matching, statementId);
-    if (position === undefined) return undefined;
-    const judged = await matchPage(matching, statementId, position);
-    if (judged !== 'taken') return judged;
-  }
-}
-
-async function matchPage(
-  { db, keyring, workflowId, timeZone }: Matching,
-  statementId: string,
-  position: number,
-): Promise<number | 'taken' | undefined> {
-  return db.transaction(async (trx) => {
-    const { bankId, status, done, exceptions } = await lockStatement(trx, statementId);
-    if (status !== 'processing') return undefined;
-    const page = await takePage(trx, statementId, position);
-    if (!page) return 'taken';
-    const lines = page.filter((one): one is StatementLine => !isMalformed(one));
-    const known = await knownOf(trx, timeZone, bankId, lines);
-    const judged = new PageJudgement(position, known);
-    for (const [n, line] of page.entries()) judged.add(n, line);
-
-    const ended = await exceptionsEndedBy(trx, bankId, judged.matched);
-    const toLock = [...judged.toOpen, ...ended].map((one) => one.billingRequestId);
-    await lockCharges(
-      trx,
-      toLock.filter((id) => id !== null),
-    );
-    const fresh = await noteMatches(trx, statementId, judged.matches);
-    const room = EXCEPTIONS_OF_FILE - exceptions;
-    const opened = await openStatementExceptions(trx, keyring, bankId, judged.toOpen, workflowId, room);
-    await countExceptions(trx, statementId, opened.filter(({ isNew }) => isNew).length);
-    const told = await tell(trx, statementId, judged.told);
-    await endExceptions(
-      trx,
-      keyring,
-      timeZone,
-      ended.map((one) => one.exceptionId),
-    );
-    const { differences, counts } = judged.result(
-      fresh,
-      opened.map((one) => one.exceptionId),
-      told,
-    );
-    await keepDifferences(trx, statementId, position, differences);
-    await count(trx, statementId, counts, judged.days);
-    return done + page.length;
-  });
-}
-
-/**
- * One page of a bank at a time, whether lines are judged or what is missing is looked for: of two
- * statements, what the one has just brought would still be missing for the other, and what that
- * tells of would not be there yet for the first to end. Whoever takes turns does so before it locks
- * anything else.
- */
-export async function lockBankStatements(trx: Transaction, bankId: string): Promise<void> {
-  await rows(trx, `SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || :bankId, 0))`, {
-    bankId,
-  });
-}
-
-/**
- * Takes turns with the bank's other statements, too.
+ * The files of a bank take turns, page by page: two that have the same line would both open its
+ * exception, or what the one has just matched would be missing for the other. The turn is taken
+ * before anything else is locked.
  *
  * @throws Error where there is none
  */
@@ -123,7 +47,9 @@ export async function lockStatement(trx: Transaction, statementId: string): Prom
     `SELECT bank_id AS "bankId" FROM bank_statements WHERE id = :statementId`,
     { statementId },
   );
-  if (of) await lockBankStatements(trx, of.bankId);
+  await rows(trx, `SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || :bankId, 0))`, {
+    bankId: of?.bankId,
+  });
   const found = await row<Processing>(
     trx,
     `SELECT bank_id AS "bankId", status, lines,
@@ -135,237 +61,158 @@ export async function lockStatement(trx: Transaction, statementId: string): Prom
   return found;
 }
 
-interface Judged {
-  position: number;
-  line: ReadLine;
-  difference: Difference | null;
-  known?: Known | undefined;
-  /** Index in `toOpen` of the exception that this line opens. */
-  toOpenIndex?: number;
-  /** The exception that there is already. */
-  exceptionId?: string;
-  /** By which another line is seen to tell the same. */
-  toldKey?: string;
-  /** As it is noted that a statement has it. */
-  matchKey?: string;
+/** By its id; the payee's bank has an id of its own for a payment between customers. */
+const EXPECTED = `
+  SELECT identified_by, identifier, direction, amount, currency, billing_request_id, refund_id, matched_by,
+    ended_at IS NOT NULL AS ended
+  FROM expected_bookings WHERE bank_id = :bankId AND identified_by = 'bankTransactionId' AND identifier = l.id
+  UNION ALL
+  SELECT identified_by, identifier, direction, amount, currency, billing_request_id, refund_id, matched_by, false
+  FROM expected_bookings WHERE bank_id = :bankId AND identified_by = 'reference' AND identifier = l.reference
+    AND (direction, amount, currency) = (l.direction, l.amount, l.currency)
+  LIMIT 1`;
+
+/**
+ * By an id that settled nothing: the exception of the answer that named the id, or the exception
+ * that the id took the money back of.
+ */
+const IN_DOUBT = `
+  SELECT x.id, x.billing_request_id, x.refund_id, x.amount, x.currency,
+    CASE WHEN (x.id = t.resource_id) = (CASE
+      WHEN x.kind = 'unknown_here' THEN x.direction = 'debit' ELSE x.refund_id IS NULL END)
+      THEN 'credit' ELSE 'debit' END AS direction
+  FROM bank_transactions t JOIN reconciliation_exceptions x
+    ON x.id = t.resource_id OR x.billing_request_id = t.resource_id OR x.refund_id = t.resource_id
+  WHERE t.bank_id = :bankId AND t.bank_transaction_id = l.id AND x.resolution IS DISTINCT FROM 'no_money_moved'
+    AND (x.id = t.resource_id
+      OR (x.bank_transaction_id = l.id AND coalesce(x.refund_id, x.billing_request_id) = t.resource_id))
+  ORDER BY x.opened_at DESC, x.id DESC LIMIT 1`;
+
+/** What each of the `line`s is to the network. */
+const FOUND = `
+  SELECT l.*, e.identified_by, e.identifier, e.matched_by, e.amount AS network_amount, e.currency AS network_currency,
+    coalesce(e.billing_request_id, x.billing_request_id) AS charge, coalesce(e.refund_id, x.refund_id) AS refund,
+    CASE
+      WHEN l.problem IS NOT NULL THEN 'malformed'
+      WHEN coalesce(e.ended, x.id IS NULL) THEN 'unknown_here'
+      WHEN (l.amount, l.currency, l.direction)
+        = (coalesce(e.amount, x.amount), coalesce(e.currency, x.currency), coalesce(e.direction, x.direction)) THEN 'matched'
+      WHEN coalesce(e.billing_request_id, x.billing_request_id) IS NULL THEN 'unknown_here'
+      ELSE 'amount_differs' END AS verdict
+  FROM line l
+    LEFT JOIN LATERAL (${EXPECTED}) AS e ON true
+    LEFT JOIN LATERAL (${IN_DOUBT}) AS x ON e.identifier IS NULL`;
+
+/** What an exception was before may have ended meanwhile. */
+const MAY_MATCH = `(e.ended_at IS NULL OR e.identified_by = 'reference')`;
+
+/** A line that an earlier file had is matched again; the same again in this file is a duplicate. */
+const MATCH_PAGE = `
+  WITH page AS (
+    DELETE FROM bank_statement_pages WHERE (statement_id, position) = (
+      SELECT statement_id, position FROM bank_statement_pages WHERE statement_id = :statementId ORDER BY position LIMIT 1)
+    RETURNING position, lines),
+  line AS MATERIALIZED (
+    SELECT page.position + n::int - 1 AS position, (v->>0)::int AS line, (v->>1)::date AS day, (v->>2)::bigint AS amount,
+      v->>3 AS currency, v->>4 AS direction, v->>5 AS id, v->>6 AS reference, v->>7 AS problem
+    FROM page, jsonb_array_elements(page.lines) WITH ORDINALITY AS e (v, n)),
+  found AS MATERIALIZED (${FOUND}),
+  keyed AS (
+    SELECT *, verdict = 'matched' AND identifier IS NOT NULL AS is_booking, CASE
+        WHEN verdict = 'malformed' THEN position::text
+        WHEN verdict = 'matched' AND identifier IS NOT NULL THEN concat_ws(' ', identified_by, identifier)
+        ELSE concat_ws(' ', direction, amount, currency, id) END AS key
+    FROM found),
+  judged AS MATERIALIZED (
+    SELECT *, hashtextextended(key, 0) AS hash,
+      row_number() OVER (PARTITION BY is_booking, key ORDER BY position) > 1
+        OR (is_booking AND matched_by IS NOT DISTINCT FROM :statementId) AS is_repeat
+    FROM keyed),
+  matched AS (
+    UPDATE expected_bookings e SET
+      matched_by = CASE j.verdict WHEN 'matched' THEN :statementId ELSE e.matched_by END,
+      matched_line = CASE j.verdict WHEN 'matched' THEN j.line ELSE e.matched_line END,
+      told_in = CASE j.verdict WHEN 'matched' THEN e.told_in ELSE :statementId END
+    FROM (SELECT DISTINCT ON (identified_by, identifier) * FROM judged
+      WHERE identifier IS NOT NULL AND verdict IN ('matched', 'amount_differs') AND NOT is_repeat
+      ORDER BY identified_by, identifier, verdict DESC) AS j
+    WHERE e.bank_id = :bankId AND e.identified_by = j.identified_by AND e.identifier = j.identifier AND ${MAY_MATCH}
+    RETURNING e.identified_by, e.identifier),
+  told AS (
+    INSERT INTO bank_statement_told (statement_id, line_hash)
+    SELECT DISTINCT :statementId, hash FROM judged WHERE NOT is_booking AND NOT is_repeat AND verdict <> 'malformed'
+    ON CONFLICT DO NOTHING RETURNING line_hash),
+  said AS MATERIALIZED (
+    SELECT j.*, CASE
+        WHEN verdict = 'malformed' THEN verdict
+        WHEN is_repeat OR (NOT is_booking AND t.line_hash IS NULL) THEN 'duplicate'
+        WHEN is_booking AND m.identifier IS NULL THEN 'unknown_here'
+        ELSE verdict END AS difference
+    FROM judged j LEFT JOIN told t ON t.line_hash = j.hash
+      LEFT JOIN matched m ON m.identified_by = j.identified_by AND m.identifier = j.identifier),
+  kept AS (
+    INSERT INTO bank_statement_differences (statement_id, position, differences, opened)
+    SELECT :statementId, min(s.position), jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+        'line', s.line, 'difference', s.difference, 'bankTransactionId', s.id, 'bookingDate', s.day, 'direction', s.direction,
+        'amount', s.amount::text, 'currency', s.currency, 'reference', s.reference,
+        'networkReference', coalesce(r.reference, b.reference), 'networkAmount', s.network_amount::text,
+        'networkCurrency', s.network_currency, 'billingRequestId', s.charge, 'refundId', s.refund, 'problem', s.problem))
+        ORDER BY s.position),
+      NOT bool_or(s.difference IN ('unknown_here', 'amount_differs'))
+    FROM said s LEFT JOIN billing_requests b ON b.id = s.charge LEFT JOIN refunds r ON r.id = s.refund
+    WHERE s.difference <> 'matched' HAVING count(*) > 0)
+  UPDATE bank_statements s SET matched = s.matched + c.matched, duplicates = s.duplicates + c.duplicates,
+    unknown_here = s.unknown_here + c.unknown_here, amount_differs = s.amount_differs + c.amount_differs,
+    malformed = s.malformed + c.malformed
+  FROM (
+    SELECT count(*) AS lines, count(*) FILTER (WHERE difference = 'matched') AS matched,
+      count(*) FILTER (WHERE difference = 'duplicate') AS duplicates,
+      count(*) FILTER (WHERE difference = 'unknown_here') AS unknown_here,
+      count(*) FILTER (WHERE difference = 'amount_differs') AS amount_differs,
+      count(*) FILTER (WHERE difference = 'malformed') AS malformed
+    FROM said) AS c
+  WHERE s.id = :statementId AND c.lines > 0 RETURNING s.id`;
+
+/** @returns whether there was a page left */
+export async function matchNextPage({ db }: Matching, statementId: string): Promise<boolean> {
+  return db.transaction(async (trx) => {
+    const { bankId, status } = await lockStatement(trx, statementId);
+    return status === 'processing' && (await row(trx, MATCH_PAGE, { statementId, bankId })) !== undefined;
+  });
 }
 
-/** What the lines of a page come to, before the database has said what was there already. */
-class PageJudgement {
-  /** Exceptions that its lines open. */
-  readonly toOpen: StatementException[] = [];
-  /** Transactions that are known by now, whose exceptions end. */
-  readonly matched: Booked[] = [];
-  /** Once each, with the first line that has it. */
-  readonly matches = new Map<string, number>();
-  /** What its lines are booked on. A known one vouches for its day, by its charge. */
-  readonly days = { known: new Set<string>(), unknown: new Set<string>() };
-  /** Lines that the network has otherwise. */
-  readonly told = new Set<string>();
-  private readonly judged: Judged[] = [];
+/** Lines that came before their bank's answer did: they match by now, and are missing in no file. */
+const KNOWN_BY_NOW = `
+  WITH line AS MATERIALIZED (
+    SELECT id AS exception_id, booked_amount::bigint AS amount, booked_currency::text AS currency, direction,
+      bank_transaction_id AS id, reference, NULL AS problem
+    FROM reconciliation_exceptions WHERE bank_id = :bankId AND kind = 'unknown_here' AND state <> 'resolved'),
+  found AS MATERIALIZED (${FOUND}),
+  matched AS (
+    UPDATE expected_bookings e SET matched_by = :statementId FROM found f
+    WHERE f.verdict = 'matched' AND e.bank_id = :bankId AND e.identified_by = f.identified_by AND e.identifier = f.identifier
+      AND e.matched_by IS NULL AND ${MAY_MATCH})
+  SELECT exception_id AS id FROM found WHERE verdict = 'matched'`;
 
-  constructor(
-    private readonly position: number,
-    private readonly known: Map<number, Known>,
-  ) {}
+/** Exceptions of what was missing, and is in a file by now. */
+const MISSING_NO_MORE = `
+  SELECT x.id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = :bankId
+    AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
+    AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
+  WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND x.state <> 'resolved'`;
 
-  add(n: number, line: ReadLine): void {
-    const position = this.position + n;
-    if (isMalformed(line)) {
-      this.judged.push({ position, line, difference: 'malformed' });
-      return;
-    }
-    const known = this.known.get(line.line);
-    const verdict = judge(line, known);
-    if (verdict.is === 'malformed') {
-      const { problem } = verdict;
-      this.judged.push({ position, line: { line: line.line, problem }, difference: 'malformed' });
-      return;
-    }
-    this.days[known ? 'known' : 'unknown'].add(line.bookingDate);
-    switch (verdict.is) {
-      case 'matched': {
-        const { role, billingRequestId } = verdict.known;
-        this.matched.push({ ...line, creditOf: role === 'payee' ? billingRequestId : null });
-        this.judged.push({
-          position,
-          line,
-          difference: null,
-          known,
-          matchKey: this.match(line, verdict.known),
-        });
-        return;
-      }
-      case 'told': {
-        const { exceptionId } = verdict;
-        const toldKey = this.tell(exceptionId);
-        this.judged.push({ position, line, difference: 'unknown_here', known, exceptionId, toldKey });
-        return;
-      }
-      case 'amount_differs': {
-        if (verdict.known.role !== 'open') this.match(line, verdict.known);
-        this.open(position, line, known, differing(line, verdict.known));
-        return;
-      }
-      // Named by a reference since the answers were taken: the next file of the bank has it again.
-      case 'answer':
-      case 'unknown_here':
-        this.open(position, line, known, unknown(line));
-    }
-  }
-
-  private open(
-    position: number,
-    line: StatementLine,
-    known: Known | undefined,
-    exception: StatementException & { kind: 'amount_differs' | 'unknown_here' },
-  ): void {
-    const toOpenIndex = this.toOpen.push(exception) - 1;
-    const toldKey = this.tell(keyOf(exception));
-    this.judged.push({ position, line, difference: exception.kind, known, toOpenIndex, toldKey });
-  }
-
-  private tell(key: string): string {
-    this.told.add(key);
-    return key;
-  }
-
-  /**
-   * What was refused, and is accounted for, is a booking of its own: it does not stand for the one
-   * that is counted.
-   */
-  private match({ line, bankTransactionId }: StatementLine, { resourceId, role }: Known): string {
-    const key = {
-      payee: `${resourceId}/credit`,
-      refused: `${resourceId}/${bankTransactionId}`,
-      counted: resourceId,
-      reversal: resourceId,
-      open: resourceId,
-    }[role];
-    if (!this.matches.has(key)) this.matches.set(key, line);
-    return key;
-  }
-
-  /**
-   * @param fresh those of the match keys that no earlier page of this file had
-   * @param exceptionIds exceptions of `toOpen`, in its order; undefined for what is counted alone
-   * @param told what no earlier page of this file has told; another line that does is a duplicate
-   */
-  result(fresh: ReadonlySet<string>, exceptionIds: (string | undefined)[], told: Set<string>) {
-    const counts = { matched: 0, duplicate: 0, unknown_here: 0, amount_differs: 0, malformed: 0 };
-    const differences: NewDifference[] = [];
-    const matched = new Set<string>();
-    for (const { position, line, known, toOpenIndex, toldKey, matchKey, ...one } of this.judged) {
-      let { difference } = one;
-      const exceptionId = toOpenIndex === undefined ? one.exceptionId : exceptionIds[toOpenIndex];
-      if (toldKey !== undefined) {
-        if (!told.delete(toldKey)) difference = 'duplicate';
-      } else if (matchKey !== undefined) {
-        if (matched.has(matchKey) || !fresh.has(matchKey)) difference = 'duplicate';
-        matched.add(matchKey);
-      }
-      if (difference === null) {
-        counts.matched += 1;
-        continue;
-      }
-      counts[difference as keyof typeof counts] += 1;
-      differences.push({
-        ...(isMalformed(line) ? line : { ...stated(line), ...(known && networks(known)) }),
-        position,
-        difference,
-        exceptionId,
-      });
-    }
-    return { differences, counts };
-  }
-}
-
-function differing(line: StatementLine, known: Known) {
-  const { bankTransactionId, direction } = line;
-  return {
-    kind: 'amount_differs' as const,
-    billingRequestId: known.billingRequestId,
-    refundId: known.refundId,
-    bankTransactionId,
-    direction,
-    amount: known.amount,
-    currency: known.currency,
-    bookedAmount: line.amount,
-    bookedCurrency: line.currency,
-    reference: null,
-    held: heldFor(line, known),
-  };
-}
-
-function unknown({ bankTransactionId, direction, amount, currency, reference }: StatementLine) {
-  return {
-    kind: 'unknown_here' as const,
-    billingRequestId: null,
-    refundId: null,
-    bankTransactionId,
-    direction,
-    amount,
-    currency,
-    bookedAmount: amount,
-    bookedCurrency: currency,
-    reference: reference !== null && isReference(reference) ? reference : null,
-    held: 0n,
-  };
-}
-
-/** @returns those that this statement has not said before */
-async function noteMatches(
-  trx: Transaction,
+/** Ends the exceptions that the lines of a file, or answers since an earlier one, have explained. */
+export async function endExplainedByLines(
+  { db, keyring, timeZone, beat }: Matching,
   statementId: string,
-  matches: ReadonlyMap<string, number>,
-): Promise<Set<string>> {
-  const noted = await rows<{ id: string }>(
-    trx,
-    `INSERT INTO bank_statement_matches AS m (resource_id, statement_id, line)
-     SELECT id, :statementId, line FROM unnest(:ids::text[], :lines::int[]) AS g (id, line) ORDER BY id
-     ${NOTED_BEFORE}
-     RETURNING resource_id AS id`,
-    { statementId, ids: [...matches.keys()], lines: [...matches.values()] },
-  );
-  return new Set(noted.map(({ id }) => id));
-}
-
-/** @returns those that this statement has not told before */
-async function tell(trx: Transaction, statementId: string, keys: ReadonlySet<string>): Promise<Set<string>> {
-  if (keys.size === 0) return new Set();
-  const told = await rows<{ key: string }>(
-    trx,
-    `WITH given AS (SELECT key, hashtextextended(key, 0) AS difference FROM unnest(:keys::text[]) AS g (key)),
-     told AS (
-       INSERT INTO bank_statement_told (statement_id, difference) SELECT :statementId, difference FROM given
-       ON CONFLICT DO NOTHING RETURNING difference)
-     SELECT key FROM given WHERE difference IN (SELECT difference FROM told)`,
-    { statementId, keys: [...keys] },
-  );
-  return new Set(told.map(({ key }) => key));
-}
-
-async function count(
-  trx: Transaction,
-  statementId: string,
-  counts: ReturnType<PageJudgement['result']>['counts'],
-  days: PageJudgement['days'],
 ): Promise<void> {
-  const known = [...days.known].sort();
-  await rows(
-    trx,
-    `UPDATE bank_statements SET matched = matched + :matched, duplicates = duplicates + :duplicate,
-       unknown_here = unknown_here + :unknown_here, amount_differs = amount_differs + :amount_differs,
-       malformed = malformed + :malformed,
-       known_first_day = least(known_first_day, :first::date), known_last_day = greatest(known_last_day, :last::date),
-       unknown_days = ARRAY(SELECT DISTINCT day FROM unnest(unknown_days || :unknown::date[]) AS u (day) ORDER BY day)
-     WHERE id = :statementId`,
-    {
-      statementId,
-      ...counts,
-      first: known.at(0) ?? null,
-      last: known.at(-1) ?? null,
-      unknown: [...days.unknown],
-    },
-  );
+  const explained = await db.transaction(async (trx) => {
+    const { bankId } = await lockStatement(trx, statementId);
+    const known = await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId });
+    return [...known, ...(await rows<{ id: string }>(trx, MISSING_NO_MORE, { bankId }))];
+  });
+  for (const { id } of explained) {
+    beat?.();
+    await db.transaction((trx) => endExceptions(trx, keyring, timeZone, [id]));
+  }
 }

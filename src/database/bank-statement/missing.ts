@@ -1,212 +1,172 @@
-import { BOOKED_WITHIN_DAYS, type Direction } from '../../domain/books/bank-statement';
-import { oneRow, row, rows, type Transaction } from '../connection';
-import {
-  lockCharges,
-  openStatementExceptions,
-  type StatementException,
-} from '../reconciliation-exception/statement';
-import type { Matching } from './answer';
+import type { Direction } from '../../domain/books/bank-statement';
+import { businessDaysBefore } from '../../domain/business-day';
+import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
+import { countExceptions, lockCharges, openStatementExceptions } from '../reconciliation-exception/statement';
 import { keepDifferences } from './difference';
-import { isLetOff, isNoted, isListedStill } from './known';
-import { lockStatement } from './match';
-import { countExceptions, EXCEPTIONS_OF_FILE } from './statement';
+import { lockStatement, type Matching } from './match';
 
 /**
- * What settled here in the days of a statement, and is in no statement of the bank so far.
- *
- * The ledger says what has settled, and on which day. Only currencies of the file are looked for,
- * for a bank may have a file for each; and only what was there before the file, for what settles
- * meanwhile is in the next.
+ * What is missing at a bank: each booking that no file of the bank has, once its files reach far
+ * enough past the settlement day. Which span or gap the files have does not matter.
  */
 
-/**
- * Entries of the ledger, of all banks, that one transaction looks at: some milliseconds. Should all
- * be missing, it holds the clock of as many merchants (`settling_now`), of the 6 400 locks that
- * Postgres has room for as it comes.
- */
-const PAGE_ENTRIES = 1_000;
+/** Bookings of one transaction. Each merchant of them costs a lock of the clock (`settling_now`). */
+const PAGE = 1_000;
 
-interface Missing {
-  billingRequestId: string;
-  refundId: string | null;
-  reference: string;
-  /** Null of a credit at the payee's bank, which has an id of its own for it. */
-  bankTransactionId: string | null;
+interface Booking {
+  identifiedBy: 'bankTransactionId' | 'reference';
+  identifier: string;
   direction: Direction;
   amount: bigint;
   currency: string;
-  held: bigint;
+  billingRequestId: string;
+  refundId: string | null;
 }
 
+const IS_IN_NO_FILE = `e.matched_by IS NULL AND e.told_in IS NULL AND e.ended_at IS NULL`;
+
+const BOOKING = `e.identified_by AS "identifiedBy", e.identifier, e.direction, e.amount::bigint, e.currency,
+  e.billing_request_id AS "billingRequestId", e.refund_id AS "refundId"`;
+
 /**
- * Looks at the next page of the ledger. With the last one the statement is completed.
+ * Looks for the next of what the bank lacks. With the last of it the statement is completed.
  *
- * @returns how many entries were looked at; undefined where all were
+ * @returns whether there may be more
  */
-export async function findMissing(
-  { db, keyring, workflowId }: Matching,
-  statementId: string,
-): Promise<number | undefined> {
+export async function findMissing(matching: Matching, statementId: string): Promise<boolean> {
+  const { db, keyring, workflowId, bookingDays } = matching;
   return db.transaction(async (trx) => {
     const { bankId, status, done, lines, exceptions } = await lockStatement(trx, statementId);
-    if (status !== 'processing') return undefined;
-    if (done < lines) {
-      // Nobody can judge what is not there any more.
-      await end(trx, statementId, 'failed');
-      return undefined;
-    }
-    const page = await oneRow<{ checked: number; day: string; entryId: bigint }>(trx, NEXT_ENTRIES, {
-      statementId,
-      limit: PAGE_ENTRIES,
-    });
-    const missing =
-      page.checked === 0 ? [] : await rows<Missing>(trx, MISSING, { statementId, bankId, ...page });
+    if (status !== 'processing') return false;
+    // Lines that a restored back-up has lost cannot be matched.
+    if (done < lines) return end(trx, statementId, 'failed');
+    const due = await overdue(trx, bankId, statementId, bookingDays);
     await lockCharges(
       trx,
-      missing.map((one) => one.billingRequestId),
+      due.map(({ billingRequestId }) => billingRequestId),
     );
+    const missing = await rows<Booking & { reference: string }>(trx, MAKE_MISSING, {
+      statementId,
+      bankId,
+      by: due.map(({ identifiedBy }) => identifiedBy),
+      identifiers: due.map(({ identifier }) => identifier),
+    });
+    if (missing.length === 0) return end(trx, statementId, 'completed');
+    const found = missing.map(({ identifiedBy, identifier, ...one }) => ({
+      ...one,
+      bankTransactionId: identifiedBy === 'reference' ? null : identifier,
+    }));
     const opened = await openStatementExceptions(
       trx,
       keyring,
       bankId,
-      missing.map((one): StatementException => ({
+      found.map((one) => ({
         ...one,
-        kind: 'missing_at_bank',
+        kind: 'missing_at_bank' as const,
+        reference: null,
         bookedAmount: null,
         bookedCurrency: null,
-        reference: null,
       })),
       workflowId,
-      EXCEPTIONS_OF_FILE - exceptions,
+      exceptions,
     );
-    await countExceptions(trx, statementId, opened.filter(({ isNew }) => isNew).length);
-    const before = await counted(trx, statementId, missing.length, page);
+    await countExceptions(trx, statementId, opened);
+    const before = await countMissing(trx, statementId, missing.length);
     await keepDifferences(
       trx,
       statementId,
       lines + before,
-      missing.map(({ bankTransactionId, direction, amount, currency, reference }, n) => ({
-        // After all lines.
-        position: lines + before + n,
+      found.map(({ bankTransactionId, amount, currency, reference, refundId, ...one }, n) => ({
+        ...one,
         difference: 'missing_at_bank',
-        bankTransactionId,
-        direction,
+        ...(bankTransactionId !== null && { bankTransactionId }),
+        ...(refundId !== null && { refundId }),
         networkReference: reference,
-        networkAmount: amount,
+        networkAmount: amount.toString(),
         networkCurrency: currency,
-        exceptionId: opened[n]?.exceptionId,
+        ...(opened[n]?.exceptionId !== undefined && { exceptionId: opened[n].exceptionId }),
       })),
     );
-    if (page.checked < PAGE_ENTRIES) {
-      await end(trx, statementId, 'completed');
-      return undefined;
-    }
-    return page.checked;
+    return true;
   });
 }
 
-/**
- * The statement `s`, and the days it is about: those of its lines, and those that the bank says it
- * covers. A line that is unknown here stands for its day only near those that are known, for its
- * year may be wrong; where none is known, there is nothing better to go by.
- */
-const OF_DAYS = `(
-    SELECT *, least(covered_from, known_first_day, (SELECT min(day) FROM unnest(unknown_days) AS u (day)
-        WHERE known_first_day IS NULL OR day >= known_first_day - ${BOOKED_WITHIN_DAYS})) AS first,
-      greatest(covered_through, known_last_day, (SELECT max(day) FROM unnest(unknown_days) AS u (day)
-        WHERE known_last_day IS NULL OR day <= known_last_day + ${BOOKED_WITHIN_DAYS})) AS last
-    FROM bank_statements WHERE id = :statementId) AS s`;
+/** Days that banks of other countries keep are not known: the customers' country has the calendar. */
+const REACHES = `
+  SELECT r.key AS currency, max(r.value) AS day,
+    (SELECT country FROM customers WHERE bank_id = :bankId ORDER BY id LIMIT 1) AS country
+  FROM bank_statements s, jsonb_each_text(s.reaches) AS r
+  WHERE s.bank_id = :bankId AND (s.status = 'completed' OR s.id = :statementId) GROUP BY 1`;
 
-/** Where the next page ends. */
-const NEXT_ENTRIES = `
-  WITH page AS (
-    SELECT e.settlement_day, e.id FROM ${OF_DAYS} JOIN ledger_entries e
-      ON e.settlement_day BETWEEN s.first AND s.last
-      AND (e.settlement_day, e.id) > (s.ledger_day, s.ledger_entry_id)
-    ORDER BY e.settlement_day, e.id LIMIT :limit)
-  SELECT count(*)::int AS checked,
-    (SELECT settlement_day::text FROM page ORDER BY settlement_day DESC, id DESC LIMIT 1) AS day,
-    (SELECT id FROM page ORDER BY settlement_day DESC, id DESC LIMIT 1) AS "entryId"
-  FROM page`;
-
-/**
- * Of these entries, those of the bank that it would have booked. A charge that it was let off, as
- * its money never moved or the network bears it, is nowhere; nor is a reversal of it, for which the
- * bank has no id. What a file had before the bank's answer is unknown here until \`reconcile\` has
- * seen that it is not, or differs in its amount, and is missing no more than that; by the word of
- * files that were not dismissed, be it that the difference was resolved before one was. A refund
- * that is returned is missing nowhere: its bank has said what became of it. What the
- * file has in a line of too many fields is not lacked by it, whatever that line says.
- *
- * Of a payment between customers the payee's bank has the credit, from the day that it was told of
- * the money. It is known by its reference alone. What was reversed since need not be credited.
- */
-const MISSING = `
-  WITH page AS MATERIALIZED (
-    SELECT e.id, e.kind, e.resource_id, s.currencies FROM ${OF_DAYS} JOIN ledger_entries e
-      ON e.settlement_day BETWEEN s.first AND s.last
-      AND (e.settlement_day, e.id) > (s.ledger_day, s.ledger_entry_id)
-      AND (e.settlement_day, e.id) <= (:day::date, :entryId)
-      AND e.recorded_at <= s.recorded_at),
-  ours AS (
-    SELECT p.id, p.currencies, b.id AS key, b.id AS charge, NULL AS refund, b.reference, b.bank_transaction_id, 'debit' AS direction,
-      b.amount::bigint AS amount, b.currency, b.amount::bigint AS held, false AS to_customer
-    FROM page p JOIN billing_requests b ON b.id = p.resource_id AND b.bank_id = :bankId
-    WHERE p.kind = 'charge' AND NOT ${isLetOff('b.id')}
-    UNION ALL
-    SELECT p.id, p.currencies, r.id, r.billing_request_id, r.id, r.reference, r.bank_transaction_id, 'credit', r.amount::bigint,
-      r.currency, 0, false
-    FROM page p JOIN refunds r ON r.id = p.resource_id AND r.bank_id = :bankId
-    WHERE p.kind = 'refund' AND r.status = 'completed'
-    UNION ALL
-    SELECT p.id, p.currencies, v.exception_id, v.billing_request_id, NULL, v.reference, v.bank_transaction_id, 'credit',
-      v.amount::bigint, v.currency, 0, false
-    FROM page p JOIN reversals v ON v.transaction_id = p.resource_id AND v.bank_id = :bankId
-    WHERE p.kind = 'reversal' AND v.refund_id IS NULL
-    UNION ALL
-    SELECT p.id, p.currencies, b.id || '/credit', b.id, NULL, b.reference, NULL, 'credit', b.amount::bigint, b.currency, 0, true
-    FROM page p JOIN billing_requests b ON b.id = p.resource_id AND b.payee_bank_id = :bankId
-    WHERE p.kind = 'credit' AND b.reversed_amount = 0)
-  SELECT charge AS "billingRequestId", refund AS "refundId", reference, bank_transaction_id AS "bankTransactionId",
-    direction, amount, currency, held
-  FROM ours
-  WHERE (bank_transaction_id IS NOT NULL OR to_customer) AND currency = ANY(currencies)
-    AND NOT ${isNoted('ours.key')}
-    AND (bank_transaction_id IN (
-      SELECT unnest(c.unread) FROM bank_statement_counted c WHERE c.statement_id = :statementId)) IS NOT TRUE
-    AND NOT EXISTS (
-      SELECT FROM reconciliation_exceptions u
-      WHERE u.bank_id = :bankId AND u.bank_transaction_id = ours.bank_transaction_id AND u.direction = ours.direction
-        AND u.kind IN ('unknown_here', 'amount_differs') AND ${isListedStill('u.id')} AND CASE u.kind
-          WHEN 'unknown_here' THEN u.booked_amount = ours.amount AND u.booked_currency = ours.currency AND u.state <> 'resolved'
-          WHEN 'amount_differs' THEN u.billing_request_id = ours.charge AND u.refund_id IS NOT DISTINCT FROM ours.refund
-        END)
-  ORDER BY id`;
-
-/** @returns how many were counted before */
-async function counted(
-  trx: Transaction,
+/** A page of the bookings that the bank's files have passed. */
+async function overdue(
+  db: Executor,
+  bankId: string,
   statementId: string,
-  more: number,
-  { checked, day, entryId }: { checked: number; day: string; entryId: bigint },
-): Promise<number> {
-  const after = await row<{ missing: number }>(
-    trx,
-    `UPDATE bank_statements SET missing_at_bank = missing_at_bank + :more,
-       ledger_day = CASE WHEN :checked = 0 THEN ledger_day ELSE :day::date END,
-       ledger_entry_id = CASE WHEN :checked = 0 THEN ledger_entry_id ELSE :entryId END
-     WHERE id = :statementId RETURNING missing_at_bank AS missing`,
-    { statementId, more, checked, day, entryId },
+  bookingDays: number,
+): Promise<Booking[]> {
+  const reaches = await rows<{ currency: string; day: string; country: string | null }>(db, REACHES, {
+    bankId,
+    statementId,
+  });
+  const due = new Map(
+    reaches.map(({ currency, day, country }) => [
+      currency,
+      businessDaysBefore(day, bookingDays, country ?? ''),
+    ]),
   );
-  if (!after) throw new Error(`there is no ${statementId}`);
-  return after.missing - more;
+  return rows<Booking>(
+    db,
+    `SELECT ${BOOKING} FROM expected_bookings e
+       LEFT JOIN unnest(:currencies::text[], :days::date[]) AS r (currency, day) ON r.currency = e.currency
+     WHERE e.bank_id = :bankId AND ${IS_IN_NO_FILE} AND e.settlement_day <= greatest(r.day, :ofAll::date)
+       AND e.settlement_day >= (
+         SELECT begins FROM bank_statements WHERE bank_id = :bankId AND begins IS NOT NULL
+         ORDER BY recorded_at, id LIMIT 1)
+     ORDER BY e.settlement_day, e.identifier LIMIT ${PAGE}`,
+    { bankId, currencies: [...due.keys()], days: [...due.values()], ofAll: due.get('*') ?? null },
+  );
 }
 
-async function end(trx: Transaction, statementId: string, status: 'completed' | 'failed'): Promise<void> {
-  await rows(
+/** One UPDATE decides: a booking may have ended since it was found. */
+const MAKE_MISSING = `
+  WITH missing AS (
+    UPDATE expected_bookings e SET told_in = :statementId
+    FROM unnest(:by::text[], :identifiers::text[]) AS d (identified_by, identifier)
+    WHERE e.bank_id = :bankId AND e.identified_by = d.identified_by AND e.identifier = d.identifier AND ${IS_IN_NO_FILE}
+    RETURNING ${BOOKING}, e.settlement_day AS day)
+  SELECT m."identifiedBy", m.identifier, m.direction, m.amount, m.currency, m."billingRequestId", m."refundId",
+    coalesce(r.reference, b.reference) AS reference
+  FROM missing m JOIN billing_requests b ON b.id = m."billingRequestId" LEFT JOIN refunds r ON r.id = m."refundId"
+  ORDER BY m.day, m.identifier`;
+
+/** @returns how many were counted before */
+async function countMissing(trx: Transaction, statementId: string, more: number): Promise<number> {
+  const { before } = await oneRow<{ before: number }>(
+    trx,
+    `UPDATE bank_statements SET missing_at_bank = missing_at_bank + :more WHERE id = :statementId
+     RETURNING missing_at_bank - :more::int AS before`,
+    { statementId, more },
+  );
+  return before;
+}
+
+/** A next file tells again what there was no room for an exception of. */
+const TELL_AGAIN = `
+  UPDATE expected_bookings e SET told_in = NULL
+  FROM bank_statement_differences d, jsonb_array_elements(d.differences) AS v, bank_statements s, billing_requests b
+  WHERE s.id = :statementId AND d.statement_id = s.id AND NOT v ? 'exceptionId'
+    AND v->>'difference' IN ('missing_at_bank', 'amount_differs') AND b.id = v->>'billingRequestId' AND e.bank_id = s.bank_id AND e.told_in = s.id
+    AND e.identified_by = CASE WHEN v ? 'bankTransactionId' THEN 'bankTransactionId' ELSE 'reference' END
+    AND e.identifier = coalesce(v->>'bankTransactionId', b.reference)`;
+
+async function end(trx: Transaction, statementId: string, status: 'completed' | 'failed'): Promise<false> {
+  await rows(trx, TELL_AGAIN, { statementId });
+  await row(
     trx,
     `UPDATE bank_statements SET status = :status, ended_at = clock_timestamp() WHERE id = :statementId`,
     { statementId, status },
   );
   await rows(trx, `DELETE FROM bank_statement_told WHERE statement_id = :statementId`, { statementId });
+  return false;
 }

@@ -1,33 +1,15 @@
-import { isMalformed, type Direction, type ReadLine } from '../../domain/books/bank-statement';
+import { isMalformed, type ReadLine } from '../../domain/books/bank-statement';
 import { Failure } from '../../domain/failures';
 import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
 import { SWEEP, sweep } from '../sweep';
 
 /**
- * Statements of banks, as they arrive and as they are read.
- *
- * The lines wait in pages. What a page has is no more than what is compared; it is deleted by the
- * transaction that judges it, and so is judged once, however often that is tried.
+ * Files of banks, as they arrive. The lines wait in pages, with no more than what is compared.
  */
 
-/** Lines that one transaction judges: some tens of milliseconds. */
+/** Lines that one transaction matches: some tens of milliseconds. */
 export const PAGE_LINES = 1_000;
-
-/**
- * Differences of a file that become exceptions: more than anybody looks into. Each costs some
- * kilobytes and two webhooks; a file of another account has a difference for each of its lines.
- */
-export const EXCEPTIONS_OF_FILE = 1_000;
-
-/** Adds to those that a file has opened. */
-export async function countExceptions(trx: Transaction, statementId: string, more: number): Promise<void> {
-  if (more === 0) return;
-  await rows(trx, `UPDATE bank_statements SET exceptions = exceptions + :more WHERE id = :statementId`, {
-    statementId,
-    more,
-  });
-}
 
 export type StatementStatus = 'processing' | 'completed' | 'failed';
 
@@ -57,10 +39,10 @@ export interface ArrivedStatement {
   statementId: string;
   sha256: Buffer;
   lines: number;
-  /** `2026-11-21`; null where no line has any. */
+  /** The earliest day that a line is of, as `2026-11-21`; null where no line has any. */
   firstDay: string | null;
-  lastDay: string | null;
-  currencies: string[];
+  /** The last day that it is of, by its currencies. */
+  reaches: Record<string, string>;
   covered: CoveredDays;
 }
 
@@ -68,49 +50,23 @@ export interface ArrivedStatement {
 export interface CoveredDays {
   from: string | null;
   through: string | null;
+  /** The day that it is for the bank: no file reaches further. */
+  today: string;
 }
 
 /** As short as it can be: a million of them wait. */
-type WaitingLine =
-  | [line: number, problem: string]
-  | [line: number, problem: string, bankTransactionId: string]
-  | [
-      line: number,
-      bankTransactionId: string,
-      bookingDate: string,
-      amount: string,
-      currency: string,
-      direction: Direction,
-      reference: string | null,
-    ];
-
-/** Days that a booking may be of, by the calendar of the network. */
-export interface BookableDays {
-  timeZone: string;
-  first: string;
-  last: string;
-}
-
-/** No bank books, or sends, what is older: a year that is written wrong is. */
-const BOOKABLE_YEARS = 5;
-
-/**
- * A booking is of no day that is yet to come, by whichever clock is furthest; a bank may be a day
- * ahead of the network by its own calendar. Days are compared as they are written, so none has a
- * year of five digits, wherever somebody's clock is.
- */
-export async function bookableDays(db: Executor, timeZone: string): Promise<BookableDays> {
-  const days = await oneRow<Omit<BookableDays, 'timeZone'>>(
-    db,
-    `SELECT to_char((now - interval '${BOOKABLE_YEARS} years') AT TIME ZONE :timeZone, 'YYYY-MM-DD') AS first,
-       to_char(least((now + ahead + interval '1 day') AT TIME ZONE :timeZone, timestamp '9999-12-31'),
-         'YYYY-MM-DD') AS last
-     FROM (SELECT clock_timestamp() AS now,
-             coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0') AS ahead) AS clocks`,
-    { timeZone },
-  );
-  return { timeZone, ...days };
-}
+const waiting = (one: ReadLine) =>
+  isMalformed(one)
+    ? [one.line, null, null, null, null, null, null, one.problem]
+    : [
+        one.line,
+        one.bookingDate,
+        one.amount.toString(),
+        one.currency,
+        one.direction,
+        one.bankTransactionId,
+        one.reference,
+      ];
 
 /** Keeps a page of a statement that still arrives, until it is accepted or discarded. */
 export async function stagePage(
@@ -119,64 +75,11 @@ export async function stagePage(
   position: number,
   lines: readonly ReadLine[],
 ): Promise<void> {
-  const waiting = lines.map((one): WaitingLine =>
-    isMalformed(one)
-      ? one.bankTransactionId === undefined
-        ? [one.line, one.problem]
-        : [one.line, one.problem, one.bankTransactionId]
-      : [
-          one.line,
-          one.bankTransactionId,
-          one.bookingDate,
-          one.amount.toString(),
-          one.currency,
-          one.direction,
-          one.reference,
-        ],
-  );
   await rows(
     db,
     `INSERT INTO bank_statement_pages (statement_id, position, lines) VALUES (:statementId, :position, :lines)`,
-    { statementId, position, lines: JSON.stringify(waiting) },
+    { statementId, position, lines: JSON.stringify(lines.map(waiting)) },
   );
-}
-
-/**
- * Takes a page out. The caller holds the statement locked.
- *
- * @returns undefined where somebody else has taken it
- */
-export async function takePage(
-  trx: Transaction,
-  statementId: string,
-  position: number,
-): Promise<ReadLine[] | undefined> {
-  const page = await row<{ lines: WaitingLine[] }>(
-    trx,
-    `DELETE FROM bank_statement_pages WHERE statement_id = :statementId AND position = :position RETURNING lines`,
-    { statementId, position },
-  );
-  return page?.lines.map(readWaiting);
-}
-
-/** The next page as it waits, to look at without taking it. */
-export async function nextPage(
-  db: Executor,
-  statementId: string,
-): Promise<{ position: number; lines: ReadLine[] } | undefined> {
-  const page = await row<{ position: number; lines: WaitingLine[] }>(
-    db,
-    `SELECT position, lines FROM bank_statement_pages WHERE statement_id = :statementId ORDER BY position LIMIT 1`,
-    { statementId },
-  );
-  return page && { position: page.position, lines: page.lines.map(readWaiting) };
-}
-
-function readWaiting(waiting: WaitingLine): ReadLine {
-  if (waiting.length === 2) return { line: waiting[0], problem: waiting[1] };
-  if (waiting.length === 3) return { line: waiting[0], problem: waiting[1], bankTransactionId: waiting[2] };
-  const [line, bankTransactionId, bookingDate, amount, currency, direction, reference] = waiting;
-  return { line, bankTransactionId, bookingDate, amount: BigInt(amount), currency, direction, reference };
 }
 
 /** Limit on the lines of each bank. */
@@ -198,15 +101,25 @@ export interface LinesLimit {
 export async function acceptStatement(
   trx: Transaction,
   bankId: string,
-  { statementId, sha256, lines, firstDay, lastDay, currencies, covered }: ArrivedStatement,
+  { statementId, sha256, lines, firstDay, reaches, covered: { from, through, today } }: ArrivedStatement,
   limit: LinesLimit,
 ): Promise<Statement & { isNew: boolean }> {
   const made = await row<Statement>(
     trx,
-    `INSERT INTO bank_statements (id, bank_id, sha256, lines, first_day, last_day, currencies, covered_from, covered_through)
-     VALUES (:statementId, :bankId, :sha256, :lines, :firstDay, :lastDay, :currencies, :from, :through)
+    `INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
+     VALUES (:statementId, :bankId, :sha256, :lines, least(coalesce(:from::date, :firstDay::date), :today::date), :reaches, :from, :through)
      ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING RETURNING ${STATEMENT_COLUMNS}`,
-    { statementId, bankId, sha256, lines, firstDay, lastDay, currencies, ...covered },
+    {
+      statementId,
+      bankId,
+      sha256,
+      lines,
+      firstDay,
+      from,
+      through,
+      today,
+      reaches: JSON.stringify({ ...reaches, ...(through !== null && { '*': through }) }),
+    },
   );
   if (!made) {
     // A statement of its own: it sees the one that the first may have waited for.
@@ -214,7 +127,7 @@ export async function acceptStatement(
       trx,
       `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256
          AND (covered_from, covered_through) IS NOT DISTINCT FROM (:from::date, :through::date)`,
-      { bankId, sha256, ...covered },
+      { bankId, sha256, from, through },
     );
     return { ...found(known), isNew: false };
   }

@@ -106,6 +106,7 @@ export async function followCredits(
 
 interface Credited {
   id: string;
+  reference: string;
   workflowId: string;
   overdue: boolean;
   amount: bigint;
@@ -149,7 +150,7 @@ export async function resolveCredits(
 ): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
   const credited = await rows<Credited>(
     trx,
-    `SELECT b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
+    `SELECT b.id, b.reference, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
        b.merchant_id AS "merchantId", b.owner_id AS "ownerId", settling_now(b.owner_id) AS at
      FROM billing_requests b
      WHERE b.credit_delivery_id = ANY(ARRAY(${
@@ -242,7 +243,7 @@ export async function settleCreditByWord(
     trx,
     `UPDATE billing_requests b SET credit_settled = true
      WHERE b.id = :billingRequestId AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND b.reversed_amount < b.amount
-     RETURNING b.id, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
+     RETURNING b.id, b.reference, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
        b.merchant_id AS "merchantId", b.owner_id AS "ownerId", settling_now(b.owner_id) AS at`,
     { billingRequestId },
   );

@@ -6,8 +6,8 @@ import { jsonOf } from '../json';
 export const FIRST_ID = '-9223372036854775808';
 
 /**
- * Writes entries in the transaction of the transitions that they follow; one that is there already
- * stays as it is.
+ * Writes entries in the transaction of the transitions that they follow, each with what its bank is
+ * to book; one that is there already stays as it is.
  *
  * No other transaction waits for it: it touches no row that others post to. The database refuses
  * postings that do not balance, and whatever would change an entry afterwards. An entry
@@ -21,7 +21,7 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
     trx,
     `WITH given AS (
        SELECT e->>'kind' AS kind, e->>'resourceId' AS resource_id, (e->>'settledAt')::timestamptz AS settled_at,
-         e->>'ownerId' AS owner_id, e->'postings' AS postings
+         e->>'ownerId' AS owner_id, e->'postings' AS postings, e->'booking' AS booking
        FROM jsonb_array_elements(:entries::jsonb) AS e),
      booked AS (
        SELECT given.*, (settled_at AT TIME ZONE :timeZone)::date AS own_day,
@@ -30,7 +30,15 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
      made AS (
        INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, belongs_to)
        SELECT kind, resource_id, settled_at, day, CASE WHEN own_day <> day THEN own_day END FROM booked
-       ON CONFLICT (resource_id, kind) DO NOTHING RETURNING id, kind, resource_id)
+       ON CONFLICT (resource_id, kind) DO NOTHING RETURNING id, kind, resource_id),
+     -- A bank names one id for all that it takes back of a charge: the first part is what it books.
+     expected AS (
+       INSERT INTO expected_bookings (bank_id, identified_by, identifier, direction, amount, currency, settlement_day,
+         billing_request_id, refund_id)
+       SELECT booking->>'bankId', booking->>'identifiedBy', booking->>'identifier', booking->>'direction',
+         (booking->>'amount')::bigint, booking->>'currency', own_day, booking->>'billingRequestId', booking->>'refundId'
+       FROM made JOIN booked USING (kind, resource_id) WHERE booking IS NOT NULL
+       ON CONFLICT DO NOTHING)
      INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
      SELECT made.id, p.n, p.value->>'party', p.value->>'account', p.value->>'direction', (p.value->>'amount')::bigint,
        p.value->>'currency'

@@ -5,9 +5,11 @@ import {
   refundReturnEntry,
   reversalEntry,
   writeOffEntry,
+  type ExpectedBooking,
   type Payment,
 } from '../../domain/books/ledger';
 import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
+import { endExpectedCredit } from '../bank-statement/expected';
 import { row, type Executor } from '../connection';
 import { postEntries } from './entry';
 
@@ -34,9 +36,33 @@ const paymentOf = ({ amount, currency, bankId, merchantId, ownerId }: Settled): 
   payee: merchantId === null ? { bankId: ownerId } : { merchantId },
 });
 
+/** What the customer's bank is to book by the id that it has named; nothing where it named none. */
+function bookingOf(
+  {
+    bankTransactionId,
+    bankId,
+    amount,
+    currency,
+  }: Omit<Settled, 'merchantId' | 'ownerId'> & {
+    bankTransactionId: string | null;
+  },
+  about: Pick<ExpectedBooking, 'direction' | 'billingRequestId' | 'refundId'>,
+): ExpectedBooking | undefined {
+  if (bankTransactionId === null) return undefined;
+  return {
+    ...about,
+    bankId,
+    identifiedBy: 'bankTransactionId',
+    identifier: bankTransactionId,
+    amount,
+    currency,
+  };
+}
+
 /** A charge as it ended; nothing is posted of one that did not succeed. */
 interface EndedCharge extends Settled {
   id: string;
+  bankTransactionId: string | null;
   status: BillingRequestStatus;
   closedAt: Date | null;
 }
@@ -44,8 +70,9 @@ interface EndedCharge extends Settled {
 export async function postCharge(trx: Executor, timeZone: string, charge: EndedCharge): Promise<void> {
   const { id, status, closedAt } = charge;
   if (status !== 'successful') return;
+  const booking = bookingOf(charge, { direction: 'debit', billingRequestId: id, refundId: null });
   await postEntries(trx, timeZone, [
-    chargeEntry({ resourceId: id, settledAt: closedAt ?? new Date(Number.NaN) }, paymentOf(charge)),
+    chargeEntry({ resourceId: id, settledAt: closedAt ?? new Date(Number.NaN), booking }, paymentOf(charge)),
   ]);
 }
 
@@ -53,20 +80,33 @@ export async function postCharge(trx: Executor, timeZone: string, charge: EndedC
 export async function postCredits(
   trx: Executor,
   timeZone: string,
-  credits: (Settled & { id: string; at: Date })[],
+  credits: (Settled & { id: string; reference: string; at: Date })[],
 ): Promise<void> {
   await postEntries(
     trx,
     timeZone,
-    credits.map((credit) =>
-      creditEntry({ resourceId: credit.id, settledAt: credit.at }, paymentOf(credit), credit.ownerId),
-    ),
+    credits.map((credit) => {
+      const { id, reference, ownerId, amount, currency, at } = credit;
+      const booking: ExpectedBooking = {
+        bankId: ownerId,
+        identifiedBy: 'reference',
+        identifier: reference,
+        direction: 'credit',
+        amount,
+        currency,
+        billingRequestId: id,
+        refundId: null,
+      };
+      return creditEntry({ resourceId: id, settledAt: at, booking }, paymentOf(credit), ownerId);
+    }),
   );
 }
 
 /** A refund as its bank has answered; nothing is posted of one that it did not complete. */
 interface AnsweredRefund {
   refundId: string;
+  billingRequestId: string;
+  bankTransactionId: string | null;
   merchantId: string;
   bankId: string;
   amount: bigint;
@@ -76,11 +116,12 @@ interface AnsweredRefund {
 }
 
 export async function postRefund(trx: Executor, timeZone: string, refund: AnsweredRefund): Promise<void> {
-  const { refundId, merchantId, status, closedAt } = refund;
+  const { refundId, billingRequestId, merchantId, status, closedAt } = refund;
   if (status !== 'completed') return;
+  const booking = bookingOf(refund, { direction: 'credit', billingRequestId, refundId });
   await postEntries(trx, timeZone, [
     refundEntry(
-      { resourceId: refundId, settledAt: closedAt ?? new Date(Number.NaN) },
+      { resourceId: refundId, settledAt: closedAt ?? new Date(Number.NaN), booking },
       paymentOf({ ...refund, ownerId: merchantId }),
     ),
   ]);
@@ -120,11 +161,22 @@ interface Undone {
  * customer's bank credited, or the network where it has borne it before. The caller holds the
  * charge locked.
  */
-export async function postReversal(trx: Executor, timeZone: string, reversal: Undone): Promise<void> {
+export async function postReversal(
+  trx: Executor,
+  timeZone: string,
+  /** The id by which the bank took the money back; null where it named none. */
+  reversal: Undone & { bankTransactionId?: string | null },
+): Promise<void> {
+  const { billingRequestId, bankTransactionId = null } = reversal;
   const paid = await undonePayment(trx, reversal);
-  const borne = await borneByNetwork(trx, reversal.billingRequestId);
+  const borne = await borneByNetwork(trx, billingRequestId);
   const writtenOff = borne < reversal.amount ? borne : reversal.amount;
-  await postEntries(trx, timeZone, [reversalEntry(whatOf(reversal), paid, writtenOff)]);
+  const booking = bookingOf(
+    { ...paid, bankTransactionId },
+    { direction: 'credit', billingRequestId, refundId: null },
+  );
+  await postEntries(trx, timeZone, [reversalEntry({ ...whatOf(reversal), booking }, paid, writtenOff)]);
+  if ('bankId' in paid.payee) await endExpectedCredit(trx, billingRequestId);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
+import { endExpected } from '../bank-statement/expected';
 import { row, rows, type Transaction } from '../connection';
 import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents, type AuditEvent } from '../event';
@@ -9,7 +10,6 @@ import { returnRefund } from '../refund/return';
 import { announceExceptions } from './announce';
 import { holdRefunds } from './open';
 import { EXCEPTION_COLUMNS, UNKNOWN_EXCEPTION, type ExceptionRecord } from './read';
-import { openLetOffBooked } from './let-off';
 import { reverseRest, writeOffRest } from './reversal';
 
 /**
@@ -95,8 +95,8 @@ export async function resolveException(
     if (kind === 'credit_undelivered' && finding.resolution === 'no_difference') {
       await settleCreditByWord(trx, timeZone, billingRequestId);
     }
-    await openLetOffBooked(trx, keyring, billingRequestId);
   }
+  await endExpected(trx, exceptionId);
   return { exceptionId, state: 'resolved', resolution: finding.resolution, bankId, changed: true, before };
 }
 

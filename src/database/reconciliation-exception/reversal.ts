@@ -26,6 +26,8 @@ interface Reversed {
   bankId: string;
   sequence: number;
   at: Date;
+  /** What the bank took it back by. */
+  bankTransactionId: string | null;
   /** How many reversals of this charge there were before. */
   earlier: number;
 }
@@ -64,11 +66,12 @@ export async function reverseRest(
      FROM charge c WHERE b.id = c.id AND c.rest > 0
      RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.metadata, b.bank_id AS "bankId", b.sequence,
        settling_now(b.owner_id) AS at,
+       (SELECT x.reversal_bank_transaction_id FROM reconciliation_exceptions x WHERE x.id = :exceptionId) AS "bankTransactionId",
        (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
     { billingRequestId, exceptionId: of.exceptionId },
   );
   if (!reversed) return;
-  const { amount, currency, sequence, at } = reversed;
+  const { amount, currency, bankTransactionId, sequence, at } = reversed;
   const transactionId = newId('transaction');
   const reversalReference = newReference();
   const { bankTransactionId } = await oneRow<{ bankTransactionId: string | null }>(
@@ -82,7 +85,13 @@ export async function reverseRest(
      RETURNING bank_transaction_id AS "bankTransactionId"`,
     { ...of, transactionId, reversalReference, amount, at },
   );
-  await postReversal(trx, timeZone, { resourceId: transactionId, billingRequestId, amount, at });
+  await postReversal(trx, timeZone, {
+    resourceId: transactionId,
+    billingRequestId,
+    bankTransactionId,
+    amount,
+    at,
+  });
   const details = { amount, currency, reversalReference };
   await recordEvents(trx, [
     {

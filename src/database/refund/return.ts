@@ -4,7 +4,6 @@ import { moneyFacts, recordEvents, type AuditEvent } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { postRefundReturn } from '../ledger/settlement';
-import { openLetOffBooked } from '../reconciliation-exception/let-off';
 import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
 import { announce } from '../webhook/webhook';
 import { REFUND_COLUMNS, type RefundRecord } from './refund';
@@ -83,7 +82,6 @@ export async function freePart(
   );
   await reverseRejectedRefund(trx, keyring, timeZone, cause, { billingRequestId, refundId });
   await writeOffRest(trx, timeZone, { resourceId: refundId, billingRequestId, at });
-  await openLetOffBooked(trx, keyring, billingRequestId);
 }
 
 /** Each receiver counts what it was told of the refund before. */

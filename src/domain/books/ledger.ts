@@ -1,3 +1,5 @@
+import type { Direction } from './bank-statement';
+
 /**
  * Which entry of the ledger follows what has happened to money.
  *
@@ -46,6 +48,22 @@ export interface LedgerEntry {
   /** By whose clock: who billed, which is whoever is paid. */
   ownerId: string;
   postings: Posting[];
+  /** What a bank is to book of it; none where no bank has an id for it. */
+  booking?: ExpectedBooking | undefined;
+}
+
+/** A line that the files of a bank are to have. */
+export interface ExpectedBooking {
+  bankId: string;
+  /** The payee's bank knows a payment between customers by its reference alone. */
+  identifiedBy: 'bankTransactionId' | 'reference';
+  identifier: string;
+  /** Seen from the customer's account. */
+  direction: Direction;
+  amount: bigint;
+  currency: string;
+  billingRequestId: string;
+  refundId: string | null;
 }
 
 type Holder = Pick<Posting, 'party' | 'account'>;
@@ -59,7 +77,7 @@ export interface Payment {
   payee: { merchantId: string } | { bankId: string };
 }
 
-type What = Pick<LedgerEntry, 'resourceId' | 'settledAt'>;
+type What = Pick<LedgerEntry, 'resourceId' | 'settledAt' | 'booking'>;
 
 const customerBank = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'customer_bank' });
 

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { openAgreements } from '../../../src/database/agreement/agreement';
 import { applyDecision } from '../../../src/database/agreement/decision';
-import { matchNextPage } from '../../../src/database/bank-statement/match';
 import { acceptStatement, stagePage } from '../../../src/database/bank-statement/statement';
-import { findMissing } from '../../../src/database/bank-statement/missing';
 import { rows, type Database } from '../../../src/database/connection';
 import { onboardBatch } from '../../../src/database/customer/migration';
 import { newId } from '../../../src/database/ids';
@@ -13,6 +11,7 @@ import { answerBillingRequest } from '../../../src/database/billing-request/outc
 import { calendarDay } from '../../../src/domain/calendar';
 import { CommandRefusal } from '../../../src/domain/failures';
 import { ROLES, type Role } from '../../../src/domain/entity';
+import { workOnFile } from '../../support/bank-file';
 import { serveApi, type ServedApi } from '../../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
@@ -112,15 +111,13 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
         sha256: createHash('sha256').update(statementId).digest(),
         lines: lines.length,
         firstDay: day,
-        lastDay: day,
-        currencies: ['NGN'],
-        covered: { from: null, through: null },
+        reaches: { NGN: day },
+        covered: { from: null, through: null, today: day },
       },
       { linesPerDay: 1_000, timeZone },
     ),
   );
-  const matching = { db, keyring: api.deps.ring, timeZone, workflowId: `bank-statement/${statementId}` };
-  for (const step of [matchNextPage, findMissing]) while ((await step(matching, statementId)) !== undefined);
+  await workOnFile(db, api.deps.ring, statementId);
 }
 
 /** By another's file, which did not have the charge yet. */
@@ -209,7 +206,6 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
       bookedAmount: 70n,
       bookedCurrency: 'NGN',
       reference: null,
-      held: 30n,
     },
   ]);
   await midnightPasses();

@@ -1,0 +1,111 @@
+import type { Knex } from 'knex';
+
+/**
+ * Bank files on expected bookings: what each bank is to book, and which of its files has it. A file
+ * is matched by a join; what no file has is missing by its age.
+ */
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(`
+    ALTER TABLE reconciliation_exceptions DROP COLUMN dismissed_with;
+    CREATE UNIQUE INDEX reconciliation_exceptions_of_statements ON reconciliation_exceptions
+      (bank_id, bank_transaction_id, kind, direction, booked_amount, booked_currency, billing_request_id, refund_id)
+      NULLS NOT DISTINCT WHERE kind IN ('unknown_here', 'missing_at_bank', 'amount_differs');
+
+    DROP TABLE bank_statement_told, bank_statement_counted, bank_statement_differences, bank_statement_matches,
+      bank_statements;
+
+    CREATE TABLE bank_statements (
+      id              text PRIMARY KEY CHECK (id ~ '^stm_'),
+      bank_id         text NOT NULL REFERENCES entities,
+      sha256          bytea NOT NULL CHECK (length(sha256) = 32),
+      covered_from    date,
+      covered_through date,
+      status          text NOT NULL DEFAULT 'processing' CHECK (status IN ('processing', 'completed', 'failed')),
+      begins          date,
+      reaches         jsonb NOT NULL,
+      lines           int NOT NULL CHECK (lines >= 0),
+      matched         int NOT NULL DEFAULT 0 CHECK (matched >= 0),
+      duplicates      int NOT NULL DEFAULT 0 CHECK (duplicates >= 0),
+      unknown_here    int NOT NULL DEFAULT 0 CHECK (unknown_here >= 0),
+      amount_differs  int NOT NULL DEFAULT 0 CHECK (amount_differs >= 0),
+      malformed       int NOT NULL DEFAULT 0 CHECK (malformed >= 0),
+      missing_at_bank int NOT NULL DEFAULT 0 CHECK (missing_at_bank >= 0),
+      exceptions      int NOT NULL DEFAULT 0 CHECK (exceptions >= 0),
+      recorded_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+      ended_at        timestamptz,
+      CONSTRAINT bank_statements_of_file UNIQUE NULLS NOT DISTINCT (bank_id, sha256, covered_from, covered_through),
+      CHECK ((status = 'processing') = (ended_at IS NULL)),
+      CHECK (matched + duplicates + unknown_here + amount_differs + malformed <= lines),
+      CHECK (status <> 'completed' OR matched + duplicates + unknown_here + amount_differs + malformed = lines)
+    );
+    CREATE INDEX bank_statements_processing ON bank_statements (id) WHERE status = 'processing';
+    COMMENT ON COLUMN bank_statements.begins IS
+      'The first day of the file. Bookings are expected from that of the bank''s first file on.';
+    COMMENT ON COLUMN bank_statements.reaches IS
+      'The last day of the file for each currency, and under * for all';
+
+    -- Each line of a file that does not match, and what is missing once the file is read.
+    CREATE TABLE bank_statement_differences (
+      statement_id text NOT NULL REFERENCES bank_statements,
+      -- Of the page, by its first line; what is missing comes after all lines.
+      position     int NOT NULL CHECK (position >= 0),
+      differences  jsonb NOT NULL,
+      -- Whether those that are to become exceptions have become some.
+      opened       boolean NOT NULL DEFAULT false,
+      counted_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+      PRIMARY KEY (statement_id, position)
+    );
+    CREATE INDEX bank_statement_differences_by_time ON bank_statement_differences (counted_at);
+    CREATE INDEX bank_statement_differences_to_open ON bank_statement_differences (statement_id, position)
+      WHERE NOT opened;
+
+    -- While a file is matched, which lines without a booking it has had: the same again is a duplicate.
+    CREATE TABLE bank_statement_told (
+      statement_id text NOT NULL REFERENCES bank_statements,
+      line_hash    bigint NOT NULL,
+      PRIMARY KEY (statement_id, line_hash)
+    );
+
+    -- Without foreign keys: each charge writes a row, in the statement that writes its ledger entry.
+    CREATE TABLE expected_bookings (
+      bank_id            text NOT NULL,
+      identified_by      text NOT NULL CHECK (identified_by IN ('bankTransactionId', 'reference')),
+      identifier         text NOT NULL,
+      direction          text NOT NULL CHECK (direction IN ('debit', 'credit')),
+      amount             amount NOT NULL,
+      currency           currency NOT NULL,
+      settlement_day     date NOT NULL,
+      billing_request_id text NOT NULL,
+      refund_id          text,
+      matched_by         text,
+      matched_line       int,
+      told_in            text,
+      ended_at           timestamptz,
+      PRIMARY KEY (bank_id, identified_by, identifier)
+    );
+    CREATE INDEX expected_bookings_in_no_file ON expected_bookings (bank_id, settlement_day)
+      WHERE matched_by IS NULL AND told_in IS NULL AND ended_at IS NULL;
+    COMMENT ON TABLE expected_bookings IS
+      'What a bank is to book, each row made with the ledger entry of a charge, refund, reversal or credit';
+    COMMENT ON COLUMN expected_bookings.matched_by IS 'The latest file that has it';
+    COMMENT ON COLUMN expected_bookings.told_in IS
+      'The file that made it missing, or had it with another amount';
+    COMMENT ON COLUMN expected_bookings.ended_at IS
+      'When it was found that the money never moved, or need not move any more';
+
+    CREATE TRIGGER bank_statements_record_time BEFORE INSERT ON bank_statements
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+
+    GRANT SELECT, INSERT (id, bank_id, sha256, covered_from, covered_through, begins, reaches, lines),
+      UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, exceptions, ended_at)
+      ON bank_statements TO assent_app;
+    GRANT SELECT, INSERT (statement_id, position, differences, opened), UPDATE (differences, opened, counted_at), DELETE
+      ON bank_statement_differences TO assent_app;
+    GRANT SELECT, INSERT, DELETE ON bank_statement_told TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (matched_by, matched_line, told_in, ended_at) ON expected_bookings TO assent_app;
+  `);
+}
+
+export async function down(): Promise<void> {
+  await Promise.reject(new Error('there is no way back from expected bookings'));
+}

@@ -1,0 +1,36 @@
+import { rows, type Executor } from '../connection';
+import { IS_OF_SECOND_DEBIT } from '../reconciliation-exception/second-debit';
+
+/**
+ * Bookings that banks are to have in their files. Each is expected from its ledger entry on
+ * (`postEntries`), until a file has it, or until its money is found never to have moved.
+ */
+
+/**
+ * Ends what an exception has found never to have moved: the debit of its charge, or the credit of
+ * its refund. A line of that id is unknown here from then on. The caller holds the charge locked.
+ */
+export async function endExpected(trx: Executor, exceptionId: string): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE expected_bookings e SET ended_at = clock_timestamp()
+     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+       LEFT JOIN refunds r ON r.id = x.refund_id
+     WHERE x.id = :exceptionId AND x.resolution = 'no_money_moved' AND x.kind <> 'duplicate_transaction_id'
+       AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
+       AND e.identifier = coalesce(r.bank_transaction_id, b.bank_transaction_id) AND e.refund_id IS NOT DISTINCT FROM r.id
+       AND CASE WHEN r.id IS NULL THEN NOT ${IS_OF_SECOND_DEBIT('x')}
+           ELSE coalesce(x.bank_transaction_id = r.bank_transaction_id, true) END`,
+    { exceptionId },
+  );
+}
+
+/** The payee's bank need not credit what is taken back. It may have: a line of it is matched still. */
+export async function endExpectedCredit(trx: Executor, billingRequestId: string): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE expected_bookings e SET ended_at = clock_timestamp() FROM billing_requests b
+     WHERE b.id = :billingRequestId AND e.bank_id = b.payee_bank_id AND e.identified_by = 'reference' AND e.identifier = b.reference`,
+    { billingRequestId },
+  );
+}
