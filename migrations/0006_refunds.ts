@@ -149,15 +149,11 @@ export async function up(knex: Knex): Promise<void> {
       direction                    text CHECK (direction IN ('debit', 'credit')),
       booked_amount                amount,
       booked_currency              currency,
-      dismissed_with               text,
       CONSTRAINT reconciliation_exceptions_booked CHECK (((booked_amount IS NULL) = (booked_currency IS NULL))
         AND ((booked_amount IS NOT NULL) = (kind IN ('unknown_here', 'amount_differs')))),
       CONSTRAINT reconciliation_exceptions_charge CHECK ((billing_request_id IS NULL) = (kind = 'unknown_here')),
       CHECK ((held >= 0) AND (held <= (amount)::bigint)),
       CHECK (refund_id IS NOT NULL OR kind <> 'refund_conflict'),
-      CONSTRAINT reconciliation_exceptions_dismissed CHECK (dismissed_with IS NULL
-        OR ((NOT (resolution IS DISTINCT FROM 'no_difference')) AND kind IN ('unknown_here', 'missing_at_bank',
-        'amount_differs'))),
       CONSTRAINT reconciliation_exceptions_kind CHECK (kind IN ('unanswered', 'late_answer', 'conflicting_answer',
         'duplicate_transaction_id', 'refund_conflict', 'credit_undelivered', 'unknown_here', 'missing_at_bank',
         'amount_differs')),
@@ -191,7 +187,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE UNIQUE INDEX reconciliation_exceptions_of_statements ON reconciliation_exceptions (bank_id,
       bank_transaction_id, kind, direction, booked_amount, booked_currency, billing_request_id,
       refund_id) NULLS NOT DISTINCT
-      WHERE kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND dismissed_with IS NULL;
+      WHERE kind IN ('unknown_here', 'missing_at_bank', 'amount_differs');
     CREATE INDEX reconciliation_exceptions_unresolved ON reconciliation_exceptions (kind, recorded_at, id) INCLUDE (state)
       WHERE state <> 'resolved';
     CREATE INDEX reconciliation_exceptions_unresolved_of_customer ON reconciliation_exceptions (merchant_id, customer_id,
@@ -199,7 +195,7 @@ export async function up(knex: Knex): Promise<void> {
       WHERE state <> 'resolved';
     GRANT SELECT, INSERT, UPDATE (kind, state, outcome, bank_transaction_id, reason, held, sequence, resolution,
       resolved_at, owner, bank_note, operator_note, reversal_bank_transaction_id, told,
-      dismissed_with, released) ON reconciliation_exceptions TO assent_app;
+      released) ON reconciliation_exceptions TO assent_app;
 
     CREATE TRIGGER reconciliation_exceptions_name_parties BEFORE INSERT ON reconciliation_exceptions
       FOR EACH ROW EXECUTE FUNCTION name_parties_of_exception();

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 /**
- * What banks say that they have booked, and how it differs.
+ * What banks are to book, what their files say that they have, and how it differs.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -9,49 +9,31 @@ export async function up(knex: Knex): Promise<void> {
       id              text PRIMARY KEY CHECK (id ~ '^stm_'),
       bank_id         text NOT NULL REFERENCES entities,
       sha256          bytea NOT NULL CHECK (length(sha256) = 32),
+      covered_from    date,
+      covered_through date,
       status          text NOT NULL DEFAULT 'processing' CHECK (status IN ('processing', 'completed', 'failed')),
+      begins          date,
+      reaches         jsonb NOT NULL,
       lines           int NOT NULL CHECK (lines >= 0),
-      -- What the file is about: its days in the network's zone, and its currencies.
-      first_day       date,
-      last_day        date,
-      currencies      text[] NOT NULL,
-      -- What its lines came to so far.
       matched         int NOT NULL DEFAULT 0 CHECK (matched >= 0),
       duplicates      int NOT NULL DEFAULT 0 CHECK (duplicates >= 0),
       unknown_here    int NOT NULL DEFAULT 0 CHECK (unknown_here >= 0),
       amount_differs  int NOT NULL DEFAULT 0 CHECK (amount_differs >= 0),
       malformed       int NOT NULL DEFAULT 0 CHECK (malformed >= 0),
       missing_at_bank int NOT NULL DEFAULT 0 CHECK (missing_at_bank >= 0),
-      -- How far the ledger was gone through for what no statement has.
-      ledger_day      date NOT NULL DEFAULT '-infinity',
-      ledger_entry_id bigint NOT NULL DEFAULT 0,
+      exceptions      int NOT NULL DEFAULT 0 CHECK (exceptions >= 0),
       recorded_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
       ended_at        timestamptz,
-      known_first_day date,
-      known_last_day  date,
-      unknown_days    date[] NOT NULL DEFAULT '{}'::date[],
-      dismissed_at    timestamptz,
-      -- The days that the bank says the file covers, beside those of its lines.
-      covered_from    date,
-      covered_through date,
-      exceptions      int NOT NULL DEFAULT 0 CHECK (exceptions >= 0),
       CONSTRAINT bank_statements_of_file UNIQUE NULLS NOT DISTINCT (bank_id, sha256, covered_from, covered_through),
       CHECK ((status = 'processing') = (ended_at IS NULL)),
-      CHECK (((first_day IS NULL) = (last_day IS NULL)) AND (first_day <= last_day)),
-      CHECK (((((matched + duplicates) + unknown_here) + amount_differs) + malformed) <= lines),
-      CHECK ((status <> 'completed')
-        OR (((((matched + duplicates) + unknown_here) + amount_differs) + malformed) = lines)),
-      CONSTRAINT bank_statements_dismissed CHECK (dismissed_at IS NULL OR status <> 'processing')
+      CHECK (matched + duplicates + unknown_here + amount_differs + malformed <= lines),
+      CHECK (status <> 'completed' OR matched + duplicates + unknown_here + amount_differs + malformed = lines)
     );
-    CREATE INDEX bank_statements_of_dismissed ON bank_statements (id) WHERE dismissed_at IS NOT NULL;
     CREATE INDEX bank_statements_processing ON bank_statements (id) WHERE status = 'processing';
-    GRANT SELECT, INSERT (id, bank_id, sha256, lines, first_day, last_day, currencies, covered_from, covered_through),
-      UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, ledger_day,
-      ledger_entry_id, ended_at, known_first_day, known_last_day, unknown_days, dismissed_at,
-      exceptions) ON bank_statements TO assent_app;
-
-    CREATE TRIGGER bank_statements_record_time BEFORE INSERT ON bank_statements
-      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+    COMMENT ON COLUMN bank_statements.begins IS
+      'The first day of the file. Bookings are expected from that of the bank''s first file on.';
+    COMMENT ON COLUMN bank_statements.reaches IS
+      'The last day of the file for each currency, and under * for all';
 
     -- Lines that each bank has sent on the latest day that it sent any.
     CREATE TABLE bank_statement_days (
@@ -74,64 +56,64 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX bank_statement_pages_staged ON bank_statement_pages (staged_at) WHERE NOT accepted;
     GRANT SELECT, INSERT (statement_id, position, lines), UPDATE (accepted), DELETE ON bank_statement_pages TO assent_app;
 
-    -- The latest statement that has it. Of a payment between customers, its credit is another.
-    CREATE TABLE bank_statement_matches (
-      resource_id           text PRIMARY KEY,
-      statement_id          text NOT NULL REFERENCES bank_statements,
-      line                  int NOT NULL CHECK (line > 0),
-      earlier_statement_ids text[] NOT NULL DEFAULT '{}'::text[]
-    );
-    GRANT SELECT, INSERT, UPDATE (statement_id, line, earlier_statement_ids) ON bank_statement_matches TO assent_app;
-
+    -- Each line of a file that does not match, and what is missing once the file is read.
     CREATE TABLE bank_statement_differences (
-      statement_id        text REFERENCES bank_statements,
-      -- In the order of the file; what is missing comes last.
-      position            int CHECK (position >= 0),
-      difference          text NOT NULL
-                          CHECK (difference IN ('unknown_here', 'amount_differs', 'duplicate', 'malformed', 'missing_at_bank', 'settled')),
-      line                int CHECK (line > 0),
-      bank_transaction_id text,
-      booking_date        date,
-      direction           text CHECK (direction IN ('debit', 'credit')),
-      amount              amount,
-      currency            currency,
-      reference           text,
-      -- The network's side of it, where it has one.
-      network_reference   text,
-      network_amount      amount,
-      network_currency    currency,
-      exception_id        text REFERENCES reconciliation_exceptions,
-      problem             text,
-      PRIMARY KEY (statement_id, position),
-      CHECK ((difference = 'malformed') = (problem IS NOT NULL)),
-      CHECK ((difference = 'missing_at_bank') = (line IS NULL))
-    );
-    CREATE INDEX bank_statement_differences_of_exception ON bank_statement_differences (exception_id)
-      WHERE exception_id IS NOT NULL;
-    GRANT SELECT, INSERT ON bank_statement_differences TO assent_app;
-
-    CREATE TABLE bank_statement_counted (
-      statement_id text REFERENCES bank_statements,
-      -- Where in the file its page begins; what is missing comes last.
-      position     int CHECK (position >= 0),
+      statement_id text NOT NULL REFERENCES bank_statements,
+      -- Of the page, by its first line; what is missing comes after all lines.
+      position     int NOT NULL CHECK (position >= 0),
       differences  jsonb NOT NULL,
-      -- Ids of lines that have too many fields: the file does not lack them.
-      unread       text[],
+      -- Whether those that are to become exceptions have become some.
+      opened       boolean NOT NULL DEFAULT false,
       counted_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (statement_id, position)
     );
-    CREATE INDEX bank_statement_counted_by_time ON bank_statement_counted (counted_at);
-    GRANT SELECT, INSERT (statement_id, position, differences, unread), UPDATE (counted_at),
-      DELETE ON bank_statement_counted TO assent_app;
+    CREATE INDEX bank_statement_differences_by_time ON bank_statement_differences (counted_at);
+    CREATE INDEX bank_statement_differences_to_open ON bank_statement_differences (statement_id, position)
+      WHERE NOT opened;
 
-    -- While a file is matched, which differences it has told: another line is a duplicate.
+    -- While a file is matched, which lines without a booking it has had: the same again is a duplicate.
     CREATE TABLE bank_statement_told (
-      statement_id text REFERENCES bank_statements,
-      difference   bigint,
-      PRIMARY KEY (statement_id, difference)
+      statement_id text NOT NULL REFERENCES bank_statements,
+      line_hash    bigint NOT NULL,
+      PRIMARY KEY (statement_id, line_hash)
     );
-    GRANT SELECT, INSERT, DELETE ON bank_statement_told TO assent_app;
 
-    ALTER TABLE reconciliation_exceptions ADD FOREIGN KEY (dismissed_with) REFERENCES bank_statements;
+    -- Without foreign keys: each charge writes a row, in the statement that writes its ledger entry.
+    CREATE TABLE expected_bookings (
+      bank_id            text NOT NULL,
+      identified_by      text NOT NULL CHECK (identified_by IN ('bankTransactionId', 'reference')),
+      identifier         text NOT NULL,
+      direction          text NOT NULL CHECK (direction IN ('debit', 'credit')),
+      amount             amount NOT NULL,
+      currency           currency NOT NULL,
+      settlement_day     date NOT NULL,
+      billing_request_id text NOT NULL,
+      refund_id          text,
+      matched_by         text,
+      matched_line       int,
+      told_in            text,
+      ended_at           timestamptz,
+      PRIMARY KEY (bank_id, identified_by, identifier)
+    );
+    CREATE INDEX expected_bookings_in_no_file ON expected_bookings (bank_id, settlement_day)
+      WHERE matched_by IS NULL AND told_in IS NULL AND ended_at IS NULL;
+    COMMENT ON TABLE expected_bookings IS
+      'What a bank is to book, each row made with the ledger entry of a charge, refund, reversal or credit';
+    COMMENT ON COLUMN expected_bookings.matched_by IS 'The latest file that has it';
+    COMMENT ON COLUMN expected_bookings.told_in IS
+      'The file that made it missing, or had it with another amount';
+    COMMENT ON COLUMN expected_bookings.ended_at IS
+      'When it was found that the money never moved, or need not move any more';
+
+    CREATE TRIGGER bank_statements_record_time BEFORE INSERT ON bank_statements
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+
+    GRANT SELECT, INSERT (id, bank_id, sha256, covered_from, covered_through, begins, reaches, lines),
+      UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, exceptions, ended_at)
+      ON bank_statements TO assent_app;
+    GRANT SELECT, INSERT (statement_id, position, differences, opened), UPDATE (differences, opened, counted_at), DELETE
+      ON bank_statement_differences TO assent_app;
+    GRANT SELECT, INSERT, DELETE ON bank_statement_told TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (matched_by, matched_line, told_in, ended_at) ON expected_bookings TO assent_app;
   `);
 }
