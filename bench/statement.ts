@@ -28,7 +28,8 @@ async function main(): Promise<boolean> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => interrupted.abort(new Error('interrupted')));
   }
-  const environment = benchEnvironment();
+  // What settled on the day of the file is late in it.
+  const environment = { ...benchEnvironment(), BOOKING_DAYS: '0' };
   const engine = await startEngine(environment, { apis: 1, workers: 1 }, say, interrupted.signal);
   try {
     const operator = new Operator(engine.folder, environment);
@@ -161,7 +162,14 @@ async function insertCharges(ownerUrl: string, bankId: string, merchantId: strin
        SELECT 'charge', id, closed_at, '${DAY}' FROM billing_requests`,
     );
     await client.query('ALTER TABLE ledger_entries ENABLE TRIGGER USER');
-    await client.query('VACUUM ANALYZE billing_requests, bank_transactions, ledger_entries');
+    await client.query(
+      `INSERT INTO expected_bookings (bank_id, identified_by, identifier, direction, amount, currency, settlement_day,
+         billing_request_id)
+       SELECT bank_id, 'bankTransactionId', bank_transaction_id, 'debit', amount, currency, '${DAY}', id FROM billing_requests`,
+    );
+    await client.query(
+      'VACUUM ANALYZE billing_requests, bank_transactions, ledger_entries, expected_bookings',
+    );
   } finally {
     await client.end();
   }

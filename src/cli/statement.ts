@@ -49,8 +49,12 @@ export function addStatementCommands(program: Command): void {
     .argument('<file>', 'CSV, or camt.053 where its name ends in .xml')
     .requiredOption('--bank <id>', 'whose file it is')
     .addOption(new Option('--type <type>', 'in place of what its name says').choices(Object.keys(FORMATS)))
-    .addOption(new Option('--from <date>', 'the file covers its days from this one on').argParser(aDay))
-    .addOption(new Option('--through <date>', 'the file covers its days up to this one').argParser(aDay))
+    .addOption(
+      new Option('--from <date>', 'first file: what settled is expected from here on').argParser(aDay),
+    )
+    .addOption(
+      new Option('--through <date>', 'the file covers all currencies up to this day').argParser(aDay),
+    )
     .addOption(reasonOption())
     .action(
       onEngine(async ({ db }, config, file: string, { bank, type, from, through, ...explained }: Given) => {

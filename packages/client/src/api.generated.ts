@@ -1291,7 +1291,10 @@ export type BankStatementSummary = {
   duplicates: number;
   /** The network counts no such transaction */
   unknownHere: number;
-  /** Settled in the days of the file, and in no file of yours; these are no lines */
+  /**
+   * Settled business days before what your files reach, in none of them, and told by this
+   * one first; these are no lines
+   */
   missingAtBank: number;
   /** The network has another amount, currency or direction */
   amountDiffers: number;
@@ -3276,13 +3279,13 @@ export interface Operations {
   sendBankStatement: {
     query?: {
       /**
-       * The file covers its days from this one on, also where its lines begin later; in
-       * the network’s time zone
+       * In your first file, the day from which what settled is expected in your files;
+       * without it that is the day of the earliest line
        */
       from?: string | undefined;
       /**
-       * The file covers its days up to this one, also where its lines end earlier; at most
-       * the bank’s today
+       * The file covers all currencies up to this day, also where its lines end earlier;
+       * at most the bank’s today
        */
       through?: string | undefined;
     };

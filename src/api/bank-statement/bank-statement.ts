@@ -42,13 +42,13 @@ export const statementQuery = z.strictObject({
   from: day
     .meta({
       description:
-        'The file covers its days from this one on, also where its lines begin later; in the network’s time zone',
+        'In your first file, the day from which what settled is expected in your files; without it that is the day of the earliest line',
     })
     .optional(),
   through: day
     .meta({
       description:
-        'The file covers its days up to this one, also where its lines end earlier; at most the bank’s today',
+        'The file covers all currencies up to this day, also where its lines end earlier; at most the bank’s today',
       example: '2026-03-03',
     })
     .optional(),
