@@ -26,7 +26,7 @@ export interface StatementProgress {
 export interface BankStatementActivities {
   /** Matches the next lines with what the bank is to book, and opens what differs. */
   matchLines(statementId: string): Promise<StatementProgress>;
-  /** Ends what the lines explain, and looks for what the bank's files lack; then all is completed. */
+  /** Ends what the lines explain, looks for what the bank's files lack, and completes the file. */
   findMissingAtBank(statementId: string): Promise<StatementProgress>;
 }
 

@@ -109,7 +109,7 @@ const NO_REFERENCE = 'NOTPROVIDED';
 /**
  * The lines of a statement, as they arrive.
  *
- * @param reach told the day that a statement of the file ends with, by its own word, in its currency
+ * @param reach told the currency of each statement of the file, and the day that its period ends on
  * @throws Failure invalid_request where it is no such message, or not well-formed
  */
 export async function* readCamt(

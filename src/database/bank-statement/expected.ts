@@ -25,7 +25,7 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<v
   );
 }
 
-/** The payee's bank need not credit what is taken back. It may have: a line of it is matched still. */
+/** The payee's bank need not credit what is taken back. A line of it is matched still. */
 export async function endExpectedCredit(trx: Executor, billingRequestId: string): Promise<void> {
   await rows(
     trx,

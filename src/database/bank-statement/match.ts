@@ -181,7 +181,7 @@ export async function matchNextPage({ db }: Matching, statementId: string): Prom
   });
 }
 
-/** Lines that came before their bank's answer did: they match by now, and are missing in no file. */
+/** Lines that came before their bank's answer did match by now, and are missing in no file. */
 const KNOWN_BY_NOW = `
   WITH line AS MATERIALIZED (
     SELECT id AS exception_id, booked_amount::bigint AS amount, booked_currency::text AS currency, direction,
@@ -201,7 +201,7 @@ const MISSING_NO_MORE = `
     AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
   WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND x.state <> 'resolved'`;
 
-/** Ends the exceptions that the lines of a file, or answers since an earlier one, have explained. */
+/** Ends the exceptions that lines, or the bank's answers since an earlier file, have explained. */
 export async function endExplainedByLines(
   { db, keyring, timeZone, beat }: Matching,
   statementId: string,

@@ -6,11 +6,11 @@ import { keepDifferences } from './difference';
 import { lockStatement, type Matching } from './match';
 
 /**
- * What is missing at a bank: each booking that no file of the bank has, once its files reach far
+ * Finds what is missing at a bank: each booking that no file has, once the bank's files reach far
  * enough past the settlement day. Which span or gap the files have does not matter.
  */
 
-/** Bookings of one transaction. Each merchant of them costs a lock of the clock (`settling_now`). */
+/** Bookings of one transaction. Each merchant costs a lock of the clock (`settling_now`). */
 const PAGE = 1_000;
 
 interface Booking {
@@ -91,7 +91,7 @@ export async function findMissing(matching: Matching, statementId: string): Prom
   });
 }
 
-/** Days that banks of other countries keep are not known: the customers' country has the calendar. */
+/** A bank keeps the business days of the country of its customers. */
 const REACHES = `
   SELECT r.key AS currency, max(r.value) AS day,
     (SELECT country FROM customers WHERE bank_id = :bankId ORDER BY id LIMIT 1) AS country
