@@ -25,6 +25,7 @@ beforeAll(async () => {
   cast = new Cast(engine);
   [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
   today = await toNoon(engine.database.db, merchant.entityId);
+  await toNoon(engine.database.db, bank.entityId);
   const connection = await Connection.connect({ address: engine.temporalAddress });
   temporal = new Client({ connection, namespace: engine.namespace });
   folder = await mkdtemp(path.join(tmpdir(), 'assent-statement-'));
