@@ -26,8 +26,6 @@ interface Reversed {
   bankId: string;
   sequence: number;
   at: Date;
-  /** What the bank took it back by. */
-  bankTransactionId: string | null;
   /** How many reversals of this charge there were before. */
   earlier: number;
 }
@@ -66,12 +64,11 @@ export async function reverseRest(
      FROM charge c WHERE b.id = c.id AND c.rest > 0
      RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.metadata, b.bank_id AS "bankId", b.sequence,
        settling_now(b.owner_id) AS at,
-       (SELECT x.reversal_bank_transaction_id FROM reconciliation_exceptions x WHERE x.id = :exceptionId) AS "bankTransactionId",
        (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
     { billingRequestId, exceptionId: of.exceptionId },
   );
   if (!reversed) return;
-  const { amount, currency, bankTransactionId, sequence, at } = reversed;
+  const { amount, currency, sequence, at } = reversed;
   const transactionId = newId('transaction');
   const reversalReference = newReference();
   const { bankTransactionId } = await oneRow<{ bankTransactionId: string | null }>(
