@@ -168,13 +168,14 @@ async function* shownPages({ db }: ApiDeps, statement: Statement): AsyncGenerato
 }
 
 function shown({ amount, currency, networkAmount, networkCurrency, ...record }: DifferenceRecord) {
-  const format = (minor: string | undefined, of: string | undefined) =>
-    minor === undefined || of === undefined ? null : formatAmount(BigInt(minor), of);
   return {
     ...record,
-    amount: format(amount, currency),
+    amount: shownAmount(amount, currency),
     currency,
-    networkAmount: format(networkAmount, networkCurrency),
+    networkAmount: shownAmount(networkAmount, networkCurrency),
     networkCurrency,
   };
 }
+
+const shownAmount = (minor: string | undefined, currency: string | undefined) =>
+  minor === undefined || currency === undefined ? null : formatAmount(BigInt(minor), currency);

@@ -317,9 +317,13 @@ test.each(['missing', 'has'] as const)(
   },
 );
 
-describe('what no file has is missing', () => {
-  const bookedOn = (day: string, line: string) => line.replace(today, day);
+const bookedOn = (day: string, line: string) => line.replace(today, day);
 
+/** A camt.053 without entries, of a period from today on. */
+const camt = (currency: string, until: string) =>
+  `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt><FrToDt><FrDtTm>${today}T00:00:00</FrDtTm><ToDtTm>${until}T23:59:59</ToDtTm></FrToDt><Bal><Amt Ccy="${currency}">0.00</Amt></Bal></Stmt></BkToCstmrStmt></Document>`;
+
+describe('what no file has is missing', () => {
   test.each([
     ['a day before', -1, 0],
     ['on', 0, 1],
@@ -393,8 +397,6 @@ describe('what no file has is missing', () => {
   test('and where a camt.053 says by its period that it reaches so far', async () => {
     await paid('M14');
     await match(csv(debit('M15')));
-    const camt = (currency: string, until: string) =>
-      `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt><FrToDt><FrDtTm>${today}T00:00:00</FrDtTm><ToDtTm>${until}T23:59:59</ToDtTm></FrToDt><Bal><Amt Ccy="${currency}">0.00</Amt></Bal></Stmt></BkToCstmrStmt></Document>`;
     const until = await ahead(9);
     const xml = { 'content-type': 'application/xml' };
     expect((await match(camt('USD', until), '', xml)).summary).toMatchObject({ missingAtBank: 0 });
@@ -427,12 +429,11 @@ test('a line that is booked twelve years ago is an error of that line', async ()
 });
 
 test('a merchant whose test clock is as far as it goes can still charge, and its bank sends files', async () => {
-  const clockTo = (moment: string) =>
-    select(database.db, `UPDATE entities SET clock_offset = :moment - clock_timestamp() WHERE id = :id`, {
-      moment,
-      id: standing.merchantId,
-    });
-  await clockTo('9997-12-31');
+  await select(
+    database.db,
+    `UPDATE entities SET clock_offset = '9997-12-31' - clock_timestamp() WHERE id = :id`,
+    { id: standing.merchantId },
+  );
   // The longest steps first, each until it leads too far.
   for (const by of ['P1Y', 'P1D', 'PT12H', 'PT1H']) {
     const answers = [];
