@@ -82,7 +82,7 @@ async function freeze(db: Database, timeZone: string, month: string): Promise<nu
   for await (const page of statementsOfMonth(db, month)) {
     for (const of of page) {
       // Another operator may reopen it meanwhile: the next close makes those files anew.
-      const { final, edition } = await readFinality(db, timeZone, of);
+      const { final, edition } = await readFinality(db, timeZone, of.date, of.party);
       if (!final) throw reopenedMeanwhile(month);
       if (
         (await readDigest(db, of, edition)) === undefined &&

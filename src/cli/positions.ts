@@ -41,11 +41,12 @@ interface Total {
 interface Told {
   of: NetworkDay;
   final: boolean;
-  positions: PartyPosition[];
-  /** By the party's id; the network has none. */
-  names: ReadonlyMap<string, string>;
+  positions: Named[];
   totals: Total[];
 }
+
+/** With the name of the party; the network has none. */
+type Named = PartyPosition & { name: string };
 
 export function addPositionsCommand(program: Command): void {
   command(program, 'positions', 'who owes whom of what settled on a day, of all parties, and their sum')
@@ -57,7 +58,7 @@ export function addPositionsCommand(program: Command): void {
         if (given.json) progress.silence();
         const told = await readAll(db, { ...dayOf(given), timeZone });
         progress.end();
-        if (given.json) await writeJson(told);
+        if (given.json) await write(`${JSON.stringify(inJson(told))}\n`);
         else if (given.csv) await writeFile(told);
         else await writeTable(told);
         const wrong = told.totals.filter((total) => !isRight(total));
@@ -87,7 +88,8 @@ async function readAll(db: Database, of: NetworkDay): Promise<Told> {
     );
   }
   const names = new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
-  return { of, final, positions, names, totals: totalsOf(positions) };
+  const named = positions.map((one) => ({ ...one, name: names.get(one.partyId) ?? '' }));
+  return { of, final, positions: named, totals: totalsOf(positions) };
 }
 
 function totalsOf(positions: PartyPosition[]): Total[] {
@@ -137,50 +139,20 @@ function inDecimals(of: Sides) {
   };
 }
 
-/** Positions that are written at once. */
-const PAGE = 1_000;
+const inNumbers = (of: Sides) => shownSums(sumsOf(of), of.currency);
 
-function* pagesOf({ positions, names }: Told): Generator<Named[], void, void> {
-  for (let from = 0; from < positions.length; from += PAGE) {
-    yield positions.slice(from, from + PAGE).map((one) => named(one, names));
-  }
-}
-
-type Named = PartyPosition & { name: string };
-
-const named = (one: PartyPosition, names: Told['names']): Named => ({
-  ...one,
-  name: names.get(one.partyId) ?? '',
-});
-
-async function writeJson(told: Told): Promise<void> {
-  const {
-    of: { date, timeZone },
-    final,
-    totals,
-  } = told;
-  const head = {
+function inJson({ of: { date, timeZone: timezone }, final, positions, totals }: Told) {
+  return {
     date,
-    timezone: timeZone,
+    timezone,
     final,
     ok: totals.every(isRight),
-    totals: totals.map((total) => ({
-      currency: total.currency,
-      ...shownSums(sumsOf(total), total.currency),
-    })),
+    totals: totals.map((total) => ({ currency: total.currency, ...inNumbers(total) })),
+    positions: positions.map((one) => {
+      const { partyId, name, counterpartyId, currency } = one;
+      return { partyId, name, counterpartyId, currency, ...inNumbers(one) };
+    }),
   };
-  await write(`${JSON.stringify(head).slice(0, -1)},"positions":[`);
-  let separator = '';
-  for (const page of pagesOf(told)) {
-    await write(separator + page.map((one) => JSON.stringify(inJson(one))).join(','));
-    separator = ',';
-  }
-  await write(']}\n');
-}
-
-function inJson(position: Named) {
-  const { partyId, name, counterpartyId, currency } = position;
-  return { partyId, name, counterpartyId, currency, ...shownSums(sumsOf(position), currency) };
 }
 
 const NUMBERS = ['owedToIt', 'owedByIt', 'net'] as const;
@@ -193,9 +165,7 @@ async function writeFile(told: Told): Promise<void> {
       columns: COLUMNS,
       numbers: NUMBERS,
       pages: (async function* () {
-        for (const page of pagesOf(told)) {
-          yield page.map((one) => ({ ...one, ...inDecimals(one) }));
-        }
+        yield told.positions.map((one) => ({ ...one, ...inDecimals(one) }));
         yield told.totals.map((total) => ({
           partyId: 'total',
           currency: total.currency,
@@ -209,8 +179,8 @@ async function writeFile(told: Told): Promise<void> {
 }
 
 async function writeTable(told: Told): Promise<void> {
-  const { positions, names, totals } = told;
-  const shown = positions.slice(0, TABLE_ROWS_MAX).map((one) => named(one, names));
+  const { positions, totals } = told;
+  const shown = positions.slice(0, TABLE_ROWS_MAX);
   const head = ['party', 'name', 'counterparty', 'currency', 'is owed', 'owes', 'net'];
   const table = [
     ...shown.map((one) => [one.partyId, one.name, one.counterpartyId ?? 'none', ...amounts(one)]),

@@ -74,7 +74,7 @@ describe('assent period', () => {
       date: '2025-12-30',
       currency: 'NGN',
     };
-    const { edition } = await readFinality(test.db, 'Africa/Lagos', of);
+    const { edition } = await readFinality(test.db, 'Africa/Lagos', of.date, of.party);
     expect(await readDigest(test.db, of, edition)).toBe(await digestOf(test.db, of));
   });
 
@@ -105,7 +105,7 @@ describe('the files of a closed month', () => {
         (['bank', 'merchant', 'provider'] as const).map(async (role) => {
           const party = { entityId: parties[role], role };
           const of = { party, date: '2025-11-15', currency: 'NGN' };
-          const { edition } = await readFinality(own.db, 'Africa/Lagos', of);
+          const { edition } = await readFinality(own.db, 'Africa/Lagos', of.date, party);
           return { kept: await readDigest(own.db, of, edition), made: await digestOf(own.db, of) };
         }),
       );

@@ -39,7 +39,7 @@ const today = async (owner = standing.merchantId): Promise<string> => {
 const merchant = () => ({ entityId: standing.merchantId, role: 'merchant' }) as const;
 const bank = () => ({ entityId: standing.bankId, role: 'bank' }) as const;
 const isFinalFor = async (party: ReturnType<typeof merchant> | ReturnType<typeof bank>, date: string) =>
-  (await readFinality(db, timeZone, { party, date })).final;
+  (await readFinality(db, timeZone, date, party)).final;
 const chargedOn = async (date: string) =>
   (await readTotals(db, timeZone, { party: merchant(), date, currency: 'NGN' })).charges.amount;
 const openAtTheEndOf = async (date: string) =>
@@ -60,7 +60,7 @@ describe('a night on which clocks are set back from 01:00 to 00:00', () => {
     await answerBill(db, keyring, standing, id, null);
     expect((await totalsOf('2027-10-30')).exceptionsOpen).toBe(0);
     expect((await totalsOf('2027-10-31')).exceptionsOpen).toBe(1);
-    expect((await readFinality(db, zone, { party: merchant(), date: '2027-10-30' })).final).toBe(true);
+    expect((await readFinality(db, zone, '2027-10-30', merchant())).final).toBe(true);
   });
 
   it.each([

@@ -43,7 +43,7 @@ export async function listPositions({
   }
   const timezone = deps.config.NETWORK_TIMEZONE;
   // Asked before anything is read: what is read afterwards is all there will be.
-  const { final } = await readFinality(deps.db, timezone, { party: caller, date });
+  const { final } = await readFinality(deps.db, timezone, date, caller);
   const found = await readPositions(deps.db, caller, date, LISTED_MAX + 1);
   if (found.length > LISTED_MAX) {
     const message = `there are more than ${LISTED_MAX} positions: take them as a file, with format=csv`;

@@ -9,6 +9,7 @@ import {
   readDigest,
   readLines,
   readTotals,
+  type Finality,
   type StatementOf,
   type StatementTotals,
 } from '../../database/ledger/statement';
@@ -48,25 +49,26 @@ export async function showStatement({
 }: QueryCall<typeof statementQuery>) {
   const of = await statementOf(deps, caller, date, filter);
   const timeZone = deps.config.NETWORK_TIMEZONE;
-  const finalityOf = (db: Executor) => readFinality(db, timeZone, of);
-  const { totals, sha256, isNew, edition, wasFinal } = await readInOneSnapshot(
-    deps.db,
-    finalityOf,
-    async (trx, seen) => {
-      const finality = { edition: seen.edition, wasFinal: seen.final };
-      const read = await readTotals(trx, timeZone, of);
-      const known = seen.final ? await readDigest(trx, of, seen.edition) : undefined;
-      if (known !== undefined) return { totals: read, sha256: known, isNew: false, ...finality };
-      const made = movementCount(read) > HASHED_MAX ? null : await digestOf(trx, of);
-      return { totals: read, sha256: made, isNew: true, ...finality };
-    },
+  const ask = (db: Executor) => readFinality(db, timeZone, date, of.party);
+  const { totals, finality, kept, made } = await readInOneSnapshot(deps.db, ask, (trx, seen) =>
+    readStatement(trx, timeZone, of, seen),
   );
-  // Or while its digest was worked out.
-  const final = wasFinal && isNew && sha256 !== null ? await keep(deps, of, edition, sha256) : wasFinal;
+  // Its month may have been reopened while the file was read.
+  const final = finality.final && (made === null || (await keep(deps, of, finality.edition, made)));
+  const sha256 = kept ?? made;
   return {
     message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
     data: { date, currency: of.currency, timezone: timeZone, final, ...shown(of, totals), sha256 },
   };
+}
+
+/** A long day's digest is made with its file, or once its month is closed. */
+async function readStatement(trx: Executor, timeZone: string, of: StatementOf, finality: Finality) {
+  const totals = await readTotals(trx, timeZone, of);
+  const kept = finality.final ? await readDigest(trx, of, finality.edition) : undefined;
+  const isLeft = movementCount(totals) > HASHED_MAX && !finality.closed;
+  const made = kept !== undefined || isLeft ? null : await digestOf(trx, of);
+  return { totals, finality, kept, made };
 }
 
 export async function statementFile({
@@ -76,7 +78,7 @@ export async function statementFile({
   deps,
 }: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
   const of = await statementOf(deps, caller, date, query);
-  const { final, edition } = await readFinality(deps.db, deps.config.NETWORK_TIMEZONE, of);
+  const { final, edition } = await readFinality(deps.db, deps.config.NETWORK_TIMEZONE, date, of.party);
   return {
     ...fileOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
@@ -139,34 +141,21 @@ async function keep(
   }
 }
 
-/**
- * The SHA-256 of the statement's file, in hexadecimal. In memory is a page of it.
- *
- * @param beat told after each page how many lines there were until then; what it throws ends it
- */
-export function digestOf(db: Executor, of: StatementOf, beat?: (lines: number) => void): Promise<string> {
-  return sha256Of(fileOf(db, of, beat));
+/** The SHA-256 of the statement's file, in hexadecimal. In memory is a page of it. */
+export function digestOf(db: Executor, of: StatementOf): Promise<string> {
+  return sha256Of(fileOf(db, of));
 }
 
 /** The lines of the statement, and a last one with how many they are and their sum. */
-function fileOf(
-  db: Executor,
-  of: StatementOf,
-  beat: (lines: number) => void = () => undefined,
-): Pick<Download, 'columns' | 'pages'> {
-  return { columns: columnsFor(of.party.role), pages: pagesOf(db, of, beat) };
+function fileOf(db: Executor, of: StatementOf): Pick<Download, 'columns' | 'pages'> {
+  return { columns: columnsFor(of.party.role), pages: pagesOf(db, of) };
 }
 
-async function* pagesOf(
-  db: Executor,
-  of: StatementOf,
-  beat: (lines: number) => void,
-): AsyncGenerator<object[], void, void> {
+async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[], void, void> {
   let count = 0;
   let sum = 0n;
   for await (const page of readLines(db, of)) {
     count += page.length;
-    beat(count);
     sum += page.reduce((total, { amount }) => total + amount, 0n);
     yield page.map((line) => ({
       ...line,

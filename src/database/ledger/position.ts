@@ -1,7 +1,7 @@
 import { oneRow, rows, type Database, type Executor } from '../connection';
 import type { Viewer } from '../viewer';
 import { FIRST_ID } from './entry';
-import { OF_THE_DAY, POSTED_TO, readInOneSnapshot, readNetworkFinality } from './statement';
+import { OF_THE_DAY, POSTED_TO, readFinality, readInOneSnapshot } from './statement';
 
 /**
  * Who owes whom of what settled on a day: an entry has two sides, and each is the other's
@@ -109,7 +109,7 @@ export async function readNetworkPositions(
   entriesAtOnce = ENTRIES_AT_ONCE,
 ): Promise<NetworkPositions> {
   const { timeZone, date } = day;
-  const finalityOf = (executor: Executor) => readNetworkFinality(executor, timeZone, date);
+  const finalityOf = (executor: Executor) => readFinality(executor, timeZone, date, null);
   return readInOneSnapshot(db, finalityOf, async (trx, { final }) => {
     const sums = new Map<string, PartyPosition>();
     let entries = 0;

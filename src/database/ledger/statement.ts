@@ -80,6 +80,8 @@ const NONE_REOPENED = `NOT EXISTS (
 
 export interface Finality {
   final: boolean;
+  /** Whether its month is closed. */
+  closed: boolean;
   /** How often its month has been reopened: each time its file may become another. */
   edition: number;
 }
@@ -89,30 +91,21 @@ export interface Finality {
  * statement of SQL never changes. While a month is open again, neither it nor what comes after it
  * is final: each later day opens with what that month comes to.
  *
- * Of a merchant its own clock decides. To a bank and to a provider merchants may come whose clocks
- * begin with real time.
+ * Of a merchant its own clock decides. To a bank, a provider and the network (null) merchants may
+ * come whose clocks begin with real time.
  */
 export function readFinality(
   db: Executor,
   timeZone: string,
-  { party, date }: Pick<StatementOf, 'party' | 'date'>,
+  date: string,
+  party: Viewer | null,
 ): Promise<Finality> {
-  return finalityOf(db, timeZone, date, party.role === 'merchant' ? party.entityId : null);
-}
-
-/** The same for all parties together, whose day is that of a bank. */
-export function readNetworkFinality(db: Executor, timeZone: string, date: string): Promise<Finality> {
-  return finalityOf(db, timeZone, date, null);
-}
-
-/** @param owner of the clock that decides; null for real time */
-function finalityOf(db: Executor, timeZone: string, date: string, owner: string | null): Promise<Finality> {
   return oneRow<Finality>(
     db,
     `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND ${NONE_REOPENED} AS final,
-       coalesce(p.reopenings, 0) AS edition
+       coalesce(p.state = 'closed', false) AS closed, coalesce(p.reopenings, 0) AS edition
      FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
-    { date, timeZone, owner },
+    { date, timeZone, owner: party?.role === 'merchant' ? party.entityId : null },
   );
 }
 
@@ -133,7 +126,7 @@ export async function readInOneSnapshot<Read>(
     // Its month may have been reopened since, and what follows read after a correction.
     const seen = await ask(trx);
     const final = asked.final && seen.final && seen.edition === asked.edition;
-    return read(trx, { final, edition: seen.edition });
+    return read(trx, { ...seen, final });
   });
 }
 
