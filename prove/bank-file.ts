@@ -2,19 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { poll } from '../src/start/poll';
 import { expected } from '../storm/cast';
 import type { BankParty } from './cast';
+import type { WrittenFile } from './oracle/bank-file';
 import { readCsv } from './oracle/csv';
 import type { SeenBankFile } from './oracle/seen';
 
 /** Half a million lines and more. */
 const MATCHED_WITHIN_MS = 600_000;
 
-/** Sends a bank's own statement, and reads what came of it. */
+/** Sends a file of a bank, and reads what came of it. */
 export async function sendFile(
   { network }: BankParty,
-  text: string,
+  { text, through }: Pick<WrittenFile, 'text' | 'through'>,
   signal: AbortSignal,
 ): Promise<SeenBankFile> {
-  const sent = await network.upload('/v1/bank/statements', text, 'text/csv', randomUUID());
+  const query = through === undefined ? '' : `?through=${through}`;
+  const sent = await network.upload(`/v1/bank/statements${query}`, text, 'text/csv', randomUUID());
   const path = `/v1/bank/statements/${String(expected(202, sent)['statementId'])}`;
   const ended = await poll('The statement of a bank', MATCHED_WITHIN_MS, signal, async () => {
     const data = expected(200, await network.get(path));

@@ -7,9 +7,10 @@ import { drive, type Answers } from './drive';
 import type { Ear } from './ear';
 import { killAll } from './kill';
 import { inLanes } from './lanes';
+import { list } from './list';
 import { observeBank, observeMerchant, untilQuiet } from './observe';
 import type { Difference } from './oracle/both';
-import { BankFile, compareBankFile } from './oracle/bank-file';
+import { BankFile, compareBankFile, compareMissed } from './oracle/bank-file';
 import { compareBank, compareMerchant, inOrder } from './oracle/compare';
 import { comparePayments } from './oracle/compare-payments';
 import { BankSum, spanOf } from './oracle/compare-statements';
@@ -163,11 +164,17 @@ async function play(
   }
   // What one bank's file says of a payment between customers the other is told of as well.
   for (const [n, bank] of cast.banks.entries()) {
-    const written = (accounts[n] as Account).file.write(plan.seed + n);
-    if (!written) continue;
-    say(`${bank.name} sends a statement of its own, of ${written.summary['lines']} lines …`);
-    const sent = async () =>
-      compareBankFile(plan, bank.name, written, await sendFile(bank, written.text, signal));
+    const { files, missed } = (accounts[n] as Account).file.write(plan.seed + n, plan.zone.dayOf(plan.endAt));
+    const sent = async () => {
+      const found: Difference[] = [];
+      for (const [i, file] of files.entries()) {
+        say(`${bank.name} sends statement ${i + 1} of its own, of ${file.summary['lines']} lines …`);
+        found.push(...compareBankFile(plan, bank.name, i + 1, file, await sendFile(bank, file, signal)));
+      }
+      const path = '/v1/reconciliation/exceptions?kind=missing_at_bank';
+      const exceptions = await list(bank.network, path, 'exceptions');
+      return [...found, ...compareMissed(plan, bank.name, missed, exceptions)];
+    };
     differences.push(...(await foundBy(bank.name, sent, plan, signal)));
   }
   const met = [...watch.surprises, ...cast.banks.flatMap(forged)];

@@ -2,16 +2,20 @@ import { Random } from '../../storm/random';
 import type { Amount, Plan, Resolution } from '../plan';
 import { isOfSecondDebit } from './answers';
 import { inNaira, type Difference } from './both';
-import type { Zone } from './calendar';
+import { DAY_MS, type Zone } from './calendar';
 import type { PredictedPayment } from './predict-payments';
 import type { Prediction } from './predict';
 import type { Attempt } from './schedule';
 import type { SeenBankFile, SeenDesk, SeenMerchant, SeenPayments } from './seen';
 
 /**
- * The statement that a bank sends of all its years: what it has booked of what settled, with some
- * slips, each of which the network is to find, and nothing else.
+ * The files that a bank sends of all its years: what it has booked, with some slips, a day that none
+ * of them covers until it comes late, and lines of answers that settled nothing. The network is to
+ * find these, and nothing else.
  */
+
+/** What the network makes of a line. */
+type Verdict = 'expected' | 'matched' | 'unknown_here';
 
 interface Booking {
   id: string;
@@ -20,6 +24,8 @@ interface Booking {
   direction: 'debit' | 'credit';
   /** The network's, where the bank's own id is unknown to it. */
   reference?: string;
+  /** Only what is expected is missed. An id of an answer that settled nothing is just known. */
+  is: Verdict;
   /** Nothing else is told of it, so that a slip is all that there is to find. */
   isPlain: boolean;
 }
@@ -27,9 +33,17 @@ interface Booking {
 export interface WrittenFile {
   /** CSV */
   text: string;
+  /** The day until which it covers all, also where it has no lines. */
+  through: string | undefined;
   summary: Record<string, number>;
   /** Each as the kind of difference and the id of the bank. */
   differences: string[];
+}
+
+export interface WrittenFiles {
+  files: WrittenFile[];
+  /** In the end, of what was missing and is about nothing else: whether it came late. */
+  missed: Map<string, 'late' | 'never'>;
 }
 
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
@@ -37,11 +51,20 @@ const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,referenc
 const PLAIN_OF_SLIP = 50;
 /** Where there are few, one of each. */
 const SLIPS = ['leftOut', 'wrongAmount', 'twice'] as const;
+type Slip = (typeof SLIPS)[number];
+/** The first file ends after this part of the days. */
+const FIRST_FILE = 0.6;
+/**
+ * Days after which a booking is missing, whatever holidays there are in between; a booking of the
+ * file's last day never is. What is between the two is never left out.
+ */
+const MISSING_AFTER_DAYS = 15;
+
+const isOld = (day: string, reached: string | undefined): boolean =>
+  reached !== undefined && Date.parse(reached) - Date.parse(day) >= MISSING_AFTER_DAYS * DAY_MS;
 
 export class BankFile {
   private readonly bookings: Booking[] = [];
-  /** What took a charge back: the bank has told of it, and books it with none of its files. */
-  private readonly reversals: { id: string; day: string }[] = [];
 
   constructor(
     private readonly zone: Zone,
@@ -56,118 +79,128 @@ export class BankFile {
     charges: ReadonlyMap<string, Attempt>,
   ): void {
     const desk = desks[this.bank];
-    const made = firstOf(desk?.book ?? []);
+    const made = byThing(desk?.book ?? []);
     const doubted = new Map(
-      predicted.exceptions.filter(({ kind }) => kind !== 'refund_conflict').map((one) => [one.of, one]),
+      predicted.exceptions.filter(({ refund }) => refund === undefined).map((one) => [one.of, one]),
     );
     for (const [id, charge] of charges) {
-      if (charge.bank !== this.bank || charge.status !== 'successful') continue;
-      const { said } = doubted.get(charge) ?? {};
-      const reversal = said && charge.reversed > 0n ? { id: `reversal-${said.act}`, at: said.at } : undefined;
-      const resolution = isOfSecondDebit(charge.answer) ? undefined : said?.resolution;
-      this.debit(made.get(id), charge.at, !doubted.has(charge), resolution, reversal);
+      if (charge.bank !== this.bank) continue;
+      const exception = doubted.get(charge);
+      const { act, at, resolution } = exception?.said ?? {};
+      this.charge(made.get(id) ?? [], charge, {
+        isDoubted: exception !== undefined,
+        resolution,
+        reversal: at === undefined ? undefined : { id: `reversal-${act}`, at },
+      });
     }
     const asked = new Map(
       (desk?.heard ?? [])
         .filter(({ type }) => type === 'refund.request')
         .map(({ item }) => [/^refund (\d+) /.exec(String(item['reason']))?.[1], String(item['refundId'])]),
     );
-    const said = new Map(
-      predicted.exceptions.map(({ refund, said: word }) => [refund, word?.resolution ?? 'nothing']),
-    );
-    for (const { act, at, of, status } of predicted.refunds) {
-      if (of.bank !== this.bank || status === 'rejected') continue;
-      if (said.get(act) === 'no_money_moved') continue;
-      const entry = made.get(String(asked.get(String(act))));
-      if (entry) this.book(entry.bankTransactionId, at, entry.kobo, 'credit', !said.has(act));
+    for (const { act, at, of, kobo, status } of predicted.refunds) {
+      if (of.bank !== this.bank) continue;
+      const [entry] = made.get(String(asked.get(String(act)))) ?? [];
+      const exception = predicted.exceptions.find(({ refund }) => refund === act);
+      const resolution = exception?.said?.resolution;
+      if (!entry) continue;
+      if (status === 'rejected') this.doubtful(entry, at, 'credit', resolution);
+      else if (resolution !== 'no_money_moved')
+        this.book(entry.bankTransactionId, at, kobo, 'credit', { isPlain: exception === undefined });
+      if (resolution === 'reversed' && exception?.said)
+        this.book(`reversal-${exception.said.act}`, exception.said.at, kobo, 'debit', { is: 'matched' });
     }
   }
 
   addPayments(payments: readonly PredictedPayment[], { asked, banks }: SeenPayments): void {
     const { book = [], history = [] } = banks[this.bank] ?? {};
-    const made = firstOf(book);
+    const made = byThing(book);
     for (const { payment, status, exception, response, reversedAt } of payments) {
-      const { n, at, payer, payee, kobo } = payment;
+      const { n, at, payer, payee, kobo, answer } = payment;
       const id = String(asked.get(n)?.billingRequestId);
-      if (status !== 'successful') continue;
       if (payer.bank === this.bank) {
-        const resolution =
-          response === 200 && !isOfSecondDebit(payment.answer) ? payment.response?.resolution : undefined;
-        const reversal =
-          reversedAt === undefined ? undefined : { id: `payment-reversal-${n}`, at: reversedAt };
-        this.debit(made.get(id), at, exception === undefined, resolution, reversal);
+        const said = response === 200 ? payment.response : undefined;
+        this.charge(
+          made.get(id) ?? [],
+          { at, kobo, status, answer, reversed: reversedAt === undefined ? 0n : kobo },
+          {
+            isDoubted: exception !== undefined,
+            resolution: said?.resolution,
+            reversal: said && { id: `payment-reversal-${n}`, at: said.at },
+          },
+        );
       }
-      if (payee.bank === this.bank && reversedAt === undefined) {
+      if (status === 'successful' && payee.bank === this.bank && reversedAt === undefined) {
         const reference = history.find((one) => one['billingRequestId'] === id)?.['reference'];
-        this.book(`credit-${n}`, at, kobo, 'credit', false, reference ?? undefined);
+        this.book(`credit-${n}`, at, kobo, 'credit', { reference: reference ?? undefined });
       }
     }
   }
 
-  /** Undefined where there is nothing in it. */
-  write(seed: number): WrittenFile | undefined {
+  /** @param today the last day that the bank's clock has come to */
+  write(seed: number, today: string): WrittenFiles {
     const sorted = this.bookings.toSorted((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
-    const [first, last] = [sorted[0]?.day, sorted.at(-1)?.day];
-    if (first === undefined || last === undefined) return undefined;
+    const days = [...new Set(sorted.map(({ day }) => day))];
+    const [first] = days;
+    const cut = days[Math.floor(days.length * FIRST_FILE)];
+    const missed = new Map<string, 'late' | 'never'>();
+    if (first === undefined || cut === undefined) return { files: [], missed };
     const random = new Random(seed);
-    const lines: string[] = [];
-    const differences: string[] = [];
-    const counts = { matched: 0, duplicates: 0, unknownHere: 0, missingAtBank: 0, amountDiffers: 0 };
-    const say = ({ id, day, direction, reference = '' }: Omit<Booking, 'isPlain' | 'kobo'>, kobo: Amount) =>
-      void lines.push([id, day, inNaira(kobo), 'NGN', direction, reference].join());
-    const differ = (count: keyof typeof counts, difference: string, id: string) => {
-      counts[count] += 1;
-      differences.push(`${difference} ${id}`);
-    };
-    // The days of the file are those of its first and last line.
-    const mayBeWrong = sorted.filter(({ isPlain, day }) => isPlain && day !== first && day !== last);
-    const every = Math.max(1, Math.min(PLAIN_OF_SLIP, Math.floor(mayBeWrong.length / SLIPS.length)));
-    const slips = new Map(
-      mayBeWrong.flatMap((one, i) => (i % every === 0 ? [[one, SLIPS[(i / every) % SLIPS.length]]] : [])) as [
-        Booking,
-        (typeof SLIPS)[number],
-      ][],
-    );
+    const gap = days.find((day) => day > cut && isOld(day, today));
+    const [early, rest, late] = [new Lines(random), new Lines(random), new Lines(random)];
+    const slips = slipsAmong(sorted.filter((one) => one.isPlain && one.day !== first && one.day !== gap));
     for (const one of sorted) {
+      const isEarly = one.day <= cut;
       const slip = slips.get(one);
-      if (slip === 'leftOut') {
-        differ('missingAtBank', 'missing_at_bank', one.id);
-        continue;
-      }
-      const isWrong = slip === 'wrongAmount';
-      say(one, isWrong ? one.kobo + BigInt(random.between(1, 99)) : one.kobo);
-      if (isWrong) differ('amountDiffers', 'amount_differs', one.id);
-      else counts.matched += 1;
-      if (slip !== 'twice') continue;
-      say(one, one.kobo);
-      differ('duplicates', 'duplicate', one.id);
+      const isMissed = slip === 'leftOut' && isOld(one.day, isEarly && one.day !== cut ? cut : today);
+      if (isMissed) {
+        (isEarly && one.day !== cut ? early : rest).lack(one);
+        missed.set(one.id, 'never');
+      } else if (one.day === gap) {
+        if (one.is === 'expected') rest.lack(one);
+        if (one.isPlain) missed.set(one.id, 'late');
+        late.say(one);
+      } else (isEarly ? early : rest).say(one, slip);
     }
-    for (const day of [first, last]) {
-      const fee = { id: `fee-of-${day}-${lines.length}`, day, direction: 'debit' as const };
-      say(fee, BigInt(random.between(1, 9_999)));
-      differ('unknownHere', 'unknown_here', fee.id);
-    }
-    for (const { id, day } of this.reversals)
-      if (day >= first && day <= last) differ('missingAtBank', 'missing_at_bank', id);
-    return {
-      text: [HEADER, ...lines, ''].join('\r\n'),
-      summary: { lines: lines.length, ...counts, malformed: 0 },
-      differences,
-    };
+    early.fee(first);
+    early.fee(cut);
+    rest.fee(today);
+    const files = [early.end(undefined), rest.end(today)];
+    return { files: gap === undefined ? files : [...files, late.end(undefined)], missed };
   }
 
-  /** Of what never moved, by its own word, the bank has no line. */
-  private debit(
-    entry: Entry | undefined,
-    at: number,
-    isPlain: boolean,
-    resolution: Resolution | undefined,
-    reversal: { id: string; at: number } | undefined,
+  /** The debit that settled it, those that did not, and what was taken back. */
+  private charge(
+    [settled, ...others]: readonly Entry[],
+    { at, kobo, status, answer, reversed }: Pick<Attempt, 'at' | 'kobo' | 'status' | 'answer' | 'reversed'>,
+    doubt: {
+      isDoubted: boolean;
+      resolution: Resolution | undefined;
+      reversal: { id: string; at: number } | undefined;
+    },
   ): void {
-    if (!entry || resolution === 'no_money_moved') return;
-    this.book(entry.bankTransactionId, at, entry.kobo, 'debit', isPlain);
-    if (resolution === 'reversed' && reversal)
-      this.reversals.push({ id: reversal.id, day: this.zone.dayOf(reversal.at) });
+    if (!settled) return;
+    const { isDoubted, resolution, reversal } = doubt;
+    const doubtful = status === 'successful' ? others : [settled, ...others];
+    for (const entry of doubtful) this.doubtful(entry, at, 'debit', resolution);
+    // Of what never moved, by its own word, the bank has no line.
+    const isThere = resolution !== 'no_money_moved' || isOfSecondDebit(answer);
+    if (status === 'successful' && isThere)
+      this.book(settled.bankTransactionId, at, kobo, 'debit', { isPlain: !isDoubted });
+    if (resolution !== 'reversed' || !reversal) return;
+    const is = reversed > 0n ? 'expected' : 'matched';
+    this.book(reversal.id, reversal.at, reversed > 0n ? reversed : kobo, 'credit', { is });
+  }
+
+  /** Its id came in an answer that settled nothing. */
+  private doubtful(
+    { bankTransactionId, kobo }: Entry,
+    at: number,
+    direction: Booking['direction'],
+    resolution: Resolution | undefined,
+  ): void {
+    const is = resolution === 'no_money_moved' ? 'unknown_here' : 'matched';
+    this.book(bankTransactionId, at, kobo, direction, { is });
   }
 
   private book(
@@ -175,20 +208,89 @@ export class BankFile {
     at: number,
     kobo: Amount,
     direction: Booking['direction'],
-    isPlain: boolean,
-    reference?: string,
+    more: { is?: Verdict; isPlain?: boolean; reference?: string | undefined },
   ): void {
+    const { is = 'expected', isPlain = false, reference } = more;
     const day = this.zone.dayOf(at);
-    this.bookings.push({ id, day, kobo, direction, isPlain, ...(reference !== undefined && { reference }) });
+    this.bookings.push({ id, day, kobo, direction, is, isPlain, ...(reference && { reference }) });
+  }
+}
+
+function slipsAmong(plain: readonly Booking[]): Map<Booking, Slip> {
+  const every = Math.max(1, Math.min(PLAIN_OF_SLIP, Math.floor(plain.length / SLIPS.length)));
+  const slips = new Map<Booking, Slip>();
+  for (const [i, one] of plain.entries()) {
+    const slip = SLIPS[(i / every) % SLIPS.length];
+    if (slip) slips.set(one, slip);
+  }
+  return slips;
+}
+
+/** One file, and what the network is to say to it. */
+class Lines {
+  private readonly lines: string[] = [];
+  private readonly differences: string[] = [];
+  private readonly counts = {
+    matched: 0,
+    duplicates: 0,
+    unknownHere: 0,
+    missingAtBank: 0,
+    amountDiffers: 0,
+  };
+
+  constructor(private readonly random: Random) {}
+
+  say(one: Booking, slip?: Slip): void {
+    const isWrong = slip === 'wrongAmount';
+    this.line(one, isWrong ? one.kobo + BigInt(this.random.between(1, 99)) : one.kobo);
+    if (isWrong) this.differ('amountDiffers', 'amount_differs', one.id);
+    else if (one.is === 'unknown_here') this.differ('unknownHere', 'unknown_here', one.id);
+    else this.counts.matched += 1;
+    if (slip !== 'twice') return;
+    this.line(one, one.kobo);
+    this.differ('duplicates', 'duplicate', one.id);
+  }
+
+  /** The payee's bank is known a payment by its reference alone. */
+  lack({ id, reference }: Booking): void {
+    this.differ('missingAtBank', 'missing_at_bank', reference ?? id);
+  }
+
+  fee(day: string): void {
+    const fee = { id: `fee-of-${day}-${this.lines.length}`, day, direction: 'debit' as const };
+    this.line(fee, BigInt(this.random.between(1, 9_999)));
+    this.differ('unknownHere', 'unknown_here', fee.id);
+  }
+
+  end(through: string | undefined): WrittenFile {
+    const { lines, differences } = this;
+    const text = [HEADER, ...lines, ''].join('\r\n');
+    return { text, through, summary: { lines: lines.length, ...this.counts, malformed: 0 }, differences };
+  }
+
+  private line(
+    { id, day, direction, reference = '' }: Omit<Booking, 'is' | 'isPlain' | 'kobo'>,
+    kobo: Amount,
+  ) {
+    this.lines.push([id, day, inNaira(kobo), 'NGN', direction, reference].join());
+  }
+
+  private differ(count: keyof Lines['counts'], difference: string, id: string): void {
+    this.counts[count] += 1;
+    this.differences.push(`${difference} ${id}`);
   }
 }
 
 type Entry = SeenDesk['book'][number];
 
-/** What it said first is what the network took; the book is in order of time. */
-function firstOf(book: readonly Entry[]): Map<string, Entry> {
-  const found = new Map<string, Entry>();
-  for (const entry of book) if (!found.has(entry.about)) found.set(entry.about, entry);
+/** In order of time: what it said first is what the network took. */
+function byThing(book: readonly Entry[]): Map<string, Entry[]> {
+  const found = new Map<string, Entry[]>();
+  for (const entry of book) {
+    const same = found.get(entry.about);
+    if (same) same.push(entry);
+    else found.set(entry.about, [entry]);
+  }
   return found;
 }
 
@@ -196,11 +298,13 @@ function firstOf(book: readonly Entry[]): Map<string, Entry> {
 export function compareBankFile(
   { endAt }: Pick<Plan, 'endAt'>,
   who: string,
-  written: Omit<WrittenFile, 'text'>,
+  n: number,
+  written: Pick<WrittenFile, 'summary' | 'differences'>,
   seen: SeenBankFile,
 ): Difference[] {
   const found: Difference[] = [];
-  const differ = (what: string) => void found.push({ at: endAt, who, what: `its own statement ${what}` });
+  const differ = (what: string) =>
+    void found.push({ at: endAt, who, what: `its own statement ${n} ${what}` });
   if (seen.status !== 'completed') differ(`is ${seen.status}`);
   for (const [count, should] of Object.entries(written.summary)) {
     const is = seen.summary[count];
@@ -208,7 +312,7 @@ export function compareBankFile(
   }
   const left = new Map<string, number>();
   for (const one of seen.differences) {
-    const text = `${one['difference']} ${one['bankTransactionId']}`;
+    const text = `${one['difference']} ${one['bankTransactionId'] ?? one['networkReference']}`;
     left.set(text, (left.get(text) ?? 0) + 1);
     if (one['difference'] !== 'duplicate' && one['exceptionId'] === null)
       differ(`has ${text} as no exception`);
@@ -220,4 +324,23 @@ export function compareBankFile(
   }
   for (const [text, times] of left) if (times > 0) differ(`is told ${text}, and is not to be`);
   return found;
+}
+
+/** What came late is missed no more, and what never came still is. */
+export function compareMissed(
+  { endAt }: Pick<Plan, 'endAt'>,
+  who: string,
+  missed: WrittenFiles['missed'],
+  exceptions: readonly Record<string, unknown>[],
+): Difference[] {
+  const seen = new Map(exceptions.map((one) => [one['bankTransactionId'], one]));
+  return [...missed].flatMap(([id, how]) => {
+    const { state, resolution } = seen.get(id) ?? {};
+    const [is, should] = [
+      `${String(state)}, ${String(resolution)}`,
+      how === 'late' ? 'resolved, no_difference' : 'open, null',
+    ];
+    const what = `the exception of ${id}, which it booked ${how}, is ${should} by the contract, and ${is}`;
+    return is === should ? [] : [{ at: endAt, who, what }];
+  });
 }

@@ -1,4 +1,4 @@
-import { BankFile, compareBankFile } from '../../prove/oracle/bank-file';
+import { BankFile, compareBankFile, compareMissed } from '../../prove/oracle/bank-file';
 import { Zone } from '../../prove/oracle/calendar';
 import { readCsv } from '../../prove/oracle/csv';
 import { predictPayments } from '../../prove/oracle/predict-payments';
@@ -11,43 +11,60 @@ const [ada, bola] = [
   { n: 2, bank: 1 },
 ];
 const at = (day: number) => zone.at(2028, 1, day, 13);
-const endAt = at(31);
+const endAt = zone.at(2028, 3, 31, 13);
 
-/** By ada to bola; one that her bank contradicts has a word of it a day later. */
-function payment(n: number, day: number, resolution?: Resolution): Payment {
+/** By ada to bola; what her bank contradicts it has a word of a day later. */
+function payment(n: number, day: number, more: Partial<Payment> = {}): Payment {
   return {
     n,
     at: at(day),
     payer: ada,
     payee: bola,
     kobo: BigInt(n) * 1_000n,
-    answer: resolution ? 'payThenDecline' : 'pay',
-    response: resolution && { at: at(day + 1), resolution },
+    answer: 'pay',
+    response: undefined,
+    ...more,
   };
 }
 
+const inDoubt = (answer: Payment['answer'], day: number, resolution?: Resolution): Partial<Payment> => ({
+  answer,
+  response: resolution && { at: at(day + 1), resolution },
+});
+
 const payments = [
-  payment(1, 10),
-  payment(2, 12),
-  payment(3, 14),
-  payment(4, 16),
-  payment(5, 17, 'no_money_moved'),
-  payment(6, 18, 'reversed'),
-  payment(7, 20),
-  { ...payment(8, 15), answer: 'noFunds' as const },
+  payment(1, 1),
+  payment(2, 2),
+  payment(3, 3),
+  payment(4, 4),
+  payment(5, 5, inDoubt('payThenDecline', 5, 'no_money_moved')),
+  payment(6, 6, inDoubt('payThenDecline', 6, 'reversed')),
+  payment(7, 30, inDoubt('payAgain', 30)),
+  payment(8, 40),
+  payment(9, 41),
+  payment(10, 42, inDoubt('declineThenPay', 42, 'no_money_moved')),
+  payment(11, 43, { answer: 'noFunds' }),
+  payment(12, 44),
 ];
+/** Of a payment that was answered twice with an id, the second. */
+const again = payments.filter(({ answer }) => answer === 'payAgain');
+const declined = payments.filter(({ answer }) => answer === 'noFunds');
+const debit = ({ n, kobo }: Payment, id: string) => ({
+  bankTransactionId: `${id}-${n}`,
+  about: `brq_${n}`,
+  kobo,
+  state: 'standing' as const,
+});
 const seen: SeenPayments = {
   accounts: new Map(),
   asked: new Map(payments.map(({ n }) => [n, { status: 201, billingRequestId: `brq_${n}` }])),
   responses: new Map(),
   banks: [0, 1].map((bank) => ({
     bankId: `bnk_${bank}`,
-    book: payments.map(({ n, kobo }) => ({
-      bankTransactionId: `debit-${n}`,
-      about: `brq_${n}`,
-      kobo,
-      state: 'standing' as const,
-    })),
+    book: [
+      ...payments.filter((one) => !declined.includes(one)).map((one) => debit(one, 'debit')),
+      ...again.map((one) => debit(one, 'again')),
+    ],
     credits: [],
     heard: [],
     history: payments.map(({ n }) => ({ billingRequestId: `brq_${n}`, reference: `REFERENCE${n}` })),
@@ -55,69 +72,94 @@ const seen: SeenPayments = {
   })),
 };
 
+const TODAY = zone.dayOf(endAt);
+
 function written(bank: number) {
   const file = new BankFile(zone, bank);
   file.addPayments(predictPayments({ payments } as unknown as Plan), seen);
-  const made = file.write(1);
-  if (!made) throw new Error('there is nothing in it');
-  return made;
+  return file.write(1, TODAY);
 }
 
-const lines = (bank: number) =>
-  readCsv(written(bank).text).map((one) =>
-    [one['bankTransactionId'], one['bookingDate'], one['amount'], one['direction'], one['reference']].join(
-      ' ',
-    ),
+/** Without the amounts of slips and fees, which are drawn. */
+const lines = (bank: number, n: number) =>
+  readCsv(written(bank).files[n]?.text ?? '').map((one) =>
+    [one['bankTransactionId'], one['bookingDate'], one['direction'], one['reference']].join(' ').trim(),
   );
 
-describe('the statement that a bank sends in the proof', () => {
-  it('has what its customers paid, on its settlement day, and one slip of each kind between', () => {
-    const own = lines(0).filter((one) => !one.startsWith('fee-') && !one.startsWith('debit-3'));
-    expect(own).toEqual([
-      'debit-1 2028-01-10 10.00 debit ',
-      'debit-4 2028-01-16 40.00 debit ',
-      'debit-4 2028-01-16 40.00 debit ',
-      // Of what never moved, by the bank's word, there is none; nor of what took the sixth back.
-      'debit-6 2028-01-18 60.00 debit ',
-      'debit-7 2028-01-20 70.00 debit ',
+describe('the files that a bank sends in the proof', () => {
+  it('have what its customers paid, on its settlement day, with slips', () => {
+    expect(lines(0, 0)).toEqual([
+      'debit-1 2028-01-01 debit',
+      // The second is left out, the third has another amount, the fourth is there twice.
+      'debit-3 2028-01-03 debit',
+      'debit-4 2028-01-04 debit',
+      'debit-4 2028-01-04 debit',
+      // Of what never moved, by the bank's word, there is no line.
+      'debit-6 2028-01-06 debit',
+      'payment-reversal-6 2028-01-07 credit',
+      // The second debit of it settled nothing, and is known.
+      'again-7 2028-01-30 debit',
+      'debit-7 2028-01-30 debit',
+      'fee-of-2028-01-01-8 2028-01-01 debit',
+      'fee-of-2028-01-30-9 2028-01-30 debit',
     ]);
-    expect(lines(0).find((one) => one.startsWith('debit-3'))).toMatch(/^debit-3 2028-01-14 30\.\d\d debit $/);
-    expect(lines(0)).not.toContain('debit-3 2028-01-14 30.00 debit ');
-    const { summary, differences } = written(0);
-    const missingAtBank = ['missing_at_bank debit-2', 'missing_at_bank payment-reversal-6'];
-    expect(differences.filter((one) => !one.startsWith('unknown_here'))).toEqual([
-      missingAtBank[0],
-      'amount_differs debit-3',
-      'duplicate debit-4',
-      missingAtBank[1],
-    ]);
-    expect(summary).toEqual({
-      lines: 8,
-      matched: 4,
-      duplicates: 1,
-      unknownHere: 2,
-      missingAtBank: 2,
-      amountDiffers: 1,
-      malformed: 0,
+    const [first] = written(0).files;
+    expect(first).toMatchObject({
+      through: undefined,
+      summary: { lines: 10, matched: 6, duplicates: 1, unknownHere: 2, amountDiffers: 1, malformed: 0 },
     });
   });
 
-  it('has what its customers were paid by its reference, but for what did not stay', () => {
-    expect(lines(1).filter((one) => one.startsWith('credit-'))).toEqual(
-      [1, 2, 3, 4, 7].map((n) => {
-        const [day] = payments.filter((one) => one.n === n).map((one) => zone.dayOf(one.at));
-        return `credit-${n} ${day} ${n * 10}.00 credit REFERENCE${n}`;
-      }),
-    );
+  it('miss by age: what they have reached far enough past, also on a day that none of them covers', () => {
+    const [first, second] = written(0).files;
+    expect(first?.differences.filter((one) => one.startsWith('missing_at_bank'))).toEqual([
+      'missing_at_bank debit-2',
+    ]);
+    expect(second).toMatchObject({ through: TODAY });
+    expect(second?.differences.filter((one) => one.startsWith('missing_at_bank'))).toEqual([
+      'missing_at_bank debit-8',
+      'missing_at_bank debit-9',
+    ]);
   });
 
-  it('is not sent where nothing has settled', () => {
-    expect(new BankFile(zone, 0).write(1)).toBeUndefined();
+  it('leave out a day, which comes late', () => {
+    expect(lines(0, 1).filter((one) => one.includes('2028-02-09'))).toEqual([]);
+    expect(lines(0, 2)).toEqual(['debit-8 2028-02-09 debit']);
+    expect(written(0).files[2]).toMatchObject({
+      through: undefined,
+      differences: [],
+      summary: { matched: 1 },
+    });
+    expect([...written(0).missed]).toEqual([
+      ['debit-2', 'never'],
+      ['debit-8', 'late'],
+      ['debit-9', 'never'],
+    ]);
+  });
+
+  it('have a debit that came to nothing as unknown, where the bank says that no money moved', () => {
+    expect(written(0).files[1]?.differences).toContain('unknown_here debit-10');
+  });
+
+  it('have what its customers were paid by its reference, but for what did not stay', () => {
+    const credits = [0, 1, 2].flatMap((n) => lines(1, n)).filter((one) => one.startsWith('credit-'));
+    expect(credits.toSorted()).toEqual(
+      [1, 12, 2, 3, 4, 7, 8, 9].map((n) => {
+        const [day] = payments.filter((one) => one.n === n).map((one) => zone.dayOf(one.at));
+        return `credit-${n} ${day} credit REFERENCE${n}`;
+      }),
+    );
+    expect(written(1).files[1]?.differences).toContain('missing_at_bank REFERENCE8');
+  });
+
+  it('are none where nothing has settled', () => {
+    expect(new BankFile(zone, 0).write(1, TODAY).files).toEqual([]);
   });
 });
 
-describe('what the network makes of it', () => {
-  const { summary, differences } = written(0);
+describe('what the network makes of them', () => {
+  const [file] = written(0).files;
+  const { summary = {}, differences = [] } = file ?? {};
   const answered: SeenBankFile = {
     status: 'completed',
     summary,
@@ -127,7 +169,7 @@ describe('what the network makes of it', () => {
     }),
   };
   const found = (answer: Partial<SeenBankFile>) =>
-    compareBankFile({ endAt }, 'bank-1', { summary, differences }, { ...answered, ...answer }).map(
+    compareBankFile({ endAt }, 'bank-1', 1, { summary, differences }, { ...answered, ...answer }).map(
       ({ what }) => what,
     );
   const without = (kind: string) => answered.differences.filter(({ difference }) => difference !== kind);
@@ -138,12 +180,12 @@ describe('what the network makes of it', () => {
     [
       'a wrong amount that is not told of',
       { differences: without('amount_differs') },
-      'its own statement is to be told amount_differs debit-3, and is not',
+      'its own statement 1 is to be told amount_differs debit-3, and is not',
     ],
     [
-      'what is missing, and nobody is to look for',
+      'what differs, and nobody is to look at',
       { differences: answered.differences.map((one) => ({ ...one, exceptionId: null })) },
-      'its own statement has missing_at_bank debit-2 as no exception',
+      'its own statement 1 has amount_differs debit-3 as no exception',
     ],
     [
       'a difference where there is none',
@@ -153,13 +195,32 @@ describe('what the network makes of it', () => {
           { difference: 'missing_at_bank', bankTransactionId: 'debit-1', exceptionId: 'exc_2' },
         ],
       },
-      'its own statement is told missing_at_bank debit-1, and is not to be',
+      'its own statement 1 is told missing_at_bank debit-1, and is not to be',
     ],
     [
       'a wrong count',
       { summary: { ...summary, matched: 5 } },
-      'its own statement has matched 4 by the contract, and 5',
+      'its own statement 1 has matched 6 by the contract, and 5',
     ],
-    ['a file that was lost', { status: 'failed' }, 'its own statement is failed'],
+    ['a file that was lost', { status: 'failed' }, 'its own statement 1 is failed'],
   ])('%s is found', (_, answer, what) => expect(found(answer)).toContain(what));
+
+  it.each([
+    ['came late, and is missed still', 'debit-8', 'open', null, /debit-8, which it booked late/],
+    ['never came, and is missed no more', 'debit-2', 'resolved', 'no_difference', /debit-2, .* never/],
+  ])('what %s is found', (_, id, state, resolution, said) => {
+    const right = [
+      { bankTransactionId: 'debit-2', state: 'open', resolution: null },
+      { bankTransactionId: 'debit-8', state: 'resolved', resolution: 'no_difference' },
+      { bankTransactionId: 'debit-9', state: 'open', resolution: null },
+    ];
+    const { missed } = written(0);
+    expect(compareMissed({ endAt }, 'bank-1', missed, right)).toEqual([]);
+    const wrong = right.map((one) =>
+      one.bankTransactionId === id ? { bankTransactionId: id, state, resolution } : one,
+    );
+    expect(compareMissed({ endAt }, 'bank-1', missed, wrong)).toEqual([
+      expect.objectContaining({ what: expect.stringMatching(said) as string }),
+    ]);
+  });
 });
