@@ -31,7 +31,12 @@ export async function proveMutants(
     try {
       await buildChanged(root, mutation.changes);
       const plan = makePlan(mutation.seed, BILLINGS, startYearFrom(new Date()));
-      const proof = await prove(plan, { calm: true, root, keep: false }, () => undefined, signal);
+      const proof = await prove(
+        plan,
+        { calm: !mutation.withDeaths, root, keep: false },
+        () => undefined,
+        signal,
+      );
       const [first] = proof.differences;
       const found = first ? `${iso(first.at)} ${first.who}: ${first.what}` : proof.books[0];
       say(found ?? 'NOT FOUND');
