@@ -3,7 +3,7 @@
 /** Seen from the customer's account: a charge is a debit, a refund a credit. */
 export type Direction = 'debit' | 'credit';
 
-export interface StatementLine {
+interface StatementLine {
   /** Where it is in the file, from 1. */
   line: number;
   bankTransactionId: string;
