@@ -14,8 +14,8 @@ import { FEED_HORIZON } from './webhook/event-feed';
 
 /** Ids of a page: a tenth of a second of Postgres. */
 const PAGE = 2_000;
-/** Events in place of ids, should rows be gone. */
-const EVENTS_OF_PAGE = 10 * PAGE;
+/** Events and entries of a page, which are as many where rows are gone. */
+const EVENTS_OF_PAGE = 4 * PAGE;
 
 interface Kind {
   prefix: string;
@@ -39,6 +39,9 @@ interface Kind {
 const moment = (column: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
 const listed = (types: string[]) => types.map((one) => `'${one}'`).join(', ');
+
+/** Whether an id is of the page. */
+type Within = (id: string) => string;
 
 type Holder = [account: string, party: string];
 
@@ -123,8 +126,8 @@ const KINDS: Record<string, Kind> = {
     ],
     wrong: `
       SELECT r.id, 'it expired at a bank that may have the charge, and it has no exception' AS what FROM r
-      WHERE r.closed_by = 'network' AND r.decline_reason = 'expired'
-        AND (SELECT true FROM reconciliation_exceptions x WHERE x.billing_request_id = r.id LIMIT 1) IS NULL`,
+      WHERE CASE WHEN r.closed_by = 'network' AND r.decline_reason = 'expired' THEN
+        (SELECT true FROM reconciliation_exceptions x WHERE x.billing_request_id = r.id LIMIT 1) IS NULL END`,
   },
   refunds: {
     ...MONEY,
@@ -217,44 +220,47 @@ export const ENTRIES_OF = Object.values(KINDS).flatMap(({ prefix, entries }) =>
 );
 
 /** What the network bore of a reversal goes back to the network: together it is what it took. */
-const posted = ({ entries }: Kind, within: (id: string) => string) => `
-  SELECT id, kind, concat(at || ': ', coalesce(string_agg(concat(direction, ' ', amount, ' ', currency, ' ', account, ' ',
-    party_id), ', ' ORDER BY direction DESC, account, party_id) FILTER (WHERE amount IS NOT NULL), 'no postings')) AS says
-  FROM (SELECT e.resource_id AS id, e.kind, CASE e.kind WHEN 'credit' THEN NULL ELSE ${moment('e.settled_at')} END AS at,
-          p.direction, p.currency, p.party_id, sum(p.amount) AS amount,
-          CASE WHEN e.kind = 'reversal' AND p.account = 'disputed' THEN 'customer_bank' ELSE p.account END AS account
-        FROM ledger_entries e LEFT JOIN ledger_postings p ON p.entry_id = e.id
-        WHERE ${within('e.resource_id')} AND e.kind IN (${listed(entries)})
-        GROUP BY e.id, p.direction, p.currency, p.party_id, 8) AS p
-  GROUP BY id, kind, at`;
+const BORNE = `(SELECT direction, currency, party_id, replace(account, 'disputed', 'customer_bank') AS account,
+    sum(amount) AS amount FROM ledger_postings WHERE entry_id = e.id GROUP BY 1, 2, 3, 4)`;
+
+const posted = ({ entries }: Kind, within: Within) => `
+  SELECT e.resource_id AS id, e.kind, concat(CASE e.kind WHEN 'credit' THEN NULL ELSE ${moment('e.settled_at')} || ': ' END,
+    coalesce((SELECT string_agg(concat(p.direction, ' ', p.amount, ' ', p.currency, ' ', p.account, ' ', p.party_id), ', '
+                ORDER BY p.direction DESC, p.account, p.party_id)
+              FROM ${entries.includes('reversal') ? BORNE : '(SELECT * FROM ledger_postings WHERE entry_id = e.id)'} AS p), 'no postings')) AS says
+  FROM ledger_entries e WHERE ${within('e.resource_id')} AND e.kind IN (${listed(entries)})`;
 
 /**
  * The transaction that records an event writes the webhooks that tell of it, so both have its id.
  * In a copied database ids of transactions are others; there (3) the moment decides.
  */
-const untold = (told: NonNullable<Kind['told']>, within: (id: string) => string) => `
-  SELECT e.resource_id AS id, format('its audit event %s is there, and the webhook %s to %s that tells of it is gone',
-    e.type, t.by[1], t.receiver) AS what
-  FROM ${NOW}, events e JOIN r ON r.id = e.resource_id, LATERAL (VALUES ${told
-    .map(
-      ({ of, by, receiver, when = 'true' }) =>
-        `(e.type IN (${listed(of)}) AND ${when}, ${receiver}, ARRAY[${listed(by)}])`,
-    )
-    .join(', ')}) AS t (due, receiver, by)
-  WHERE ${within('e.resource_id')} AND t.due AND t.receiver IS NOT NULL AND e.recorded_at > ${FEED_HORIZON}
-    AND (SELECT true FROM webhook_deliveries d WHERE d.entity_id = t.receiver
-         AND d.created_xid = (${XID})::xid8 AND d.webhook_type = ANY(t.by) LIMIT 1) IS NULL
-    AND (SELECT true FROM webhook_deliveries d WHERE d.entity_id = t.receiver
-         AND d.created_xid = '3' AND d.webhook_type = ANY(t.by)
-         AND d.created_at BETWEEN e.recorded_at - interval '1 minute' AND e.recorded_at + interval '1 minute' LIMIT 1) IS NULL`;
+const untold = (told: NonNullable<Kind['told']>, within: Within) => `
+  SELECT id, format('its audit event %s is there, and the webhook %s to %s that tells of it is gone', type, by[1], receiver) AS what
+  FROM (
+    SELECT r.id, e.type, e.recorded_at AS at, (${XID})::xid8 AS xid, t.receiver, t.by
+    FROM ${NOW}, events e JOIN r ON r.id = e.resource_id, LATERAL (VALUES ${told
+      .map(
+        ({ of, by, receiver, when = 'true' }) =>
+          `(e.type IN (${listed(of)}) AND ${when}, ${receiver}, ARRAY[${listed(by)}])`,
+      )
+      .join(', ')}) AS t (due, receiver, by)
+    WHERE ${within('e.resource_id')} AND t.due AND t.receiver IS NOT NULL AND e.recorded_at > ${FEED_HORIZON}
+    -- So that what is due is known before a webhook of it is looked for.
+    OFFSET 0) AS due
+  WHERE (SELECT true FROM webhook_deliveries d WHERE d.entity_id = receiver
+         AND d.created_xid = xid AND d.webhook_type = ANY(by) LIMIT 1) IS NULL
+    AND (SELECT true FROM webhook_deliveries d WHERE d.entity_id = receiver
+         AND d.created_xid = '3' AND d.webhook_type = ANY(by)
+         AND d.created_at BETWEEN at - interval '1 minute' AND at + interval '1 minute' LIMIT 1) IS NULL`;
 
-function comparison(kind: Kind, within: (id: string) => string): string {
+function comparison(kind: Kind, within: Within): string {
   const { from, stands, said, says, expected, told, wrong } = kind;
   return `
     WITH r AS MATERIALIZED (SELECT * FROM (${from}) AS r WHERE ${within('r.id')}),
     said AS (
-      SELECT DISTINCT ON (e.resource_id) e.resource_id AS id, ARRAY[${said.join(', ')}]::text[] AS facts
-      FROM events e WHERE ${within('e.resource_id')} AND ${says} ORDER BY e.resource_id, e.sequence DESC),
+      SELECT e.resource_id AS id, ARRAY[${said.join(', ')}]::text[] AS facts
+      FROM (SELECT DISTINCT ON (e.resource_id) e.* FROM events e WHERE ${within('e.resource_id')} AND ${says}
+            ORDER BY e.resource_id, e.sequence DESC) AS e),
     stands AS (SELECT r.id, ARRAY[${stands.join(', ')}]::text[] AS facts FROM r),
     expected AS (${expected.join(' UNION ALL ')}),
     posted AS (${posted(kind, within)})

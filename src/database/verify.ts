@@ -38,6 +38,9 @@ const CHECKS: [check: string, from: (means: Means, after: string | null) => Asyn
   ['balances', ({ db }, after) => compareBalances(db, after)],
 ];
 
+const OF_CHAINS = new Set<string>([...Object.values(LINKS_OF), 'unchained', 'heads']);
+const ORDER = CHECKS.map(([check]) => check);
+
 /** The keys that the ring proves to be the network's. */
 export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKeys> {
   return publicKeys(await chainKeys(db, ring));
@@ -49,12 +52,28 @@ export async function isOwnRing(db: Executor, keys: PublicKeys): Promise<boolean
   return keys.size === count;
 }
 
+/** All checks of the chains, or all others. */
+async function* inTurn(means: Means, ofChains: boolean): AsyncGenerator<Page, void, undefined> {
+  for (const [name, check] of CHECKS) if (OF_CHAINS.has(name) === ofChains) yield* check(means, null);
+}
+
+/** Pages of several walks as they come: while one waits for Postgres, the other goes on. */
+async function* together(...walks: AsyncGenerator<Page>[]): AsyncGenerator<Page, void, undefined> {
+  const ahead = new Map(walks.map((walk) => [walk, walk.next()]));
+  while (ahead.size > 0) {
+    const first = [...ahead].map(async ([walk, page]) => [walk, await page] as const);
+    const [walk, page] = await Promise.race(first);
+    if (page.done) ahead.delete(walk);
+    else {
+      ahead.set(walk, walk.next());
+      yield page.value;
+    }
+  }
+}
+
 /** Compares all there is or, of some days, what was written, posted and chained on them. */
 export async function* compareBooks(means: Means, days: Days): AsyncGenerator<Page, void, undefined> {
-  if (isWhole(days)) {
-    for (const [, check] of CHECKS) yield* check(means, null);
-    return;
-  }
+  if (isWhole(days)) return yield* together(inTurn(means, true), inTurn(means, false));
   const { db, keys, timeZone } = means;
   const { from, to } = days;
   yield* checkDays(db, keys, days);
@@ -188,7 +207,10 @@ export async function verify(
     }
     beat(report, check);
   }
-  return report;
+  const inOrder = (one: string, other: string) => ORDER.indexOf(one) - ORDER.indexOf(other);
+  report.found.sort((one, other) => inOrder(one.check, other.check));
+  const compared = Object.entries(report.compared).toSorted(([one], [other]) => inOrder(one, other));
+  return { ...report, compared: Object.fromEntries(compared) };
 }
 
 type KeptFound = Found & { round: number };
@@ -210,10 +232,9 @@ export async function keepResult(db: Executor, { differences, found }: Verified)
  */
 export async function keepPart(db: Executor, verified: Verified, place: Place): Promise<void> {
   const { kept } = await oneRow<{ kept: KeptFound[] }>(db, `SELECT found AS kept FROM books_verified`);
-  const order = CHECKS.map(([check]) => check);
   const isDue = ({ round, check }: KeptFound) =>
     round === place.round ||
-    (round === place.round - 1 && order.indexOf(check) >= order.indexOf(place.check));
+    (round === place.round - 1 && ORDER.indexOf(check) >= ORDER.indexOf(place.check));
   const now = new Set(verified.found.map(nameOf));
   const found = [
     ...verified.found.map((one) => ({ ...one, round: place.round })),

@@ -4,7 +4,7 @@ import { counted } from '../domain/words/counted';
 
 const { verifyBooks } = proxyActivities<VerifyActivities>({
   summary: 'Compare the books with all that was written down beside them',
-  // A million entries take minutes; the largest part of larger books takes hours.
+  // A million entries take a minute; of larger books a night compares hours at most.
   startToCloseTimeout: '12h',
   // The sums of one day are added up between two heartbeats.
   heartbeatTimeout: '5m',

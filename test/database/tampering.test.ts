@@ -224,7 +224,7 @@ const FOUND: [change: string, finding: string][] = [
   [
     `INSERT INTO ledger_postings SELECT entry_id, 3, party_id, account, currency, direction, 1
      FROM ledger_postings WHERE entry_id = :entryId AND n = 1`,
-    'charges: :chargeId: its row asks for this charge: .*; the ledger has .*: debit 101 NGN',
+    'charges: :chargeId: its row asks for this charge: .*; the ledger has .*: debit \\d+ NGN customer_bank :bankId, debit \\d+ NGN customer_bank :bankId, credit 100 NGN',
   ],
   // A balance.
   [
