@@ -73,8 +73,14 @@ async function* together(...walks: AsyncGenerator<Page>[]): AsyncGenerator<Page,
 
 /** Compares all there is or, of some days, what was written, posted and chained on them. */
 export async function* compareBooks(means: Means, days: Days): AsyncGenerator<Page, void, undefined> {
-  if (isWhole(days)) return yield* together(inTurn(means, true), inTurn(means, false));
-  const { db, keys, timeZone } = means;
+  if (isWhole(days)) yield* together(inTurn(means, true), inTurn(means, false));
+  else yield* compareDays(means, days);
+}
+
+async function* compareDays(
+  { db, keys, timeZone }: Means,
+  days: Days,
+): AsyncGenerator<Page, void, undefined> {
   const { from, to } = days;
   yield* checkDays(db, keys, days);
   yield* compareChanged(db, {
@@ -189,6 +195,8 @@ const KNOWN_MAX = 10_000;
 
 const nameOf = ({ check, id, what }: Found) => `${check} ${id} ${what}`;
 
+const inOrder = (one: string, other: string) => ORDER.indexOf(one) - ORDER.indexOf(other);
+
 /** @param beat told of what there is so far after each page, with the check of the page */
 export async function verify(
   all: AsyncIterable<Page>,
@@ -207,7 +215,6 @@ export async function verify(
     }
     beat(report, check);
   }
-  const inOrder = (one: string, other: string) => ORDER.indexOf(one) - ORDER.indexOf(other);
   report.found.sort((one, other) => inOrder(one.check, other.check));
   const compared = Object.entries(report.compared).toSorted(([one], [other]) => inOrder(one, other));
   return { ...report, compared: Object.fromEntries(compared) };
