@@ -38,25 +38,12 @@ const paymentOf = ({ amount, currency, bankId, merchantId, ownerId }: Settled): 
 
 /** What the customer's bank is to book by the id that it has named; nothing where it named none. */
 function bookingOf(
-  {
-    bankTransactionId,
-    bankId,
-    amount,
-    currency,
-  }: Omit<Settled, 'merchantId' | 'ownerId'> & {
-    bankTransactionId: string | null;
-  },
+  { bankId, amount, currency }: Pick<Settled, 'bankId' | 'amount' | 'currency'>,
+  identifier: string | null,
   about: Pick<ExpectedBooking, 'direction' | 'billingRequestId' | 'refundId'>,
 ): ExpectedBooking | undefined {
-  if (bankTransactionId === null) return undefined;
-  return {
-    ...about,
-    bankId,
-    identifiedBy: 'bankTransactionId',
-    identifier: bankTransactionId,
-    amount,
-    currency,
-  };
+  if (identifier === null) return undefined;
+  return { ...about, bankId, identifiedBy: 'bankTransactionId', identifier, amount, currency };
 }
 
 /** A charge as it ended; nothing is posted of one that did not succeed. */
@@ -68,9 +55,10 @@ interface EndedCharge extends Settled {
 }
 
 export async function postCharge(trx: Executor, timeZone: string, charge: EndedCharge): Promise<void> {
-  const { id, status, closedAt } = charge;
+  const { id, status, closedAt, bankTransactionId } = charge;
   if (status !== 'successful') return;
-  const booking = bookingOf(charge, { direction: 'debit', billingRequestId: id, refundId: null });
+  const about = { direction: 'debit', billingRequestId: id, refundId: null } as const;
+  const booking = bookingOf(charge, bankTransactionId, about);
   await postEntries(trx, timeZone, [
     chargeEntry({ resourceId: id, settledAt: closedAt ?? new Date(Number.NaN), booking }, paymentOf(charge)),
   ]);
@@ -116,9 +104,9 @@ interface AnsweredRefund {
 }
 
 export async function postRefund(trx: Executor, timeZone: string, refund: AnsweredRefund): Promise<void> {
-  const { refundId, billingRequestId, merchantId, status, closedAt } = refund;
+  const { refundId, billingRequestId, merchantId, status, closedAt, bankTransactionId } = refund;
   if (status !== 'completed') return;
-  const booking = bookingOf(refund, { direction: 'credit', billingRequestId, refundId });
+  const booking = bookingOf(refund, bankTransactionId, { direction: 'credit', billingRequestId, refundId });
   await postEntries(trx, timeZone, [
     refundEntry(
       { resourceId: refundId, settledAt: closedAt ?? new Date(Number.NaN), booking },
@@ -171,10 +159,8 @@ export async function postReversal(
   const paid = await undonePayment(trx, reversal);
   const borne = await borneByNetwork(trx, billingRequestId);
   const writtenOff = borne < reversal.amount ? borne : reversal.amount;
-  const booking = bookingOf(
-    { ...paid, bankTransactionId },
-    { direction: 'credit', billingRequestId, refundId: null },
-  );
+  const about = { direction: 'credit', billingRequestId, refundId: null } as const;
+  const booking = bookingOf(paid, bankTransactionId, about);
   await postEntries(trx, timeZone, [reversalEntry({ ...whatOf(reversal), booking }, paid, writtenOff)]);
   if ('bankId' in paid.payee) await endExpectedCredit(trx, billingRequestId);
 }

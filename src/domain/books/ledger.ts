@@ -90,11 +90,14 @@ const payeeOf = ({ payee }: Payment): Holder =>
 
 const ownerOf = ({ payee }: Payment): string => ('merchantId' in payee ? payee.merchantId : payee.bankId);
 
-function move(from: Holder, to: Holder, { amount, currency }: Payment): Posting[] {
-  return [
+/** The entry that moves all of the amount from one account to another. */
+function entryOf(kind: EntryKind, what: What, paid: Payment, from: Holder, to: Holder): LedgerEntry {
+  const { amount, currency } = paid;
+  const postings: Posting[] = [
     { ...from, direction: 'debit', amount, currency },
     { ...to, direction: 'credit', amount, currency },
   ];
+  return { ...what, ownerId: ownerOf(paid), kind, postings };
 }
 
 /**
@@ -104,43 +107,20 @@ function move(from: Holder, to: Holder, { amount, currency }: Payment): Posting[
 export function chargeEntry(what: What, paid: Payment): LedgerEntry {
   const { payee } = paid;
   const to: Holder = 'bankId' in payee ? { party: payee.bankId, account: 'in_transit' } : payeeOf(paid);
-  return { ...what, ownerId: ownerOf(paid), kind: 'charge', postings: move(customerBank(paid), to, paid) };
+  return entryOf('charge', what, paid, customerBank(paid), to);
 }
 
-/** @param payeeBankId the bank that has been told to credit its customer */
-export function creditEntry(what: What, paid: Payment, payeeBankId: string): LedgerEntry {
-  const inTransit: Holder = { party: payeeBankId, account: 'in_transit' };
-  return {
-    ...what,
-    ownerId: ownerOf(paid),
-    kind: 'credit',
-    postings: move(inTransit, { party: payeeBankId, account: 'payee_bank' }, paid),
-  };
-}
+/** @param party the payee's bank, which has been told to credit its customer */
+export const creditEntry = (what: What, paid: Payment, party: string): LedgerEntry =>
+  entryOf('credit', what, paid, { party, account: 'in_transit' }, { party, account: 'payee_bank' });
 
 /** @param paid with the amount of the refund */
-export function refundEntry(what: What, paid: Payment): LedgerEntry {
-  return {
-    ...what,
-    ownerId: ownerOf(paid),
-    kind: 'refund',
-    postings: move(payeeOf(paid), customerBank(paid), paid),
-  };
-}
+export const refundEntry = (what: What, paid: Payment): LedgerEntry =>
+  entryOf('refund', what, paid, payeeOf(paid), customerBank(paid));
 
-/**
- * Undoes the entry of a refund.
- *
- * @param paid with the amount of the refund
- */
-export function refundReturnEntry(what: What, paid: Payment): LedgerEntry {
-  return {
-    ...what,
-    ownerId: ownerOf(paid),
-    kind: 'refund_return',
-    postings: move(customerBank(paid), payeeOf(paid), paid),
-  };
-}
+/** @param paid with the amount of the refund, whose entry it undoes */
+export const refundReturnEntry = (what: What, paid: Payment): LedgerEntry =>
+  entryOf('refund_return', what, paid, customerBank(paid), payeeOf(paid));
 
 /**
  * Takes a charge back. Of a payment between customers it is taken from the payee's bank, also while
@@ -176,11 +156,5 @@ function credit({ party, account }: Holder, amount: bigint, currency: string): P
  * Lets the customer's bank off: the payee keeps the money, which the bank does not owe any more. On
  * the account of what is disputed the balance is below nothing by as much as the network has borne.
  */
-export function writeOffEntry(what: What, paid: Payment): LedgerEntry {
-  return {
-    ...what,
-    ownerId: ownerOf(paid),
-    kind: 'write_off',
-    postings: move(disputedOf(paid), customerBank(paid), paid),
-  };
-}
+export const writeOffEntry = (what: What, paid: Payment): LedgerEntry =>
+  entryOf('write_off', what, paid, disputedOf(paid), customerBank(paid));
