@@ -7,8 +7,9 @@ import { IS_OF_SECOND_DEBIT } from '../reconciliation-exception/second-debit';
  */
 
 /**
- * Ends what an exception has found never to have moved: the debit of its charge, or the credit of
- * its refund. A line of that id is unknown here from then on. The caller holds the charge locked.
+ * Ends what an exception has found never to have moved: the booking that a file lacked or had
+ * otherwise, else the debit of its charge, or the credit of its refund. A line of that id is unknown
+ * here from then on. The caller holds the charge locked.
  */
 export async function endExpected(trx: Executor, exceptionId: string): Promise<void> {
   await rows(
@@ -18,7 +19,9 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<v
        LEFT JOIN refunds r ON r.id = x.refund_id
      WHERE x.id = :exceptionId AND x.resolution = 'no_money_moved' AND x.kind <> 'duplicate_transaction_id'
        AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
-       AND e.identifier = coalesce(r.bank_transaction_id, b.bank_transaction_id) AND e.refund_id IS NOT DISTINCT FROM r.id
+       AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs') AND x.bank_transaction_id IS NOT NULL
+         THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
+       AND e.refund_id IS NOT DISTINCT FROM r.id
        AND CASE WHEN r.id IS NULL THEN NOT ${IS_OF_SECOND_DEBIT('x')}
            ELSE coalesce(x.bank_transaction_id = r.bank_transaction_id, true) END`,
     { exceptionId },

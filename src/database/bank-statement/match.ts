@@ -74,13 +74,16 @@ const EXPECTED = `
 
 /**
  * By an id that settled nothing: the exception of the answer that named the id, or the exception
- * that the id took the money back of.
+ * that the id took the money back of. A line of another amount is none of a charge that another id
+ * has paid, whose end would reverse the charge.
  */
 const IN_DOUBT = `
   SELECT x.id, x.billing_request_id, x.refund_id, x.amount, x.currency,
     CASE WHEN (x.id = t.resource_id) = (CASE
       WHEN x.kind = 'unknown_here' THEN x.direction = 'debit' ELSE x.refund_id IS NULL END)
-      THEN 'credit' ELSE 'debit' END AS direction
+      THEN 'credit' ELSE 'debit' END AS direction,
+    x.refund_id IS NULL AND EXISTS (
+      SELECT FROM billing_requests b WHERE b.id = x.billing_request_id AND b.status = 'successful') AS is_paid
   FROM bank_transactions t JOIN reconciliation_exceptions x
     ON x.id = t.resource_id OR x.billing_request_id = t.resource_id OR x.refund_id = t.resource_id
   WHERE t.bank_id = :bankId AND t.bank_transaction_id = l.id AND x.resolution IS DISTINCT FROM 'no_money_moved'
@@ -97,7 +100,7 @@ const FOUND = `
       WHEN coalesce(e.ended, x.id IS NULL) THEN 'unknown_here'
       WHEN (l.amount, l.currency, l.direction)
         = (coalesce(e.amount, x.amount), coalesce(e.currency, x.currency), coalesce(e.direction, x.direction)) THEN 'matched'
-      WHEN coalesce(e.billing_request_id, x.billing_request_id) IS NULL THEN 'unknown_here'
+      WHEN coalesce(e.billing_request_id, x.billing_request_id) IS NULL OR x.is_paid THEN 'unknown_here'
       ELSE 'amount_differs' END AS verdict
   FROM line l
     LEFT JOIN LATERAL (${EXPECTED}) AS e ON true

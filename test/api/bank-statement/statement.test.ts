@@ -415,6 +415,11 @@ describe('what no file has is missing', () => {
       { bankTransactionId: 'M17', amount: 30 },
       { bankTransactionId: 'M19', amount: 100 },
     ]);
+    // The bank never took it back: that is expected no more, and the debit is as before.
+    const [, back] = await openOnes();
+    expect((await respond(back?.['exceptionId'], { resolution: 'no_money_moved' })).status).toBe(200);
+    const later = await match(csv(debit('M18'), credit('M19', 100)));
+    expect(later.summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
     await theBooksAreRight();
   });
 });
@@ -535,6 +540,20 @@ test('a second debit and what took it back are both accounted for, and the first
     matched: 1,
     unknownHere: 1,
   });
+  await theBooksAreRight();
+});
+
+test('a second debit that is booked with another amount is unknown here, and its end leaves the charge', async () => {
+  const { id, reference } = await paid('SD6');
+  const second = { billingRequestId: id, bankTransactionId: 'SD7' };
+  expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
+  const { summary } = await match(csv(debit('SD6'), debit('SD7', 7)));
+  expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
+  for (const { exceptionId } of await openOnes()) {
+    expect((await respond(exceptionId, { resolution: 'no_money_moved' })).status).toBe(200);
+  }
+  const { body } = await get(tokens.merchant, `/v1/transaction-details?reference=${reference}`);
+  expect(body.data).toMatchObject({ status: 'successful', reversedAmount: 0 });
   await theBooksAreRight();
 });
 
