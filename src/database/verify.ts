@@ -164,7 +164,8 @@ export async function* compareNightly(
       yield page;
       left -= page.checked;
       ({ next } = page);
-      if (left <= 0) break;
+      // A check without places goes to its end.
+      if (left <= 0 && next !== null) break;
     }
     const following = CHECKS[at + 1] ?? CHECKS[0];
     if (next === null && following) {
