@@ -59,11 +59,27 @@ export async function observeMerchant(
     statements: await statementsOf(network, [...predicted.booked.merchant.keys()]),
     positions: await positionsOf(network, [...predicted.booked.merchant.keys()]),
     history: readCsv((await network.get('/v1/transaction-history?format=csv')).text),
-    exceptions: await list(network, '/v1/reconciliation/exceptions', 'exceptions'),
+    exceptions: await exceptionsOf(network, banks),
     heard: merchant.heard,
     feed: await feedOf(network),
     desks,
   };
+}
+
+/** A bank alone sees the ids of its answers. */
+async function exceptionsOf(
+  network: Caller,
+  banks: readonly BankParty[],
+): Promise<Record<string, unknown>[]> {
+  const path = '/v1/reconciliation/exceptions';
+  const exceptions = await list(network, path, 'exceptions');
+  await inLanes(exceptions, CALLS_AT_ONCE, async (one) => {
+    const bank = banks.find(({ entityId }) => entityId === one['bankId']);
+    if (!bank) throw new Error(`${String(one['bankId'])} is no bank`);
+    const shown = expected(200, await bank.network.get(`${path}/${String(one['exceptionId'])}`));
+    one['answers'] = shown['answers'];
+  });
+  return exceptions;
 }
 
 /** @param sum says on which days there should be anything in a statement */

@@ -1,4 +1,4 @@
-import type { ChargeAnswer } from '../../storm/plan';
+import type { ChargeAnswer, RefundAnswer } from '../../storm/plan';
 import type { Resolution } from '../plan';
 
 /** What comes of a bank's answer to a charge, as the contract has it. */
@@ -30,6 +30,16 @@ export const OUTCOMES: Record<ChargeAnswer, OutcomeOf> = {
   closedAccount: declined('account_closed'),
   payTooLate: inDoubt(declined('expired'), 'late_answer'),
   silence: inDoubt(declined('expired'), 'unanswered'),
+};
+
+/** Each answer of the bank to a charge or a refund that is in doubt, in order. */
+export const SAID: Partial<Record<ChargeAnswer | RefundAnswer, readonly string[]>> = {
+  payAgain: ['approved', 'approved'],
+  payThenDecline: ['approved', 'declined'],
+  declineThenPay: ['declined', 'approved'],
+  payTooLate: ['approved'],
+  completeThenReject: ['completed', 'rejected'],
+  rejectThenComplete: ['rejected', 'completed'],
 };
 
 /** All that its bank says is that it was paid: what it says of the money is of the second debit. */

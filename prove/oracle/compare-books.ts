@@ -1,6 +1,6 @@
 import { inNaira, koboOf, type Both } from './both';
 import { attemptsOf, type Attempt } from './schedule';
-import type { SeenDesk } from './seen';
+import type { SeenAnswer, SeenDesk } from './seen';
 
 /** History, banks' books, exceptions and limits: whether money is where it should be. */
 export function compareBooks(both: Both): void {
@@ -156,13 +156,15 @@ function compareExceptions({ plan, predicted, seen, charges, differ }: Both): vo
   const idOf = new Map<Attempt, string>([...charges].map(([id, attempt]) => [attempt, id]));
   const left = new Map<string, number>();
   for (const one of seen.exceptions) {
-    const text = `${String(one['kind'])}, ${String(one['state'])}, of ${String(one['billingRequestId'])}`;
+    const answers = answersIn(one['answers'] as SeenAnswer[]);
+    const text = `${String(one['kind'])}, ${String(one['state'])}, of ${String(one['billingRequestId'])}${answers}`;
     left.set(text, (left.get(text) ?? 0) + 1);
   }
-  for (const { kind, of, resolvedAt } of predicted.exceptions) {
+  for (const { kind, of, resolvedAt, answers } of predicted.exceptions) {
     const id = idOf.get(of);
     if (id === undefined) continue;
-    const text = `${kind}, ${resolvedAt === undefined ? 'open' : 'resolved'}, of ${id}`;
+    const state = resolvedAt === undefined ? 'open' : 'resolved';
+    const text = `${kind}, ${state}, of ${id}${after(answers)}`;
     const times = left.get(text) ?? 0;
     if (times === 0) differ(of.at, `there is to be an exception: ${text}`);
     left.set(text, times - 1);
@@ -170,6 +172,14 @@ function compareExceptions({ plan, predicted, seen, charges, differ }: Both): vo
   for (const [text, times] of left) {
     if (times > 0) differ(plan.endAt, `there is to be no exception: ${text}`);
   }
+}
+
+const after = (answers: readonly string[]) => (answers.length > 0 ? `, after ${answers.join(' and ')}` : '');
+
+/** An answer that was repeated, for its reply was lost, is the same answer. */
+function answersIn(given: readonly SeenAnswer[]): string {
+  const answers = new Map(given.map(({ says, bankTransactionId }) => [`${says} ${bankTransactionId}`, says]));
+  return after([...answers.values()]);
 }
 
 function compareLimits({ plan, predicted, seen, desks, differ }: Both): void {

@@ -8,7 +8,7 @@ import {
   type Plan,
   type Resolution,
 } from '../plan';
-import { canBe, isOfSecondDebit, OUTCOMES, type ExceptionOfCharge } from './answers';
+import { canBe, isOfSecondDebit, OUTCOMES, SAID, type ExceptionOfCharge } from './answers';
 import { DAY_MS } from './calendar';
 import { Allowance } from './limits';
 import { Booked } from './ledger';
@@ -61,6 +61,8 @@ interface PredictedException {
   of: Attempt;
   /** The act that asked for the refund that it is about. */
   refund?: number;
+  /** How the bank has answered; nothing, where it was silent. */
+  answers: readonly string[];
   /** When the bank has said what became of the money. */
   resolvedAt: number | undefined;
   /** What it has said of it, and in which act. */
@@ -275,8 +277,16 @@ class Years {
     return attempt;
   }
 
-  private except(kind: PredictedException['kind'], of: Attempt, refund?: number): void {
-    const about = refund === undefined ? { of } : { of, refund };
+  private except(
+    kind: PredictedException['kind'],
+    of: Attempt,
+    refund?: Extract<Act, { what: 'refund' }> & Act,
+  ): void {
+    const about = {
+      of,
+      answers: SAID[refund?.answer ?? of.answer] ?? [],
+      ...(refund && { refund: refund.n }),
+    };
     this.seen.exceptions.push({ kind, at: this.now, ...about, resolvedAt: undefined, said: undefined });
   }
 
@@ -497,7 +507,7 @@ class Years {
     }
     const isRefused = act.answer === 'rejectThenComplete';
     if (isRefused) charge.held += kobo;
-    if (isRefused || act.answer === 'completeThenReject') this.except('refund_conflict', charge, act.n);
+    if (isRefused || act.answer === 'completeThenReject') this.except('refund_conflict', charge, act);
     return 201;
   }
 }

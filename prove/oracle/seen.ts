@@ -69,11 +69,18 @@ export interface SeenMerchant {
   statements: Map<string, SeenStatement>;
   /** Likewise. */
   positions: Map<string, SeenPosition[]>;
+  /** Each with the `answers` that its bank is shown. */
   exceptions: Record<string, unknown>[];
   heard: Told[];
   feed: Told[];
   /** By their numbers in the plan. */
   desks: SeenDesk[];
+}
+
+/** What a bank has said of a charge or a refund. */
+export interface SeenAnswer {
+  says: string;
+  bankTransactionId: string | null;
 }
 
 /** What the banks hold of payments between their customers. */

@@ -86,12 +86,13 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
         item: { refundId: `rfd_${act}`, sequence: 1, amount: naira(kobo) },
       });
     }
-    for (const { kind, at, of, resolvedAt } of prediction.exceptions) {
+    for (const { kind, at, of, resolvedAt, answers: said } of prediction.exceptions) {
       const state = resolvedAt === undefined ? 'open' : 'resolved';
       view.exceptions.push({
         kind,
         state,
         billingRequestId: ids.get(of),
+        answers: said.map((says, i) => ({ says, bankTransactionId: `answer-${i}` })),
         bankId: `bnk_${of.bank}`,
         openedAt: iso(at),
         resolvedAt: resolvedAt === undefined ? null : iso(resolvedAt),
@@ -368,8 +369,26 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
   ],
   'an exception too many': [
     ({ merchant }) =>
-      void merchant.exceptions.push({ kind: 'unanswered', state: 'open', billingRequestId: 'brq_1' }),
+      void merchant.exceptions.push({
+        kind: 'unanswered',
+        state: 'open',
+        billingRequestId: 'brq_1',
+        answers: [],
+      }),
     /there is to be no exception: unanswered, open, of brq_1/,
+  ],
+  'an answer that an exception lacks': [
+    ({ merchant }) => {
+      for (const one of merchant.exceptions) one['answers'] = [];
+    },
+    /there is to be an exception: .*, after .* and /,
+  ],
+  'a second exception of one charge': [
+    ({ merchant }) => {
+      const [first] = merchant.exceptions;
+      if (first) merchant.exceptions.push({ ...first });
+    },
+    /there is to be no exception: /,
   ],
   'an exception too few': [({ merchant }) => void merchant.exceptions.pop(), /there is to be an exception/],
   'a bank that is asked twice': [
