@@ -325,8 +325,8 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: 'src/database/bank-statement/match.ts',
-        find: `x.kind = 'missing_at_bank' AND x.state <> 'resolved'`,
-        replace: `x.kind = 'missing_at_bank' AND x.state = 'resolved'`,
+        find: `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL`,
+        replace: `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NULL`,
       },
     ],
   },
