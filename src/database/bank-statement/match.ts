@@ -86,7 +86,7 @@ const IN_DOUBT = `
       SELECT FROM billing_requests b WHERE b.id = x.billing_request_id AND b.status = 'successful') AS is_paid
   FROM bank_transactions t JOIN reconciliation_exceptions x
     ON x.id = t.resource_id OR x.billing_request_id = t.resource_id OR x.refund_id = t.resource_id
-  WHERE t.bank_id = :bankId AND t.bank_transaction_id = l.id AND x.resolution IS DISTINCT FROM 'no_money_moved'
+  WHERE e.identifier IS NULL AND t.bank_id = :bankId AND t.bank_transaction_id = l.id AND x.resolution IS DISTINCT FROM 'no_money_moved'
     AND (x.id = t.resource_id
       OR (x.bank_transaction_id = l.id AND coalesce(x.refund_id, x.billing_request_id) = t.resource_id))
   ORDER BY x.opened_at DESC, x.id DESC LIMIT 1`;
@@ -104,7 +104,7 @@ const FOUND = `
       ELSE 'amount_differs' END AS verdict
   FROM line l
     LEFT JOIN LATERAL (${EXPECTED}) AS e ON true
-    LEFT JOIN LATERAL (${IN_DOUBT}) AS x ON e.identifier IS NULL`;
+    LEFT JOIN LATERAL (${IN_DOUBT}) AS x ON true`;
 
 /** What an exception was before may have ended meanwhile. */
 const MAY_MATCH = `(e.ended_at IS NULL OR e.identified_by = 'reference')`;
