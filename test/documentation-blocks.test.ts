@@ -92,7 +92,8 @@ const SHOWN: Shown[] = [
   },
 ];
 
-const blocks = PAGES.flatMap(codeBlocks);
+/** A diagram is drawn from what it shows, and never run. */
+const blocks = PAGES.flatMap(codeBlocks).filter(({ language }) => language !== 'mermaid');
 const at = ({ page, line }: CodeBlock) => `${page}:${line}`;
 const isShown = ({ page, text }: CodeBlock) =>
   SHOWN.some((one) => one.page === page && text.trimStart().startsWith(one.begins));
