@@ -9,9 +9,9 @@ import type { Attempt } from './schedule';
 import type { SeenBankFile, SeenDesk, SeenMerchant, SeenPayments } from './seen';
 
 /**
- * The files that a bank sends of all its years: what it has booked, with some slips, a day that none
- * of them covers until it comes late, and lines of answers that settled nothing. The network is to
- * find these, and nothing else.
+ * The files that a bank sends of all its years: what it has booked, with some slips, a day that
+ * none of them covers until it comes late, and lines of answers that settled nothing. The network
+ * is to find these, and nothing else.
  */
 
 /** What the network makes of a line. */
