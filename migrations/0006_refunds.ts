@@ -106,7 +106,7 @@ export async function up(knex: Knex): Promise<void> {
     END $$;
 
     -- Where the network's word and the bank's may differ: somebody must look, for money may have
-    -- moved.
+    -- moved. A charge or a refund has one at most that is not resolved.
     CREATE TABLE reconciliation_exceptions (
       id                           text PRIMARY KEY CHECK (id ~ '^exc_'),
       kind                         text NOT NULL,
@@ -115,14 +115,8 @@ export async function up(knex: Knex): Promise<void> {
       refund_id                    text REFERENCES refunds,
       amount                       amount NOT NULL,
       currency                     currency NOT NULL,
-      -- What the bank said, where it said anything; the same again is the same exception.
-      outcome                      text,
+      -- The first id that its bank named in the answers, or the file, that are in doubt.
       bank_transaction_id          text,
-      reason                       text,
-      -- Of the amount, what may not be refunded until this is resolved.
-      held                         bigint NOT NULL DEFAULT 0,
-      -- What of the amount was held until this was resolved.
-      released                     bigint,
       -- Counts its events.
       sequence                     int NOT NULL DEFAULT 1 CHECK (sequence > 0),
       opened_at                    timestamptz NOT NULL,
@@ -137,6 +131,10 @@ export async function up(knex: Knex): Promise<void> {
       resolution                   text
                                    CHECK (resolution IN ('no_money_moved', 'reversed', 'confirmed', 'written_off', 'no_difference')),
       resolved_at                  timestamptz,
+      -- Whether its end has found that the money of its charge, or of its refund, did not stay.
+      undoes                       boolean NOT NULL DEFAULT false,
+      -- Minor units of its charge that the bank owes no more, where it was written off.
+      let_off                      bigint NOT NULL DEFAULT 0 CHECK (let_off >= 0),
       -- The operator who has taken it.
       owner                        text CHECK (length(owner) BETWEEN 1 AND 200),
       bank_note                    text CHECK (length(bank_note) BETWEEN 1 AND 500),
@@ -152,28 +150,23 @@ export async function up(knex: Knex): Promise<void> {
       CONSTRAINT reconciliation_exceptions_booked CHECK (((booked_amount IS NULL) = (booked_currency IS NULL))
         AND ((booked_amount IS NOT NULL) = (kind IN ('unknown_here', 'amount_differs')))),
       CONSTRAINT reconciliation_exceptions_charge CHECK ((billing_request_id IS NULL) = (kind = 'unknown_here')),
-      CHECK ((held >= 0) AND (held <= (amount)::bigint)),
       CHECK (refund_id IS NOT NULL OR kind <> 'refund_conflict'),
       CONSTRAINT reconciliation_exceptions_kind CHECK (kind IN ('unanswered', 'late_answer', 'conflicting_answer',
         'duplicate_transaction_id', 'refund_conflict', 'credit_undelivered', 'unknown_here', 'missing_at_bank',
         'amount_differs')),
       CONSTRAINT reconciliation_exceptions_of_what CHECK (refund_id IS NULL OR kind IN ('refund_conflict',
         'duplicate_transaction_id', 'missing_at_bank', 'amount_differs')),
-      CHECK (outcome IN ('approved', 'declined', 'completed', 'rejected')),
       CONSTRAINT reconciliation_exceptions_owned CHECK (state <> 'investigating' OR owner IS NOT NULL),
-      CONSTRAINT reconciliation_exceptions_released CHECK (state <> 'resolved' OR held = 0),
       CONSTRAINT reconciliation_exceptions_resolved CHECK (((state = 'resolved') = (resolution IS NOT NULL))
         AND ((state = 'resolved') = (resolved_at IS NOT NULL))),
       CONSTRAINT reconciliation_exceptions_reversal CHECK (reversal_bank_transaction_id IS NULL
         OR resolution = 'reversed'),
-      CONSTRAINT reconciliation_exceptions_said CHECK ((outcome IS NULL) = (kind IN ('unanswered', 'credit_undelivered',
-        'unknown_here', 'missing_at_bank', 'amount_differs'))),
       CONSTRAINT reconciliation_exceptions_stated CHECK ((direction IS NOT NULL) = (kind IN ('unknown_here',
         'missing_at_bank', 'amount_differs')))
     );
-    CREATE UNIQUE INDEX reconciliation_exceptions_billing_request_id_refund_id_kind_key ON reconciliation_exceptions (billing_request_id,
-      refund_id, kind, outcome, bank_transaction_id, reason) NULLS NOT DISTINCT
-      WHERE kind NOT IN ('unknown_here', 'missing_at_bank', 'amount_differs');
+    CREATE UNIQUE INDEX reconciliation_exceptions_one_unresolved ON reconciliation_exceptions (billing_request_id,
+      refund_id) NULLS NOT DISTINCT
+      WHERE state <> 'resolved' AND billing_request_id IS NOT NULL;
     CREATE INDEX reconciliation_exceptions_of_bank ON reconciliation_exceptions (bank_id, opened_at DESC, id DESC);
     CREATE INDEX reconciliation_exceptions_of_charge ON reconciliation_exceptions (billing_request_id)
       WHERE billing_request_id IS NOT NULL;
@@ -193,13 +186,29 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX reconciliation_exceptions_unresolved_of_customer ON reconciliation_exceptions (merchant_id, customer_id,
       amount, currency)
       WHERE state <> 'resolved';
-    GRANT SELECT, INSERT, UPDATE (kind, state, outcome, bank_transaction_id, reason, held, sequence, resolution,
-      resolved_at, owner, bank_note, operator_note, reversal_bank_transaction_id, told,
-      released) ON reconciliation_exceptions TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (state, bank_transaction_id, sequence, resolution, resolved_at, undoes, let_off, owner,
+      bank_note, operator_note, reversal_bank_transaction_id, told) ON reconciliation_exceptions TO assent_app;
 
     CREATE TRIGGER reconciliation_exceptions_name_parties BEFORE INSERT ON reconciliation_exceptions
       FOR EACH ROW EXECUTE FUNCTION name_parties_of_exception();
     CREATE TRIGGER reconciliation_exceptions_record_time BEFORE INSERT ON reconciliation_exceptions
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+
+    -- Answers of a bank that are in doubt, beneath the exception of their charge or refund. The same
+    -- again is the same answer.
+    CREATE TABLE exception_answers (
+      exception_id        text NOT NULL REFERENCES reconciliation_exceptions,
+      says                text NOT NULL CHECK (says IN ('approved', 'declined', 'completed', 'rejected')),
+      bank_transaction_id text,
+      -- What is wrong with this answer, be it not the first thing that went wrong.
+      kind                text NOT NULL CHECK (kind IN ('late_answer', 'conflicting_answer', 'duplicate_transaction_id',
+                          'refund_conflict')),
+      answered_at         timestamptz NOT NULL,
+      recorded_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+      UNIQUE NULLS NOT DISTINCT (exception_id, says, bank_transaction_id)
+    );
+    GRANT SELECT, INSERT ON exception_answers TO assent_app;
+    CREATE TRIGGER exception_answers_record_time BEFORE INSERT ON exception_answers
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
     ALTER TABLE refunds ADD FOREIGN KEY (returned_by) REFERENCES reconciliation_exceptions;

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { readChainState } from './database/chain/advance';
 import type { Executor } from './database/connection';
 import { outboxBacklog, type OutboxBacklog, type OutboxRank } from './database/outbox';
-import { unresolvedExceptions } from './database/reconciliation-exception/read';
+import { unresolvedExceptions } from './database/reconciliation-exception/list-cases';
 import { overdueBacklog } from './database/operation/reconcile';
 import { oldestUploads, retryBacklog } from './database/operation/waiting';
 import { readTemporalState } from './database/operation/temporal-state';

@@ -16,7 +16,7 @@ import { enqueueSignals, takeOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/rate-limit';
 import { advanceSchedule } from '../../src/database/recurring/advance';
 import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring/read';
-import { listExceptions, unresolvedExceptions } from '../../src/database/reconciliation-exception/read';
+import { listExceptions, unresolvedExceptions } from '../../src/database/reconciliation-exception/list-cases';
 import { initiateRefund, listRefunds } from '../../src/database/refund/refund';
 import { listTransactions, readTransaction, readTransactions } from '../../src/database/transaction';
 import type { Viewer } from '../../src/database/viewer';

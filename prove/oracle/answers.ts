@@ -3,7 +3,7 @@ import type { Resolution } from '../plan';
 
 /** What comes of a bank's answer to a charge, as the contract has it. */
 
-export type ExceptionOfCharge = 'unanswered' | 'late_answer' | 'conflicting_answer';
+export type ExceptionOfCharge = 'unanswered' | 'conflicting_answer';
 
 interface OutcomeOf {
   status: 'successful' | 'declined';
@@ -28,7 +28,8 @@ export const OUTCOMES: Record<ChargeAnswer, OutcomeOf> = {
   noFundsFirst: declined('insufficient_funds'),
   unavailable: declined('temporarily_unavailable'),
   closedAccount: declined('account_closed'),
-  payTooLate: inDoubt(declined('expired'), 'late_answer'),
+  // The late answer belongs to the exception of the silence.
+  payTooLate: inDoubt(declined('expired'), 'unanswered'),
   silence: inDoubt(declined('expired'), 'unanswered'),
 };
 

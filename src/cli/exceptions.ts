@@ -3,10 +3,9 @@ import type { Config } from '../config';
 import {
   operatorsException,
   operatorsExceptions,
-  resolveAsOperator,
-  takeAsOperator,
   type OperatorsException,
-} from '../database/reconciliation-exception/operator';
+} from '../database/reconciliation-exception/list-cases';
+import { resolveAsOperator, takeAsOperator } from '../database/reconciliation-exception/resolve-case';
 import { CommandRefusal, Failure } from '../domain/failures';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
 import { formatAmount, inMoney } from '../domain/money';

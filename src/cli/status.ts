@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { overdueBacklog } from '../database/operation/reconcile';
-import { unresolvedExceptions } from '../database/reconciliation-exception/read';
+import { unresolvedExceptions } from '../database/reconciliation-exception/list-cases';
 import { longTransactions, type LongTransaction } from '../database/operation/open-transactions';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
 import { readLastResult, type LastResult } from '../database/verify';

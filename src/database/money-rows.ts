@@ -2,7 +2,6 @@ import type { Difference, Page } from './compared';
 import { oneRow, rows, type Database } from './connection';
 import { borneOf } from './ledger/settlement';
 import { NOW, XID } from './operation/why-events';
-import { LET_OFF } from './reconciliation-exception/reversal';
 import { FEED_HORIZON } from './webhook/event-feed';
 
 /**
@@ -199,7 +198,7 @@ const KINDS: Record<string, Kind> = {
     // A later refund or reversal comes on top of it.
     wrong: `
       SELECT id, format('it is written off, and of %s the ledger has written off %s', let_off, known) AS what
-      FROM (SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount AS rest, max(${LET_OFF}) AS let_off,
+      FROM (SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount AS rest, max(x.let_off) AS let_off,
               coalesce((SELECT written_off FROM (${borneOf('b.id')}) AS borne), 0) AS known
             FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
             WHERE b.status = 'successful' AND x.resolution = 'written_off' AND b.id = ANY(ARRAY(

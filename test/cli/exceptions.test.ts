@@ -208,10 +208,10 @@ test('"status" hides no kind behind more of another than it counts, and says whe
   const { exceptionId } = await contradicted();
   await asOwner(
     database.url,
-    `INSERT INTO reconciliation_exceptions (id, kind, billing_request_id, amount, currency, direction, bank_transaction_id,
-         opened_at, recorded_at)
-       SELECT 'exc_many_' || n, 'missing_at_bank', billing_request_id, amount, currency, 'debit', 'many-' || n,
-         opened_at, recorded_at
+    `INSERT INTO reconciliation_exceptions (id, kind, bank_id, amount, currency, direction, bank_transaction_id,
+         booked_amount, booked_currency, opened_at, recorded_at)
+       SELECT 'exc_many_' || n, 'unknown_here', bank_id, amount, currency, 'debit', 'many-' || n,
+         amount, currency, opened_at, recorded_at
        FROM reconciliation_exceptions, generate_series(1, 10001) AS n WHERE id = '${exceptionId}';
      UPDATE reconciliation_exceptions SET recorded_at = recorded_at - interval '10 days' WHERE id LIKE 'exc_many_%'`,
   );
@@ -220,11 +220,11 @@ test('"status" hides no kind behind more of another than it counts, and says whe
   const byKind = new Map(exceptions.kinds.map((one) => [one['kind'], one]));
   expect(byKind.get('conflicting_answer')).toMatchObject({ isMinimum: false });
   expect(Number(byKind.get('conflicting_answer')?.['open'])).toBeGreaterThanOrEqual(1);
-  expect(byKind.get('missing_at_bank')).toMatchObject({ open: 10_000, investigating: 0, isMinimum: true });
+  expect(byKind.get('unknown_here')).toMatchObject({ open: 10_000, investigating: 0, isMinimum: true });
   expect(exceptions).toMatchObject({ isMinimum: true });
 
   const { out } = await status.run('status');
   expect(out).toMatch(/^Exceptions +at least 1\d{4} open, at least \d+ investigating$/m);
-  expect(out).toMatch(/missing_at_bank +│ +at least 10000 +│ +at least 0 /);
+  expect(out).toMatch(/unknown_here +│ +at least 10000 +│ +at least 0 /);
   expect(out).toMatch(/conflicting_answer +│ +\d+ +│ +\d+ /);
 });

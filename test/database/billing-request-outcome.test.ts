@@ -338,7 +338,7 @@ describe('a charge whose window passed in silence', () => {
       answerBillingRequest(trx, keyring, 'Africa/Lagos', open.bankId, open.id, answer, {}),
     );
     expect(late).toMatchObject({ status: 'declined', agreed: false });
-    expect(await end(open)).toEqual({ reason: 'expired', exceptions: ['late_answer'] });
+    expect(await end(open)).toEqual({ reason: 'expired', exceptions: ['unanswered'] });
   });
 
   it('may be billed again where all that the webhook asks for is over at once', async () => {
@@ -371,7 +371,7 @@ describe('a charge whose window passed in silence', () => {
     expect(await approve(open.id)).toMatchObject({ status: 'pending', duplicate: true });
     expect(await end(open)).toEqual({
       reason: 'expired',
-      exceptions: ['duplicate_transaction_id', 'unanswered'],
+      exceptions: ['duplicate_transaction_id'],
     });
   });
 

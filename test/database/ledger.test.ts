@@ -5,7 +5,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/balance';
 import { postEntries } from '../../src/database/ledger/entry';
 import { postReversal, postWriteOff } from '../../src/database/ledger/settlement';
-import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { chargeEntry, type LedgerEntry, type Posting } from '../../src/domain/books/ledger';
 import { bookDifferences } from '../support/books';
@@ -272,26 +272,21 @@ describe('a charge whose money did not stay', () => {
   it('lets its bank off once, where it was written off before, and the network has back what it bore', async () => {
     const { id } = await charge();
     await answer(id, null);
+    await resolveByWriteOff(id);
+    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: -100n });
     await answer(id, `second-${id}`);
-    const exceptions = await rows<{ id: string }>(
+    const second = await row<{ id: string }>(
       db,
-      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id ORDER BY recorded_at`,
+      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id AND state = 'open'`,
       { id },
     );
-    const resolve = (n: number, resolution: 'written_off' | 'no_money_moved') =>
-      db.transaction((trx) =>
-        resolveException(trx, keyring, timeZone, { cause: 'operator', note: null }, exceptions[n]?.id ?? '', {
-          resolution,
-          bankTransactionId: null,
-        }),
-      );
-    await resolve(0, 'written_off');
-    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: -100n });
-    await resolve(1, 'no_money_moved');
+    const by = { cause: 'operator', note: null } as const;
+    const finding = { resolution: 'no_money_moved', bankTransactionId: null } as const;
+    await db.transaction((trx) => resolveException(trx, keyring, timeZone, by, second?.id ?? '', finding));
     expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 0n });
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: 0n });
     // Other tests have posted what there is no row of.
-    const own = [id, ...exceptions.map((exception) => exception.id)];
+    const own = [id, second?.id ?? ''];
     const wrong = (await bookDifferences(db)).filter((one) => own.some((it) => one.includes(it)));
     expect(wrong).toEqual([]);
   });

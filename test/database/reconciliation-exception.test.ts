@@ -2,10 +2,10 @@ import { answerBillingRequest, closeExpiredRequests } from '../../src/database/b
 import { row, rows, type Database } from '../../src/database/connection';
 import { changeStatus } from '../../src/database/entity/control';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { openException } from '../../src/database/reconciliation-exception/open';
+import { openCases } from '../../src/database/reconciliation-exception/open-case';
 import { readTransaction } from '../../src/database/transaction';
 import { readConfig, recurringRules } from '../../src/config';
-import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
 import { createMetrics } from '../../src/metrics';
 import { measureService } from '../../src/service-metrics';
 import { createTestDatabase, type TestDatabase } from '../support/database';
@@ -44,10 +44,13 @@ async function charge(): Promise<Billed> {
 const exceptionsOf = (id: string) =>
   rows(
     db,
-    `SELECT kind, state, amount::bigint, currency::text, outcome, bank_transaction_id AS "bankTransactionId", held, sequence
+    `SELECT kind, state, amount::bigint, currency::text, bank_transaction_id AS "bankTransactionId", sequence
      FROM reconciliation_exceptions WHERE billing_request_id = :id ORDER BY recorded_at`,
     { id },
   );
+
+const open = (billingRequestId: string, kind: 'unanswered' | 'credit_undelivered') =>
+  db.transaction((trx) => openCases(trx, keyring, 'network', [{ kind, billingRequestId, refundId: null }]));
 
 type Outcome = Parameters<typeof answerBillingRequest>[5];
 
@@ -58,9 +61,6 @@ const answerWith = (id: string, outcome: Outcome) =>
 
 const answer = (id: string, bankTransactionId: string) =>
   answerWith(id, { outcome: 'approved', bankTransactionId, action: null });
-
-const decline = (id: string, declineReason: string) =>
-  answerWith(id, { outcome: 'declined', declineReason, action: null });
 
 async function timeLine(reference: string) {
   const { events } = await readTransaction(
@@ -86,13 +86,11 @@ describe('a charge that its bank left unanswered', () => {
 
     expect(await exceptionsOf(id)).toEqual([
       {
-        kind: 'late_answer',
+        kind: 'unanswered',
         state: 'open',
         amount: 100n,
         currency: 'NGN',
-        outcome: 'approved',
         bankTransactionId: `late-${id}`,
-        held: 0n,
         sequence: 2,
       },
     ]);
@@ -104,56 +102,33 @@ describe('a charge that its bank left unanswered', () => {
     ]);
   });
 
-  it('has a second exception where the bank tells of a second debit', async () => {
-    await answer(id, `late-${id}`);
-    await answer(id, `other-${id}`);
-
-    expect((await exceptionsOf(id)).map((one) => (one as { kind: string }).kind)).toEqual([
-      'late_answer',
-      'late_answer',
-    ]);
-  });
-
   it('stays the one exception, whoever finds it unanswered again', async () => {
     await answer(id, `late-${id}`);
-    await db.transaction((trx) =>
-      openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' }),
-    );
+    await open(id, 'unanswered');
 
     expect(await exceptionsOf(id)).toHaveLength(1);
   });
 });
 
-describe('a bank that goes on contradicting itself', () => {
-  it('is one exception, whatever reasons it finds to decline', async () => {
-    const { id } = await charge();
-    await answer(id, `tx-${id}`);
-    for (const reason of ['fraud', 'insufficient_funds', 'changed its mind']) {
-      expect(await decline(id, reason)).toMatchObject({ agreed: false, status: 'successful' });
-    }
-    expect(await exceptionsOf(id)).toMatchObject([{ kind: 'conflicting_answer', outcome: 'declined' }]);
-  });
-
-  it('cannot fill the list of exceptions, nor what is held, by ever new debits of one charge', async () => {
-    const { id } = await charge();
-    await answer(id, `tx-${id}`);
-    for (let n = 0; n < 103; n++) {
-      expect(await answer(id, `again-${n}-${id}`)).toMatchObject({ agreed: false, status: 'successful' });
-    }
-    expect(await exceptionsOf(id)).toHaveLength(100);
-    expect(
-      await row(db, `SELECT held_amount::bigint AS held FROM billing_requests WHERE id = :id`, { id }),
-    ).toEqual({ held: 10_000n });
-  });
+it('a bank that goes on contradicting itself fills no list: one exception, with a hundred answers beneath it', async () => {
+  const { id } = await charge();
+  await answer(id, `tx-${id}`);
+  for (let n = 0; n < 103; n++) {
+    expect(await answer(id, `again-${n}-${id}`)).toMatchObject({ agreed: false, status: 'successful' });
+  }
+  expect(await exceptionsOf(id)).toHaveLength(1);
+  const [kept] = await rows(
+    db,
+    `SELECT count(*)::int AS answers FROM exception_answers a JOIN reconciliation_exceptions x ON x.id = a.exception_id
+     WHERE x.billing_request_id = :id`,
+    { id },
+  );
+  expect(kept).toEqual({ answers: 100 });
 });
 
 it('a credit that was never delivered is one exception, however often it is looked at', async () => {
   const { id, reference } = await charge();
-  for (let round = 0; round < 3; round++) {
-    await db.transaction((trx) =>
-      openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' }),
-    );
-  }
+  for (let round = 0; round < 3; round++) await open(id, 'credit_undelivered');
 
   expect(await exceptionsOf(id)).toMatchObject([{ kind: 'credit_undelivered', state: 'open' }]);
   expect(await timeLine(reference)).toEqual([
@@ -162,11 +137,47 @@ it('a credit that was never delivered is one exception, however often it is look
   ]);
 });
 
+it('many are opened at once: those that are new, each told once to both sides', async () => {
+  const charges = [await charge(), await charge(), await charge()];
+  await open(charges[1]?.id ?? '', 'unanswered');
+  const cases = charges.map(({ id }) => ({
+    kind: 'missing_at_bank' as const,
+    billingRequestId: id,
+    refundId: null,
+    booking: {
+      bankId: standing.bankId,
+      bankTransactionId: `tx-${id}`,
+      direction: 'debit' as const,
+      amount: 100n,
+      currency: 'NGN',
+      bookedAmount: null,
+      bookedCurrency: null,
+      reference: null,
+    },
+  }));
+
+  const opened = await db.transaction((trx) => openCases(trx, keyring, 'bank', [...cases, ...cases]));
+
+  expect([...opened.keys()]).toEqual([0, 2]);
+  const kinds = await Promise.all(charges.map(({ id }) => exceptionsOf(id)));
+  expect(kinds).toMatchObject([
+    [{ kind: 'missing_at_bank', bankTransactionId: `tx-${charges[0]?.id}` }],
+    [{ kind: 'unanswered' }],
+    [{ kind: 'missing_at_bank' }],
+  ]);
+  const told = await rows(
+    db,
+    `SELECT id, told FROM reconciliation_exceptions WHERE id = ANY(:ids) ORDER BY id`,
+    {
+      ids: [...opened.values()],
+    },
+  );
+  expect(told).toEqual([...opened.values()].toSorted().map((id) => ({ id, told: 1 })));
+});
+
 it('is counted by its kind in what every process tells its operators', async () => {
   const { id } = await charge();
-  await db.transaction((trx) =>
-    openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' }),
-  );
+  await open(id, 'credit_undelivered');
   const registry = createMetrics();
   measureService(registry, db);
   const series = 'assent_exceptions_unresolved{kind="credit_undelivered"}';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postWriteOff } from '../../src/database/ledger/settlement';
-import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
 import { lockCharges, openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { answerRefund } from '../../src/database/refund/outcome';

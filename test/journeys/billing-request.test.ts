@@ -415,13 +415,13 @@ describe("a bank's answer to a charge", () => {
     const kept = await rows(
       engine.database.db,
       `SELECT billing_request_id AS "billingRequestId", kind, bank_transaction_id AS "bankTransactionId"
-       FROM reconciliation_exceptions WHERE billing_request_id = ANY(:ids) AND kind <> 'unanswered' ORDER BY id`,
+       FROM reconciliation_exceptions WHERE billing_request_id = ANY(:ids) ORDER BY billing_request_id`,
       { ids: [late.billingRequestId, twice.billingRequestId] },
     );
     expect(kept).toEqual([
       {
         billingRequestId: late.billingRequestId,
-        kind: 'late_answer',
+        kind: 'unanswered',
         bankTransactionId: `other-${late.billingRequestId}`,
       },
       {

@@ -7,7 +7,7 @@ import { acceptCustomerPayments } from '../../src/database/customer/payment';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { answerRefund } from '../../src/database/refund/outcome';
 import { initiateRefund } from '../../src/database/refund/refund';
-import { resolveException } from '../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
 import { lookupIdOf, standingApproval, type Standing } from './standing';
 
 /** Money that has moved, and some that has not: something of each kind that the ledger follows. */

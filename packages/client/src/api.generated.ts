@@ -1121,8 +1121,9 @@ export type ReconciliationException = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
-   * answered after that. `conflicting_answer`: it gave another answer than its first.
+   * What went wrong first. `unanswered`: the bank had the charge and did not answer in
+   * time. `late_answer`: it approved a charge that had ended without it.
+   * `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
@@ -1158,8 +1159,8 @@ export type ReconciliationException = {
   /** ISO 4217 code */
   currency: string;
   /**
-   * The id in the answer, or in the statement, that is in doubt; shown only to banks,
-   * `null` to the payee’s
+   * The first id in the answers, or in the statement, that is in doubt; shown only to
+   * banks, `null` to the payee’s
    */
   bankTransactionId?: string | null;
   /** The merchant’s own data with the charge or the refund; not shown to banks */
@@ -1178,8 +1179,9 @@ export type ReconciliationExceptionWithEvents = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
-   * answered after that. `conflicting_answer`: it gave another answer than its first.
+   * What went wrong first. `unanswered`: the bank had the charge and did not answer in
+   * time. `late_answer`: it approved a charge that had ended without it.
+   * `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
@@ -1215,8 +1217,8 @@ export type ReconciliationExceptionWithEvents = {
   /** ISO 4217 code */
   currency: string;
   /**
-   * The id in the answer, or in the statement, that is in doubt; shown only to banks,
-   * `null` to the payee’s
+   * The first id in the answers, or in the statement, that is in doubt; shown only to
+   * banks, `null` to the payee’s
    */
   bankTransactionId?: string | null;
   /** The merchant’s own data with the charge or the refund; not shown to banks */
@@ -1243,8 +1245,9 @@ export type ReconciliationExceptionWithEvents = {
     /** Who caused it; `network` for a response window that ended */
     cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
     /**
-     * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
-     * answered after that. `conflicting_answer`: it gave another answer than its first.
+     * What went wrong first. `unanswered`: the bank had the charge and did not answer in
+     * time. `late_answer`: it approved a charge that had ended without it.
+     * `conflicting_answer`: it gave another answer than its first.
      * `duplicate_transaction_id`: its answer named a transaction of something else, and
      * was refused. `refund_conflict`: it gave another answer to a refund than its first.
      * `credit_undelivered`: the payee’s bank was never reached. From statements of the
@@ -1666,8 +1669,9 @@ export type ExceptionOpenedItem = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
-   * answered after that. `conflicting_answer`: it gave another answer than its first.
+   * What went wrong first. `unanswered`: the bank had the charge and did not answer in
+   * time. `late_answer`: it approved a charge that had ended without it.
+   * `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
@@ -1703,8 +1707,8 @@ export type ExceptionOpenedItem = {
   /** ISO 4217 code */
   currency: string;
   /**
-   * The id in the answer, or in the statement, that is in doubt; shown only to banks,
-   * `null` to the payee’s
+   * The first id in the answers, or in the statement, that is in doubt; shown only to
+   * banks, `null` to the payee’s
    */
   bankTransactionId?: string | null;
   /** The merchant’s own data with the charge or the refund; not shown to banks */
@@ -1724,8 +1728,9 @@ export type ExceptionResolvedItem = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it
-   * answered after that. `conflicting_answer`: it gave another answer than its first.
+   * What went wrong first. `unanswered`: the bank had the charge and did not answer in
+   * time. `late_answer`: it approved a charge that had ended without it.
+   * `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
@@ -1761,8 +1766,8 @@ export type ExceptionResolvedItem = {
   /** ISO 4217 code */
   currency: string;
   /**
-   * The id in the answer, or in the statement, that is in doubt; shown only to banks,
-   * `null` to the payee’s
+   * The first id in the answers, or in the statement, that is in doubt; shown only to
+   * banks, `null` to the payee’s
    */
   bankTransactionId?: string | null;
   /** The merchant’s own data with the charge or the refund; not shown to banks */

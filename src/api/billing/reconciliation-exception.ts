@@ -4,8 +4,8 @@ import {
   listExceptions,
   readException,
   type ExceptionRecord,
-} from '../../database/reconciliation-exception/read';
-import { takeBanksAnswer } from '../../database/reconciliation-exception/answer';
+} from '../../database/reconciliation-exception/list-cases';
+import { takeBanksAnswer } from '../../database/reconciliation-exception/resolve-case';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { EXCEPTION_STATES } from '../../domain/lifecycle';

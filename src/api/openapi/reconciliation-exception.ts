@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EXCEPTION_STATES } from '../../domain/lifecycle';
-import { EXCEPTION_KINDS, RESOLUTIONS } from '../../domain/books/reconciliation-exception';
+import { EXCEPTION_KINDS, RESOLUTIONS, SAID } from '../../domain/books/reconciliation-exception';
 import { EXAMPLE_REFERENCE } from './example';
 import type { Operation } from './operation';
 import {
@@ -16,7 +16,7 @@ import {
 
 const exceptionKind = z.enum(EXCEPTION_KINDS).meta({
   description:
-    '`unanswered`: the bank had the charge and did not answer in time. `late_answer`: it answered after that. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached. From statements of the bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has not booked what settled here, or the payee’s bank has not booked the credit of a payment between customers, which has no `bankTransactionId`; `amount_differs`, it booked another amount, currency or direction',
+    'What went wrong first. `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it approved a charge that had ended without it. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached. From statements of the bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has not booked what settled here, or the payee’s bank has not booked the credit of a payment between customers, which has no `bankTransactionId`; `amount_differs`, it booked another amount, currency or direction',
   example: 'late_answer',
 });
 
@@ -54,7 +54,7 @@ export const exceptionFields = {
   currency: currencyCode,
   bankTransactionId: z.string().nullable().optional().meta({
     description:
-      'The id in the answer, or in the statement, that is in doubt; shown only to banks, `null` to the payee’s',
+      'The first id in the answers, or in the statement, that is in doubt; shown only to banks, `null` to the payee’s',
     example: 'FT26081XK2',
   }),
   metadata: metadataForMerchants.meta({
@@ -88,7 +88,7 @@ const resolved = z.strictObject({
 const answer = z
   .strictObject({
     at: moment('When the bank gave it'),
-    says: z.enum(['approved', 'declined', 'completed', 'rejected']).meta({
+    says: z.enum(SAID).meta({
       description: '`approved` or `declined` of a charge, `completed` or `rejected` of a refund',
       example: 'approved',
     }),
@@ -114,7 +114,7 @@ export const EXCEPTIONS = {
     tag: 'Reconciliation',
     summary: 'List reconciliation exceptions',
     description:
-      'Where the network’s word and the bank’s may differ, so that money may have moved: for a merchant those of its own charges and refunds, for a provider those of its merchants, for a bank those that it is asked about, and those of payments to its customers.',
+      'Where the network’s word and the bank’s may differ, so that money may have moved: for a merchant those of its own charges and refunds, for a provider those of its merchants, for a bank those that it is asked about, and those of payments to its customers. A charge or a refund has at most one that is not resolved.',
     answers: { 200: { description: '1 exception', data: pageOf('exceptions', exception) } },
   },
   'GET /v1/reconciliation/exceptions/:exceptionId': {
@@ -122,7 +122,7 @@ export const EXCEPTIONS = {
     tag: 'Reconciliation',
     summary: 'Retrieve a reconciliation exception',
     description:
-      'One exception, with what the bank has said of the charge or the refund in `answers`, and what has happened to the exception in `events`.',
+      'One exception, with what the bank has said of the charge or the refund in `answers`, and what has happened to the exception in `events`. An answer that is in doubt is added to the exception that is open; the `kind` of its event says what is wrong with it.',
     answers: {
       200: {
         description: 'The exception is open',
@@ -144,7 +144,7 @@ export const EXCEPTIONS = {
     tag: 'Reconciliation',
     summary: 'Say what became of the money',
     description:
-      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. `no_money_moved` of a `duplicate_transaction_id` reverses nothing. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Sending the same again changes nothing and is a 200.',
+      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Sending the same again changes nothing and is a 200.',
     answers: {
       200: {
         description: 'The exception is resolved',

@@ -1,5 +1,4 @@
 import { rows, type Executor } from '../connection';
-import { IS_OF_SECOND_DEBIT } from '../reconciliation-exception/second-debit';
 
 /**
  * Bookings that banks are to have in their files. Each is expected from its ledger entry on
@@ -17,13 +16,11 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<v
     `UPDATE expected_bookings e SET ended_at = clock_timestamp()
      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
        LEFT JOIN refunds r ON r.id = x.refund_id
-     WHERE x.id = :exceptionId AND x.resolution = 'no_money_moved' AND x.kind <> 'duplicate_transaction_id'
+     WHERE x.id = :exceptionId AND x.resolution = 'no_money_moved' AND x.undoes
        AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
        AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs') AND x.bank_transaction_id IS NOT NULL
          THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
-       AND e.refund_id IS NOT DISTINCT FROM r.id
-       AND CASE WHEN r.id IS NULL THEN NOT ${IS_OF_SECOND_DEBIT('x')}
-           ELSE coalesce(x.bank_transaction_id = r.bank_transaction_id, true) END`,
+       AND e.refund_id IS NOT DISTINCT FROM r.id`,
     { exceptionId },
   );
 }

@@ -1,6 +1,7 @@
 import { row, rows, type Database, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { endExceptions } from '../reconciliation-exception/resolve';
+import { IS_ALL_SAID } from '../reconciliation-exception/open-case';
+import { endExceptions } from '../reconciliation-exception/resolve-case';
 import type { StatementStatus } from './statement';
 
 /**
@@ -88,7 +89,8 @@ const IN_DOUBT = `
     ON x.id = t.resource_id OR x.billing_request_id = t.resource_id OR x.refund_id = t.resource_id
   WHERE e.identifier IS NULL AND t.bank_id = :bankId AND t.bank_transaction_id = l.id AND x.resolution IS DISTINCT FROM 'no_money_moved'
     AND (x.id = t.resource_id
-      OR (x.bank_transaction_id = l.id AND coalesce(x.refund_id, x.billing_request_id) = t.resource_id))
+      OR (coalesce(x.refund_id, x.billing_request_id) = t.resource_id AND EXISTS (
+        SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.bank_transaction_id = l.id)))
   ORDER BY x.opened_at DESC, x.id DESC LIMIT 1`;
 
 /** What each of the `line`s is to the network. */
@@ -202,7 +204,7 @@ const MISSING_NO_MORE = `
   SELECT x.id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = :bankId
     AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
     AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
-  WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND x.state <> 'resolved'`;
+  WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID('x')}`;
 
 /** Ends the exceptions that lines, or the bank's answers since an earlier file, have explained. */
 export async function endExplainedByLines(

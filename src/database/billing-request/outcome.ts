@@ -16,9 +16,8 @@ import { moneyFacts, recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
-import { announceExceptions } from '../reconciliation-exception/announce';
-import { openException } from '../reconciliation-exception/open';
-import { endDuplicates, endExplained } from '../reconciliation-exception/resolve';
+import { openCases, takeAnswerInDoubt } from '../reconciliation-exception/open-case';
+import { endDuplicates, endExplained } from '../reconciliation-exception/resolve-case';
 import { signalAnswered } from '../recurring/schedule';
 import { noteRefusedAnswer } from '../refused-answer';
 import { withdraw } from '../webhook/withdrawal';
@@ -232,32 +231,20 @@ async function answerRefused(
       outcome: 'declined',
       bankTransactionId,
     });
-    await endExplained(
-      trx,
-      keyring,
-      timeZone,
-      { cause: 'bank', bankId, note: null },
-      {
-        kind: 'unanswered',
-        resolution: 'no_money_moved',
-        billingRequestId,
-        refundId: null,
-      },
-    );
+    const by = { cause: 'bank', bankId, note: null } as const;
+    const of = { billingRequestId, refundId: null };
+    await endExplained(trx, keyring, timeZone, by, 'unanswered', 'no_money_moved', of);
     return { billingRequestId, status, agreed: false, duplicate, late: true };
   }
   const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
-  const opened = await openException(trx, {
+  await takeAnswerInDoubt(trx, keyring, {
     kind: duplicate ? 'duplicate_transaction_id' : tooLate,
     billingRequestId,
-    said: {
-      outcome: answer.outcome,
-      bankTransactionId,
-      reason: answer.outcome === 'declined' ? answer.declineReason : null,
-    },
-    cause: 'bank',
+    refundId: null,
+    says: answer.outcome,
+    bankTransactionId,
+    reason: answer.outcome === 'declined' ? answer.declineReason : null,
   });
-  await announceExceptions(trx, keyring, 'exception.opened', [opened]);
   return { billingRequestId, status, agreed: false, duplicate, late: closedBy !== 'bank' };
 }
 
@@ -318,15 +305,18 @@ export async function closeExpiredRequests(
      RETURNING ${OUTCOME_COLUMNS}`,
     { dueIds, undelivered: [...undelivered], known: found === 'by its bank' },
   );
-  // Whoever may have been asked may have moved the money. Without an exception nobody would look.
-  const opened = await Promise.all(
-    closed
-      .filter((request) => request.declineReason === 'expired')
-      .map(({ id }) => openException(trx, { kind: 'unanswered', billingRequestId: id, cause: 'network' })),
-  );
   await close(trx, keyring, closed, 'network', undelivered);
-  // All of them are of one workflow, which tells the ends as well.
-  await announceExceptions(trx, keyring, 'exception.opened', opened, closed[0]?.workflowId);
+  // A bank that may have been asked may have moved the money. Without an exception nobody would
+  // look.
+  const silent = closed.filter((request) => request.declineReason === 'expired');
+  await openCases(
+    trx,
+    keyring,
+    'network',
+    silent.map(({ id }) => ({ kind: 'unanswered', billingRequestId: id, refundId: null })),
+    // All of them are of one workflow, which tells the ends as well.
+    closed[0]?.workflowId,
+  );
 }
 
 /** What follows every end: sums released, both sides told, the transition on record. */

@@ -5,7 +5,7 @@ import { postCredits } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
 import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from '../reconciliation-exception/announce';
-import { openException } from '../reconciliation-exception/open';
+import { holdParts, IS_ALL_SAID, openCases } from '../reconciliation-exception/open-case';
 import { withdrawCreditWebhook } from '../webhook/withdrawal';
 
 /**
@@ -96,12 +96,13 @@ export async function followCredits(
       at,
     })),
   );
-  const opened = await Promise.all(
-    overdue.map(({ id }) =>
-      openException(trx, { kind: 'credit_undelivered', billingRequestId: id, cause: 'network' }),
-    ),
+  const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
+  await openCases(
+    trx,
+    keyring,
+    'network',
+    overdue.map(({ id }) => ({ ...undelivered, billingRequestId: id })),
   );
-  await announceExceptions(trx, keyring, 'exception.opened', opened);
 }
 
 interface Credited {
@@ -179,7 +180,7 @@ async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds
     `UPDATE reconciliation_exceptions x SET state = 'resolved', resolution = 'no_difference', resolved_at = settling_now(b.owner_id),
        sequence = x.sequence + 1
      FROM billing_requests b
-     WHERE b.id = x.billing_request_id AND b.id = ANY(:billingRequestIds) AND x.kind = 'credit_undelivered' AND x.state <> 'resolved'
+     WHERE b.id = x.billing_request_id AND b.id = ANY(:billingRequestIds) AND x.kind = 'credit_undelivered' AND ${IS_ALL_SAID('x')}
      RETURNING x.id, x.sequence, x.resolved_at AS at`,
     { billingRequestIds },
   );
@@ -194,6 +195,7 @@ async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds
       at,
     })),
   );
+  await holdParts(trx, billingRequestIds);
   await announceExceptions(
     trx,
     keyring,

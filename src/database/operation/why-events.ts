@@ -14,7 +14,6 @@ export interface RecordedEvent {
   type: string;
   cause: Cause;
   details: Record<string, unknown>;
-  reason: string | null;
   requestId: string | null;
   xid: string;
   xmin: string;
@@ -28,7 +27,7 @@ export interface RecordedEvent {
 export const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
   - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
 const EVENT = `SELECT e.recorded_at AS at, e.business_at AS "businessAt", e.resource_id AS "resourceId", e.sequence, e.type,
-  e.cause, e.details, x.reason, e.request_id AS "requestId", ${XID} AS xid, e.xmin::text AS xmin`;
+  e.cause, e.details, e.request_id AS "requestId", ${XID} AS xid, e.xmin::text AS xmin`;
 export const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;
 
 /** The latest of them, oldest first; of the schedules those of these billings alone. */
@@ -40,11 +39,9 @@ export async function readEvents(
 ): Promise<RecordedEvent[]> {
   const latest = await rows<RecordedEvent>(
     db,
-    `${EVENT} FROM ${NOW}, events e LEFT JOIN reconciliation_exceptions x ON x.id = e.resource_id
-     WHERE e.resource_id = ANY(:ids)
+    `${EVENT} FROM ${NOW}, events e WHERE e.resource_id = ANY(:ids)
      UNION ALL ${EVENT} FROM ${NOW}, unnest(:scheduleIds::text[], :ns::text[]) AS billing (schedule_id, n)
        JOIN events e ON e.resource_id = billing.schedule_id AND e.details->>'n' = billing.n
-       LEFT JOIN reconciliation_exceptions x ON false
      ORDER BY at DESC, sequence DESC LIMIT :limit`,
     {
       ids,
@@ -87,12 +84,11 @@ export function momentOf({
   type,
   cause,
   details,
-  reason,
   requestId,
 }: RecordedEvent): StoryStep {
   const said = new Map(Object.entries(details));
   const { amount, currency } = details;
-  const declined = said.get('declineReason') ?? said.get('reason') ?? (said.get('outcome') ? reason : null);
+  const declined = said.get('declineReason') ?? said.get('reason');
   return {
     at,
     what: 'event',

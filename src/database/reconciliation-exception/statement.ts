@@ -2,12 +2,9 @@ import type { Direction } from '../../domain/books/bank-statement';
 import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
 import { isReference } from '../../domain/identifier/reference';
 import { rows, type Transaction } from '../connection';
-import { recordEvents } from '../event';
-import { newId } from '../ids';
 import { jsonOf } from '../json';
 import type { Keyring } from '../keys/keyring';
-import { announceExceptions } from './announce';
-import { holdRefunds } from './open';
+import { openCases } from './open-case';
 
 /** Exceptions that the files of banks tell of. */
 
@@ -41,9 +38,6 @@ const OF_BANK = 10_000;
  * which holds money of merchants.
  */
 const UNKNOWN_PART = 0.5;
-
-/** Items of one webhook, as everywhere. */
-const ANNOUNCED_AT_ONCE = 100;
 
 /** The key of an exception: lines with the same key share one. */
 const keyOf = (one: StatementException): string =>
@@ -138,18 +132,15 @@ async function findExceptions(
        ON x.bank_id = :bankId AND x.bank_transaction_id = g."bankTransactionId" AND x.kind = g.kind
        AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = g.direction
        AND x.booked_amount IS NOT DISTINCT FROM g."bookedAmount" AND x.booked_currency IS NOT DISTINCT FROM g."bookedCurrency"
-       AND x.billing_request_id IS NOT DISTINCT FROM g."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM g."refundId"`,
+       AND x.billing_request_id IS NOT DISTINCT FROM g."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM g."refundId"
+     -- The one of the charge or the refund that is not resolved has it as well: it comes last.
+     UNION ALL
+     SELECT g.n, x.id FROM ${GIVEN} JOIN reconciliation_exceptions x ON x.billing_request_id = g."billingRequestId"
+       AND x.refund_id IS NOT DISTINCT FROM g."refundId" AND x.state <> 'resolved'`,
     { bankId, given: jsonOf(found.map((one, n) => ({ ...one, n }))) },
   );
   return new Map(all.map(({ n, id }) => [n, id]));
 }
-
-/** What the bank has not booked of a charge cannot be refunded meanwhile. */
-const HELD = `CASE WHEN b.id IS NULL OR r.id IS NOT NULL OR b.status <> 'successful' THEN 0
-  ELSE least(b.amount - b.reversed_amount, CASE
-    WHEN g.kind = 'missing_at_bank' THEN CASE g.direction WHEN 'debit' THEN b.amount ELSE 0 END
-    WHEN (g."bookedCurrency", g.direction) = (b.currency, 'debit') THEN greatest(0, b.amount - g."bookedAmount")
-    ELSE b.amount END) END`;
 
 async function open(
   trx: Transaction,
@@ -158,54 +149,17 @@ async function open(
   found: StatementException[],
   workflowId?: string,
 ): Promise<Set<string>> {
-  if (found.length === 0) return new Set();
-  const given = jsonOf(
-    found.map(({ reference, ...one }, n) => ({
-      ...one,
+  const cases = found.map(({ kind, billingRequestId, refundId, reference, ...booking }) => ({
+    kind,
+    billingRequestId,
+    refundId,
+    booking: {
+      ...booking,
+      bankId,
       reference: reference !== null && isReference(reference) ? reference : null,
-      n,
-      id: newId('exception'),
-    })),
-  );
-  const opened = await rows<{ id: string; refundId: string | null; held: bigint; at: Date }>(
-    trx,
-    `WITH opened AS (
-       INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount, currency,
-         bank_transaction_id, direction, booked_amount, booked_currency, held, opened_at)
-       SELECT g.id, g.kind, b.id, r.id, :bankId, g.reference, coalesce(g.amount, r.amount, b.amount),
-         coalesce(g.currency, b.currency), g."bankTransactionId", g.direction, g."bookedAmount", g."bookedCurrency", ${HELD},
-         settling_now(coalesce(b.owner_id, :bankId))
-       FROM ${GIVEN} LEFT JOIN billing_requests b ON b.id = g."billingRequestId" LEFT JOIN refunds r ON r.id = g."refundId"
-       ORDER BY g.n ON CONFLICT DO NOTHING
-       RETURNING x.id, x.kind, x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId",
-         x.bank_transaction_id AS "bankTransactionId", x.amount::bigint, x.currency, x.booked_amount::bigint AS "bookedAmount",
-         x.booked_currency AS "bookedCurrency", x.direction, x.held, x.bank_id AS "bankId", x.opened_at AS at),
-     held AS (
-       UPDATE billing_requests b SET held_amount = b.held_amount + o.held
-       FROM (SELECT "billingRequestId", sum(held) AS held FROM opened WHERE held > 0 GROUP BY 1) AS o
-       WHERE b.id = o."billingRequestId")
-     SELECT * FROM opened`,
-    { bankId, given },
-  );
-  const refundIds = opened.flatMap(({ refundId }) => refundId ?? []);
-  const heldOf = new Map((await holdRefunds(trx, refundIds)).map(({ id, held }) => [id, held]));
-  await recordEvents(
-    trx,
-    opened.map(({ id, at, ...details }) => ({
-      resourceId: id,
-      sequence: 1,
-      type: 'exception.opened',
-      cause: 'bank',
-      details: { ...details, held: heldOf.get(id) ?? details.held },
-      at,
-    })),
-  );
-  const ids = opened.map(({ id }) => id);
-  for (let from = 0; from < ids.length; from += ANNOUNCED_AT_ONCE) {
-    const some = ids.slice(from, from + ANNOUNCED_AT_ONCE);
-    await announceExceptions(trx, keyring, 'exception.opened', some, workflowId);
-  }
-  return new Set(ids);
+    },
+  }));
+  return new Set((await openCases(trx, keyring, 'bank', cases, workflowId)).values());
 }
 
 const GIVEN = `jsonb_to_recordset(:given::jsonb) AS g (n int, id text, kind text, "billingRequestId" text, "refundId" text,

@@ -84,7 +84,7 @@ export const IN_HAND = `
   ${afterS('r')},
   EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
           WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
-            AND (x.outcome = 'approved'
+            AND (EXISTS (SELECT FROM exception_answers s WHERE s.exception_id = x.id AND s.says = 'approved')
               -- A statement has booked the charge, if with another amount.
               OR (x.kind = 'amount_differs' AND x.refund_id IS NULL AND x.direction = 'debit'))
             -- Who has written it off has not found that the customer was not debited.

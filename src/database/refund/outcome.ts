@@ -13,9 +13,8 @@ import { moneyFacts, recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
-import { announceExceptions } from '../reconciliation-exception/announce';
-import { holdRefunds, openException } from '../reconciliation-exception/open';
-import { endDuplicates } from '../reconciliation-exception/resolve';
+import { holdParts, takeAnswerInDoubt } from '../reconciliation-exception/open-case';
+import { endDuplicates } from '../reconciliation-exception/resolve-case';
 import { noteRefusedAnswer } from '../refused-answer';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { freePart } from './return';
@@ -42,7 +41,8 @@ interface RefundAnswered {
 /**
  * Takes the bank's answer. The same again changes nothing and is agreed to again, as is another
  * rejection of what is rejected. Any other, or one with the id of another transaction, is kept as a
- * reconciliation exception, for money may have moved. What is returned takes no answer any more.
+ * reconciliation exception, for money may have moved. Of a refund that is returned, only a transfer
+ * by another id may have moved any; other answers are noted.
  *
  * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found
@@ -64,10 +64,12 @@ export async function answerRefund(
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
   if (!ended) return answerRefused(trx, keyring, timeZone, refundId, answer);
-  // It may have been paid all the same, if only by an id that was refused, or by two transfers.
-  await holdRefunds(trx, [refundId]);
   const at = ended.closedAt ?? new Date(Number.NaN);
-  if (ended.status === 'rejected') await freePart(trx, keyring, timeZone, 'bank', { ...ended, at });
+  if (ended.status === 'rejected') {
+    await freePart(trx, keyring, timeZone, 'bank', { ...ended, at });
+    // It may have been paid all the same, if only by an id that was refused.
+    await holdParts(trx, [ended.billingRequestId]);
+  }
   await recordEvents(trx, [
     {
       resourceId: refundId,
@@ -129,21 +131,16 @@ async function answerRefused(
   const duplicate =
     bankTransactionId !== null &&
     !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: refundId }));
-  const agreed =
-    status === action && (action === 'rejected' || found.bankTransactionId === bankTransactionId);
-  if (status === 'returned') {
+  const isSameTransfer = found.bankTransactionId === bankTransactionId;
+  const agreed = status === action && (action === 'rejected' || isSameTransfer);
+  if (status === 'returned' && (action === 'rejected' || isSameTransfer)) {
     await noteRefusedAnswer(trx, 'refund', refundId, { outcome: action, bankTransactionId });
   } else if (agreed) {
     if (action === 'completed') await endDuplicates(trx, keyring, timeZone, found);
   } else {
-    const opened = await openException(trx, {
-      kind: duplicate ? 'duplicate_transaction_id' : 'refund_conflict',
-      billingRequestId,
-      refundId,
-      said: { outcome: action, bankTransactionId, reason },
-      cause: 'bank',
-    });
-    await announceExceptions(trx, keyring, 'exception.opened', [opened]);
+    const kind = duplicate ? 'duplicate_transaction_id' : 'refund_conflict';
+    const answered = { kind, billingRequestId, refundId, says: action, bankTransactionId, reason } as const;
+    await takeAnswerInDoubt(trx, keyring, answered);
   }
   return { refundId, status, agreed, duplicate };
 }

@@ -4,48 +4,33 @@ import { moneyFacts, recordEvents, type AuditEvent } from '../event';
 import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { postRefundReturn } from '../ledger/settlement';
-import { reverseRejectedRefund, writeOffRest } from '../reconciliation-exception/reversal';
+import { settleFreedPart } from '../reconciliation-exception/reverse-charge';
 import { announce } from '../webhook/webhook';
 import { REFUND_COLUMNS, type RefundRecord } from './refund';
 
 /**
- * A completed refund whose money came back to the bank. The refund becomes `returned`, a contra
- * entry of today undoes its first one, and its amount can be refunded again.
- *
- * One UPDATE decides, `WHERE status = 'completed'`, so a refund is returned once, however many
- * exceptions say so.
+ * A completed refund whose money came back to the bank, as an exception has found. The refund
+ * becomes `returned`, a contra entry of today undoes its first one, and its amount can be refunded
+ * again. The callers hold the charge locked.
  */
 
-/**
- * Whether an exception `x` has found that the money of a refund `r` did not stay. An exception that
- * names another transfer than the one that counts speaks of that other one.
- */
-const HAS_RETURNED = `x.refund_id = r.id AND x.resolution IN ('no_money_moved', 'reversed')
-  AND (x.bank_transaction_id IS NULL OR x.bank_transaction_id = r.bank_transaction_id)`;
-
-/**
- * Returns the refund that a resolved exception is about, if the exception has found that its money
- * came back. The caller holds the charge locked.
- *
- * @param timeZone of the network, for the ledger's day
- */
+/** @param timeZone of the network, for the ledger's day */
 export async function returnRefund(
   trx: Transaction,
   keyring: Keyring,
   timeZone: string,
   cause: AuditEvent['cause'],
-  exceptionId: string,
+  of: { exceptionId: string; refundId: string },
 ): Promise<void> {
+  const { exceptionId } = of;
   const transactionId = newId('transaction');
   const returnReference = newReference();
   const returned = await row<RefundRecord & { at: Date }>(
     trx,
-    `UPDATE refunds r SET status = 'returned', returned_at = settling_now(r.merchant_id), returned_by = :exceptionId,
-       return_transaction_id = :transactionId, return_reference = :returnReference, sequence = r.sequence + 1
-     WHERE r.status = 'completed'
-       AND EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.id = :exceptionId AND ${HAS_RETURNED})
-     RETURNING ${REFUND_COLUMNS}, returned_at AS at`,
-    { exceptionId, transactionId, returnReference },
+    `UPDATE refunds SET status = 'returned', returned_at = settling_now(merchant_id), returned_by = :exceptionId,
+       return_transaction_id = :transactionId, return_reference = :returnReference, sequence = sequence + 1
+     WHERE id = :refundId AND status = 'completed' RETURNING ${REFUND_COLUMNS}, returned_at AS at`,
+    { ...of, transactionId, returnReference },
   );
   if (!returned) return;
   const { refundId, sequence, at } = returned;
@@ -66,22 +51,22 @@ export async function returnRefund(
 
 /**
  * The amount of a refund that did not reach the customer is left of the charge again, unless the
- * charge's own money did not stay either. The caller holds the charge locked.
+ * charge's own money did not stay either.
  */
 export async function freePart(
   trx: Transaction,
   keyring: Keyring,
   timeZone: string,
   cause: AuditEvent['cause'],
-  { refundId, billingRequestId, amount, at }: RefundRecord & { at: Date },
+  refund: RefundRecord & { at: Date },
 ): Promise<void> {
+  const { billingRequestId, amount } = refund;
   await rows(
     trx,
     `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
     { amount: amount.toString(), billingRequestId },
   );
-  await reverseRejectedRefund(trx, keyring, timeZone, cause, { billingRequestId, refundId });
-  await writeOffRest(trx, timeZone, { resourceId: refundId, billingRequestId, at });
+  await settleFreedPart(trx, keyring, timeZone, cause, refund);
 }
 
 /** Each receiver counts what it was told of the refund before. */

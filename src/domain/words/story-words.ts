@@ -51,7 +51,7 @@ const EVENT_WORDS = new Map([
   ['billing_request.credit_overdue', 'the payee’s bank was not told in time'],
   ['exception.opened', 'exception opened: the bank’s word and the network’s may differ'],
   ['exception.answer_refused', 'the bank’s answer to the exception was not taken'],
-  ['exception.updated', 'exception grew: the bank has spoken after all'],
+  ['exception.updated', 'exception grew: the bank has answered since'],
 ]);
 
 /** Details in the order of a sentence, with the word before each. */

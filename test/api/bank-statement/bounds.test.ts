@@ -149,8 +149,8 @@ const openBefore = (length: number) =>
     database.url,
     `SET session_replication_role = replica;
      INSERT INTO reconciliation_exceptions (id, kind, bank_id, amount, currency, bank_transaction_id, direction,
-       booked_amount, booked_currency, held, opened_at)
-     SELECT '${standing.bankId.replace('bnk', 'exc')}' || n, 'unknown_here', '${standing.bankId}', 5, 'NGN', 'O' || n, 'debit', 5, 'NGN', 0, now()
+       booked_amount, booked_currency, opened_at)
+     SELECT '${standing.bankId.replace('bnk', 'exc')}' || n, 'unknown_here', '${standing.bankId}', 5, 'NGN', 'O' || n, 'debit', 5, 'NGN', now()
      FROM generate_series(1, ${length}) AS n`,
   );
 

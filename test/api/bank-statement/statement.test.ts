@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
 import { rows as select } from '../../../src/database/connection';
 import { claimKey } from '../../../src/database/idempotency';
-import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
 import { isBusinessDay } from '../../../src/domain/business-day';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
@@ -784,7 +784,7 @@ test.each([
   await database.db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [id], 'by its bank'));
   const late = { billingRequestId: id, bankTransactionId: 'H14' };
   expect((await post(tokens.bank, '/v1/billing/bank-response', late)).status).toBe(409);
-  const [lateAnswer] = await exceptions(tokens.bank, '&kind=late_answer');
+  const [lateAnswer] = await exceptions(tokens.bank, '&kind=unanswered');
   const answer = { resolution: 'reversed', bankTransactionId: 'H15' };
   expect((await respond(lateAnswer?.['exceptionId'], answer)).status).toBe(200);
 

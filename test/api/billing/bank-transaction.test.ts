@@ -139,7 +139,7 @@ test('a used id that comes too late is a duplicate, and the charge stays unanswe
     'billing_request.declined',
     // Whoever names a debit for it knows of the charge.
     'exception.opened unanswered',
-    'exception.opened duplicate_transaction_id',
+    'exception.updated duplicate_transaction_id',
   ]);
 });
 

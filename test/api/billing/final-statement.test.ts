@@ -6,7 +6,7 @@ import { rows, type Database } from '../../../src/database/connection';
 import { onboardBatch } from '../../../src/database/customer/migration';
 import { newId } from '../../../src/database/ids';
 import { openStatementExceptions } from '../../../src/database/reconciliation-exception/statement';
-import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
 import { answerBillingRequest } from '../../../src/database/billing-request/outcome';
 import { calendarDay } from '../../../src/domain/calendar';
 import { CommandRefusal } from '../../../src/domain/failures';

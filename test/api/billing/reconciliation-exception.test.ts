@@ -3,7 +3,10 @@ import type { Database } from '../../../src/database/connection';
 import { followCredits } from '../../../src/database/customer/payment-credit';
 import { onboardBatch } from '../../../src/database/customer/migration';
 import { openWork } from '../../../src/database/operation/reconcile';
-import { resolveException, takeException } from '../../../src/database/reconciliation-exception/resolve';
+import {
+  resolveException,
+  takeAsOperator,
+} from '../../../src/database/reconciliation-exception/resolve-case';
 import { bookDifferences } from '../../support/books';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
@@ -11,6 +14,7 @@ import { balancesOf, postingsOf } from '../../support/ledger';
 import { openTransaction } from '../../support/open-transaction';
 import { payAnother } from '../../support/settled';
 import { wholeFeed } from '../../support/whole-feed';
+import { OPERATOR } from '../../support/operator';
 import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../../support/standing';
 
 /**
@@ -266,7 +270,7 @@ describe('one exception', () => {
     expect(status).toBe(200);
     const { answers, events, ...record } = body.data ?? {};
     expect(record).toEqual((await listed(tokens[role]))[0]);
-    expect(record).toMatchObject({ kind: 'late_answer', state: 'open' });
+    expect(record).toMatchObject({ kind: 'unanswered', state: 'open' });
     expect(answers).toEqual([
       {
         at: expect.any(String) as string,
@@ -509,14 +513,16 @@ describe('the bank that is asked', () => {
     },
   );
 
-  test('speaks of the charge where it has called the charge declined before', async () => {
+  test.each([
+    ['before', ['declined', 'approved']],
+    ['after it', ['approved', 'declined']],
+  ])('speaks of the charge where it has called the charge declined %s', async (_, said) => {
     const { id } = await charge();
     await approve(id, 'debit-1');
-    await decline(id);
-    await approve(id, 'debit-2');
-    const second = (await listed(tokens.bank)).find((one) => one['bankTransactionId'] === 'debit-2');
+    for (const one of said)
+      expect((await (one === 'declined' ? decline(id) : approve(id, 'debit-2'))).status).toBe(409);
 
-    expect((await respond(String(second?.['exceptionId']), REVERSED)).status).toBe(200);
+    expect((await respond((await theOne()).exceptionId, REVERSED)).status).toBe(200);
 
     expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
   });
@@ -538,9 +544,9 @@ describe('the bank that is asked', () => {
     await decline(id);
     await respond((await theOne()).exceptionId, { resolution: 'confirmed' });
     await approve(id, 'debit-2');
-    const second = (await listed(tokens.bank)).find((one) => one['bankTransactionId'] === 'debit-2');
+    const second = await theOne('?state=open');
 
-    expect((await respond(String(second?.['exceptionId']), REVERSED)).status).toBe(200);
+    expect((await respond(second.exceptionId, REVERSED)).status).toBe(200);
 
     expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
     expect(await bookDifferences(db)).toEqual([]);
@@ -677,6 +683,71 @@ describe('the bank that is asked', () => {
   });
 });
 
+describe('a charge or a refund', () => {
+  test('has one exception, whose kind is that of the first thing that went wrong, and which holds all that was said', async () => {
+    await approve((await charge()).id, 'used');
+    const { id } = await unanswered();
+    for (const said of ['debit-1', 'used', 'debit-1', 'debit-2'])
+      expect((await approve(id, said)).status).toBe(409);
+
+    const { exceptionId, ...one } = await theOne();
+    expect(one).toMatchObject({ kind: 'unanswered', state: 'open', bankTransactionId: 'debit-1' });
+    const { body } = await get(tokens.bank, `${EXCEPTIONS}/${exceptionId}`);
+    expect(body.data?.['answers']).toMatchObject([
+      { says: 'approved', bankTransactionId: 'debit-1' },
+      { says: 'approved', bankTransactionId: 'used' },
+      { says: 'approved', bankTransactionId: 'debit-2' },
+    ]);
+    const events = (body.data?.['events'] ?? []) as Shown[];
+    expect(events.map(({ type, kind }) => `${String(type)} ${String(kind)}`)).toEqual([
+      'exception.opened unanswered',
+      'exception.updated late_answer',
+      'exception.updated duplicate_transaction_id',
+      'exception.updated late_answer',
+    ]);
+    expect(await bookDifferences(db)).toEqual([]);
+  });
+
+  test('of which the bank says the same again once its exception has ended has a new one', async () => {
+    const { reference, id } = await contradicted();
+    const first = await theOne();
+    await respond(first.exceptionId, { resolution: 'confirmed' });
+
+    expect((await decline(id)).status).toBe(409);
+
+    const second = await theOne('?state=open');
+    expect(second.exceptionId).not.toBe(first.exceptionId);
+    expect((await initiate(reference)).status).toBe(409);
+    expect(await bookDifferences(db)).toEqual([]);
+  });
+
+  test('has one exception, however many answers race', async () => {
+    const { reference, id } = await charge();
+    await approve(id);
+    const refundId = await refunded(reference, 40, 'rejected');
+
+    const answers = await Promise.all(
+      [1, 2, 3, 4].flatMap((n) => [approve(id, `second-${n}`), answerRefund(refundId, 'completed', n)]),
+    );
+
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(409));
+    const of = (await listed(tokens.bank)).map((one) => one['refundId']);
+    expect([of.length, new Set(of)]).toEqual([2, new Set([null, refundId])]);
+  });
+
+  test('keeps what is in doubt besides: a used id does not end by the right one where the bank has declined, too', async () => {
+    await approve((await charge()).id, 'used');
+    const { id } = await charge();
+    await approve(id, 'debit-1');
+    await approve(id, 'used');
+    await decline(id);
+
+    expect((await approve(id, 'debit-1')).status).toBe(200);
+
+    expect(await theOne()).toMatchObject({ kind: 'duplicate_transaction_id', state: 'open' });
+  });
+});
+
 describe('no money in doubt', () => {
   test('ends what was unanswered with a late decline, which is a 409, on the time line, and no exception', async () => {
     const { reference, id } = await unanswered();
@@ -716,7 +787,7 @@ describe('no money in doubt', () => {
     await approve(id);
     expect((await decline(id)).status).toBe(409);
 
-    expect(await theOne()).toMatchObject({ kind: 'late_answer', state: 'open' });
+    expect(await theOne()).toMatchObject({ kind: 'unanswered', state: 'open' });
   });
 
   test('is a decline after a decline, in other words too: a repeat, and the first reason stays', async () => {
@@ -810,27 +881,53 @@ describe('what an exception holds of a charge', () => {
     },
   );
 
-  test('of a contradicted charge is borne by the network once it is written off, by two operators too', async () => {
+  test('of a contradicted charge is borne by the network once it is written off, with all that was said', async () => {
     const { id } = await contradicted();
     await approve(id, `second-${id}`);
-    for (const { exceptionId } of await listed(tokens.bank))
-      await resolve(String(exceptionId), 'written_off');
+    await resolve((await theOne()).exceptionId, 'written_off');
 
     expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10_000n });
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: -10_000n });
   });
 
-  test('stays held while another exception holds it', async () => {
-    const { reference, id } = await contradicted();
-    await approve(id, `second-${id}`);
-    const [second, first] = await listed(tokens.bank);
+  test.each<[string, (id: string) => Promise<Answered>]>([
+    ['a decline', (id) => decline(id)],
+    ['a second debit', (id) => approve(id, 'debit-2')],
+    ['a used id', (id) => approve(id, 'used')],
+    [
+      'the same debit with another word',
+      (id) =>
+        post(tokens.bank, '/v1/billing/bank-response', {
+          billingRequestId: id,
+          bankTransactionId: `debit-of-${id}`,
+          action: 'approve_recurring',
+        }),
+    ],
+  ])(
+    'of a charge is all that is left of it, after a refund too, until it is resolved: %s',
+    async (_, say) => {
+      await approve((await charge()).id, 'used');
+      const { reference, id } = await charge();
+      await approve(id);
+      await refunded(reference, 30, 'completed');
+      const pending = await refunded(reference, 20);
+      expect((await say(id)).status).toBe(409);
+      const { exceptionId } = await theOne();
 
-    await resolve(String(first?.['exceptionId']), 'confirmed');
-    expect((await initiate(reference)).status).toBe(409);
-    await resolve(String(second?.['exceptionId']), 'confirmed');
+      expect(await initiate(reference, 0.01)).toMatchObject({
+        status: 409,
+        body: { code: 'held_by_exception' },
+      });
+      await answerRefund(pending, 'rejected');
+      expect(await initiate(reference, 0.01)).toMatchObject({
+        status: 409,
+        body: { code: 'held_by_exception' },
+      });
+      await resolve(exceptionId, 'no_difference');
 
-    expect((await initiate(reference)).status).toBe(201);
-  });
+      expect((await initiate(reference)).body.data).toMatchObject({ amount: 70 });
+    },
+  );
 
   test('of a refund that was completed first stays counted, whatever the bank says then', async () => {
     const { reference, id } = await charge();
@@ -916,7 +1013,7 @@ describe('a merchant that bills again', () => {
   test('is warned while it is investigated, and no longer once it is resolved', async () => {
     await unanswered();
     const { exceptionId } = await theOne();
-    await db.transaction((trx) => takeException(trx, exceptionId, { owner: 'operator:ada', note: null }));
+    await db.transaction((trx) => takeAsOperator(trx, OPERATOR, exceptionId));
     expect(await bill()).toMatchObject({ warning: 'open_exception', exceptionId });
 
     await respond(exceptionId, { resolution: 'no_money_moved' });

@@ -1,6 +1,6 @@
 import type { Database } from '../../../src/database/connection';
 import { rows } from '../../../src/database/connection';
-import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { bookDifferences } from '../../support/books';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

@@ -241,7 +241,7 @@ describe('the bank’s answer', () => {
     expect(await refunded(reference)).toBe(100);
     expect(
       await rows(db, `SELECT id FROM reconciliation_exceptions WHERE refund_id = :refundId`, { refundId }),
-    ).toHaveLength(2);
+    ).toHaveLength(1);
   });
 
   test.each(['completed', 'rejected'])('that says %s may bring both an id and a reason', async (action) => {

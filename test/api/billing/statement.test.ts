@@ -7,7 +7,7 @@ import { postEntries } from '../../../src/database/ledger/entry';
 import { closePeriod, reopenPeriod } from '../../../src/database/ledger/period';
 import { LIST_REACH } from '../../../src/database/list';
 import { answerRefund } from '../../../src/database/refund/outcome';
-import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
 import { chargeEntry } from '../../../src/domain/books/ledger';
 import { serveApi, type ServedApi } from '../../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';

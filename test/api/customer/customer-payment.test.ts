@@ -8,7 +8,7 @@ import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/connection';
 import { settleCredits } from '../../../src/database/customer/payment-credit';
 import { openWork, stillOpen } from '../../../src/database/operation/reconcile';
-import { resolveException } from '../../../src/database/reconciliation-exception/resolve';
+import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
 import { recordAttempt } from '../../../src/database/webhook/attempt';
 import { setWebhookUrl } from '../../../src/database/webhook/endpoint';
 import { forgetDeliveries } from '../../../src/database/webhook/retention';

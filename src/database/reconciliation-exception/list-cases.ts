@@ -1,0 +1,317 @@
+import { Failure } from '../../domain/failures';
+import type { ExceptionState } from '../../domain/lifecycle';
+import {
+  EXCEPTION_KINDS,
+  type ExceptionKind,
+  type Resolution,
+  type Said,
+} from '../../domain/books/reconciliation-exception';
+import type { Metadata } from '../../domain/metadata';
+import { row, rows, type Executor } from '../connection';
+import type { AuditEvent } from '../event';
+import { allOf, listPage, literal, type Listed, type Page } from '../list';
+import { SIDES, type Viewer } from '../viewer';
+
+/** Reconciliation exceptions, as those see them whose money it is, and as the operator does. */
+
+export interface ExceptionRecord {
+  exceptionId: string;
+  kind: ExceptionKind;
+  state: ExceptionState;
+  /**
+   * That of the refund where it is about one, otherwise that of the charge. For a booking that is
+   * unknown here, the one that the bank wrote down, if it did.
+   */
+  reference: string | null;
+  /** Null for a booking that is unknown here. */
+  billingRequestId: string | null;
+  refundId: string | null;
+  /** Null for a payment between customers, and for a booking that is unknown here. */
+  merchantId: string | null;
+  /** The payer's, which is asked. */
+  bankId: string;
+  /** Only for a payment between customers. */
+  payeeBankId: string | null;
+  amount: bigint;
+  currency: string;
+  /** The first id that its bank named in the answers, or the file, that are in doubt. */
+  bankTransactionId: string | null;
+  openedAt: Date;
+  resolvedAt: Date | null;
+  resolution: Resolution | null;
+  /** The words of the bank that was asked. */
+  bankNote: string | null;
+  /** How many webhooks about it each side was sent. */
+  told: number;
+  /** The merchant's own, with the refund where it is about one, otherwise with the charge. */
+  metadata: Metadata | null;
+}
+
+export const EXCEPTION_COLUMNS = `x.id AS "exceptionId", x.kind, x.state, x.reference,
+  x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId", x.merchant_id AS "merchantId",
+  x.bank_id AS "bankId", x.payee_bank_id AS "payeeBankId", x.amount, x.currency,
+  x.bank_transaction_id AS "bankTransactionId", x.opened_at AS "openedAt", x.resolved_at AS "resolvedAt",
+  x.resolution, x.bank_note AS "bankNote", x.told,
+  coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),
+    (SELECT b.metadata FROM billing_requests b WHERE b.id = x.billing_request_id)) AS metadata`;
+
+export interface ExceptionFilter {
+  state?: ExceptionState | undefined;
+  kind?: ExceptionKind | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+  /** That of the charge, or of a refund of it. */
+  reference?: string | undefined;
+}
+
+export const EXCEPTION_SORTS = {
+  openedAt: { by: 'opened_at', indexed: true },
+  amount: { by: 'amount', indexed: false },
+};
+
+/** The viewer's own that the filter lets through. Each side reads its own index. */
+function matching({ role }: Viewer, filter: ExceptionFilter, more = ''): string {
+  const conditions = [
+    filter.state !== undefined && `state = ${literal(filter.state)}`,
+    filter.kind !== undefined && `kind = ${literal(filter.kind)}`,
+    filter.from !== undefined && 'opened_at >= :from',
+    filter.to !== undefined && 'opened_at < :to',
+    filter.reference !== undefined &&
+      `(reference = :reference
+        OR billing_request_id = (SELECT id FROM billing_requests WHERE reference = :reference))`,
+  ];
+  const sides = SIDES[role].map(
+    (side) => `(SELECT * FROM reconciliation_exceptions WHERE ${allOf(side, ...conditions)} ${more})`,
+  );
+  return `(${sides.join(' UNION ALL ')}) AS x`;
+}
+
+export async function listExceptions(
+  db: Executor,
+  viewer: Viewer,
+  filter: ExceptionFilter,
+  page: Page<keyof typeof EXCEPTION_SORTS>,
+): Promise<Listed<ExceptionRecord>> {
+  return listPage<ExceptionRecord>(
+    db,
+    {
+      select: (order) =>
+        `SELECT ${EXCEPTION_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
+      counted: (limit) => matching(viewer, filter, `ORDER BY opened_at, id ${limit}`),
+      bindings: { ...filter, entityId: viewer.entityId },
+      id: 'id',
+      sort: EXCEPTION_SORTS[page.sortBy],
+      instead: 'narrow it with state, from and to',
+    },
+    page,
+  );
+}
+
+/**
+ * Minor units that an exception `x` of a charge `b`, and of its refund `r`, keeps from being
+ * refunded: the charge, of which nothing is left then; or the refund, where its amount may have
+ * gone beside what is counted.
+ */
+export const HELD = `(CASE
+  WHEN x.state = 'resolved' THEN 0
+  WHEN x.refund_id IS NULL THEN b.amount
+  WHEN r.status IN ('rejected', 'returned') OR x.kind = 'amount_differs' OR EXISTS (
+    SELECT FROM exception_answers a
+    WHERE a.exception_id = x.id AND a.says = 'completed' AND a.kind = 'refund_conflict') THEN r.amount
+  ELSE 0 END)`;
+
+/** An exception with what only the operator is shown. */
+export interface OperatorsException extends ExceptionRecord {
+  /** The operator who has taken it. */
+  owner: string | null;
+  operatorNote: string | null;
+  /** Minor units of the charge that cannot be refunded meanwhile. */
+  held: bigint;
+  /** The bank's id of what took the money back. */
+  reversalBankTransactionId: string | null;
+  /** How long it has been there, by the database's clock. */
+  ageS: number;
+}
+
+const OPERATORS = `SELECT ${EXCEPTION_COLUMNS}, x.owner, x.operator_note AS "operatorNote",
+    CASE b.status WHEN 'successful' THEN least(${HELD}, b.amount - b.refunded_amount - b.reversed_amount) ELSE 0 END::bigint AS held,
+    x.reversal_bank_transaction_id AS "reversalBankTransactionId",
+    extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS "ageS"
+  FROM reconciliation_exceptions x
+    LEFT JOIN billing_requests b ON b.id = x.billing_request_id LEFT JOIN refunds r ON r.id = x.refund_id`;
+
+/** Everybody's, oldest first. @param filter without a state all that are not resolved */
+export async function operatorsExceptions(
+  db: Executor,
+  filter: { state?: ExceptionState; kind?: ExceptionKind; entityId?: string | undefined },
+  limit: number,
+): Promise<OperatorsException[]> {
+  const { state, kind, entityId } = filter;
+  const asked = allOf(
+    state === undefined ? `x.state <> 'resolved'` : `x.state = ${literal(state)}`,
+    kind !== undefined && `x.kind = ${literal(kind)}`,
+    entityId !== undefined && ':entityId IN (x.bank_id, x.merchant_id, x.provider_id, x.payee_bank_id)',
+  );
+  return rows(db, `${OPERATORS} WHERE ${asked} ORDER BY x.recorded_at, x.id LIMIT :limit`, {
+    entityId,
+    limit,
+  });
+}
+
+/** One step of an exception's story. */
+interface ExceptionEvent {
+  type: string;
+  at: Date;
+  cause: AuditEvent['cause'];
+  /** What was wrong then. */
+  kind: ExceptionKind | null;
+}
+
+/** An answer of the bank to the charge or refund of an exception. */
+interface BankAnswer {
+  at: Date;
+  says: Said;
+  /** The bank's own. */
+  bankTransactionId: string | null;
+}
+
+/** An exception, what the bank has answered, and what has happened to it, each oldest first. */
+interface ExceptionFound<Exception extends ExceptionRecord> {
+  exception: Exception;
+  answers: BankAnswer[];
+  events: ExceptionEvent[];
+}
+
+/** @throws Failure not_found */
+export async function readException(
+  db: Executor,
+  viewer: Viewer,
+  exceptionId: string,
+): Promise<ExceptionFound<ExceptionRecord>> {
+  const own = `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x WHERE (${SIDES[viewer.role].join(' OR ')})`;
+  return found<ExceptionRecord>(db, own, { exceptionId, entityId: viewer.entityId });
+}
+
+/** @throws Failure not_found */
+export async function operatorsException(
+  db: Executor,
+  exceptionId: string,
+): Promise<ExceptionFound<OperatorsException>> {
+  return found<OperatorsException>(db, `${OPERATORS} WHERE true`, { exceptionId });
+}
+
+export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
+
+async function found<Exception extends ExceptionRecord>(
+  db: Executor,
+  select: string,
+  bindings: { exceptionId: string; entityId?: string },
+): Promise<ExceptionFound<Exception>> {
+  const exception = await row<Exception>(db, `${select} AND x.id = :exceptionId`, bindings);
+  if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
+  return {
+    exception,
+    answers: await answersOf(db, exception),
+    events: await eventsOf(db, exception.exceptionId),
+  };
+}
+
+/** The first answers say what an exception is about. */
+const ANSWERS_SHOWN = 100;
+
+/**
+ * Each answer that the bank gave to the charge or refund, oldest first: the one that settled it,
+ * those in doubt, and those that were noted alone. A repeat is no answer of its own.
+ */
+async function answersOf(
+  db: Executor,
+  { billingRequestId, refundId }: Pick<ExceptionRecord, 'billingRequestId' | 'refundId'>,
+): Promise<BankAnswer[]> {
+  return rows<BankAnswer>(
+    db,
+    `SELECT at, says, "bankTransactionId" FROM (
+       SELECT closed_at AS at, created_at AS recorded_at, CASE status WHEN 'successful' THEN 'approved' ELSE 'declined' END AS says,
+         bank_transaction_id AS "bankTransactionId"
+       FROM billing_requests WHERE id = :billingRequestId AND :refundId::text IS NULL AND closed_by = 'bank'
+       UNION ALL
+       SELECT closed_at, created_at, CASE status WHEN 'rejected' THEN status ELSE 'completed' END, bank_transaction_id
+       FROM refunds WHERE id = :refundId AND status <> 'pending'
+       UNION ALL
+       SELECT a.answered_at, a.recorded_at, a.says, a.bank_transaction_id
+       FROM reconciliation_exceptions x JOIN exception_answers a ON a.exception_id = x.id
+       WHERE x.billing_request_id = :billingRequestId AND x.refund_id IS NOT DISTINCT FROM :refundId
+       UNION ALL
+       SELECT business_at, recorded_at, details->>'outcome', details->>'bankTransactionId' FROM events
+       WHERE resource_id = coalesce(:refundId::text, :billingRequestId) AND type LIKE '%.answer_refused') AS said
+     ORDER BY at, recorded_at LIMIT ${ANSWERS_SHOWN}`,
+    { billingRequestId, refundId },
+  );
+}
+
+/** A story of more steps than this is shown by its latest. */
+const EVENTS_MAX = 100;
+
+async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
+  const latest = await rows<ExceptionEvent>(
+    db,
+    `SELECT type, business_at AS at, cause, details->>'kind' AS kind FROM events
+     WHERE resource_id = :exceptionId ORDER BY sequence DESC LIMIT ${EVENTS_MAX}`,
+    { exceptionId },
+  );
+  return latest.toReversed();
+}
+
+interface Backlog {
+  kind: ExceptionKind;
+  count: number;
+  /** There may be more than were counted. */
+  isMinimum: boolean;
+  /** How many of these somebody has taken. */
+  investigating: number;
+  /** For how long the oldest of them has been there. */
+  oldestAgeS: number;
+}
+
+/** Counted for each kind: a bad statement opens many of one, and hides none of another. */
+const COUNTED_MAX = 10_000;
+
+/** The unresolved exceptions by kind: of each the oldest, as more would say nothing more. */
+export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
+  return rows<Backlog>(
+    db,
+    `SELECT k.kind, counted.*
+     FROM unnest(:kinds::text[]) AS k (kind) CROSS JOIN LATERAL (
+       SELECT count(*)::int AS count, count(*) = :atMost AS "isMinimum",
+         count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
+         extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS "oldestAgeS"
+       FROM (SELECT state, recorded_at FROM reconciliation_exceptions WHERE kind = k.kind AND state <> 'resolved'
+             ORDER BY recorded_at, id LIMIT :atMost) AS oldest) AS counted
+     WHERE counted.count > 0 ORDER BY k.kind`,
+    { kinds: EXCEPTION_KINDS, atMost: COUNTED_MAX },
+  );
+}
+
+/**
+ * Customers who are to be billed again while nobody knows whether they have paid already: those
+ * with an unresolved exception of the same merchant, amount and currency.
+ *
+ * @returns the latest exception by customer
+ */
+export async function unresolvedOfSameAmount(
+  trx: Executor,
+  merchantId: string,
+  billed: { agreementIds: string[]; lookupIds: string[]; amount: bigint; currency: string },
+): Promise<Map<string, string>> {
+  const unresolved = await rows<{ customerId: string; exceptionId: string }>(
+    trx,
+    `SELECT DISTINCT ON (customer_id) customer_id AS "customerId", id AS "exceptionId"
+     FROM reconciliation_exceptions
+     WHERE merchant_id = :merchantId AND amount = :amount AND currency = :currency AND state <> 'resolved'
+       AND customer_id = ANY(ARRAY(
+         SELECT customer_id FROM agreements WHERE id = ANY(:agreementIds)
+         UNION ALL SELECT id FROM customers WHERE lookup_id = ANY(:lookupIds)))
+     ORDER BY customer_id, opened_at DESC, id DESC`,
+    { merchantId, ...billed },
+  );
+  return new Map(unresolved.map(({ customerId, exceptionId }) => [customerId, exceptionId]));
+}
