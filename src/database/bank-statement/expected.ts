@@ -7,8 +7,8 @@ import { rows, type Executor } from '../connection';
 
 /**
  * Ends what an exception has found never to have moved: the booking that a file lacked or had
- * otherwise, else the debit of its charge, or the credit of its refund. A line of that id is unknown
- * here from then on. The caller holds the charge locked.
+ * otherwise, else the debit of its charge, or the credit of its refund. A line of that id is
+ * unknown here from then on. The caller holds the charge locked.
  */
 export async function endExpected(trx: Executor, exceptionId: string): Promise<void> {
   await rows(
