@@ -25,14 +25,18 @@ export async function takePicture(
     shop.call('listTransactions', { query: { ...newest, type: 'charge' } }),
     shop.call('listSchedules', { query: newest }),
     bank.call('listDecisions', { query: newest }),
-    shop.call('listExceptions', { query: newest }),
+    bank.call('listExceptions', { query: newest }),
     shop.call('listRefunds', { query: newest }),
     shop.call('getClock'),
   ]);
   const openAbout = new Map(
     exceptions.data.exceptions
       .filter(({ state }) => state !== 'resolved')
-      .map(({ billingRequestId, kind }) => [billingRequestId, kind]),
+      .map(({ billingRequestId, kind, bankTransactionId }) => [
+        billingRequestId,
+        // A bank that names its transaction has debited after all.
+        kind === 'unanswered' && bankTransactionId ? 'late_answer' : kind,
+      ]),
   );
   return {
     clock: { now: clock.data.now, target: clock.data.target },
