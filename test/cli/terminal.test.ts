@@ -63,7 +63,7 @@ async function bankBeingSentTo(): Promise<string> {
       { entityId: bankId, webhookType: 'billing.request', workflowId, items: [{ sequence: 1 }] },
     ]),
   );
-  await claimUnattempted(test.db, workflowId, 1_000);
+  await claimUnattempted(test.db, workflowId, 3_000);
   return bankId;
 }
 
