@@ -55,7 +55,7 @@ export function printed(report: Report): string {
     ['refused', inWords(report.refused)],
     ['ended as', inWords(report.ended)],
     ["in the banks' books", `${debits.standing} standing, ${debits.reversed} taken back`],
-    ['exceptions', String(report.exceptions)],
+    ['exceptions, and answers in them', String(report.exceptions)],
     ['answers to callers', inWords(report.answers)],
     ['webhooks', `${webhooks.taken} taken, ${webhooks.repeats} repeats`],
     ['quiet after', `${(report.quietAfterMs / 1000).toFixed(1)} s`],

@@ -10,7 +10,7 @@ export interface ServersView {
   running: string[];
   /** Ended otherwise than by doing their work. */
   broken: { workflowId: string; status: string }[];
-  /** Where somebody must look, as money may have moved: of charges and of refunds. */
+  /** Where somebody must look, as money may have moved: each answer of an exception by itself. */
   exceptions: { about: string; bankTransactionId: string | null }[];
   /** Rows that wait for something, by what they are. */
   open: { charges: number; intents: number; webhooks: number };
@@ -39,8 +39,9 @@ async function lookAtPostgres({ ownerUrl }: StormEngine) {
         `SELECT workflow_id AS "workflowId", kind FROM outbox ORDER BY rank, id LIMIT 100`,
       ),
       exceptions: await read<ServersView['exceptions'][number]>(
-        `SELECT coalesce(refund_id, billing_request_id) AS about, bank_transaction_id AS "bankTransactionId"
-         FROM reconciliation_exceptions`,
+        `SELECT coalesce(x.refund_id, x.billing_request_id) AS about,
+           coalesce(a.bank_transaction_id, x.bank_transaction_id) AS "bankTransactionId"
+         FROM reconciliation_exceptions x LEFT JOIN exception_answers a ON a.exception_id = x.id`,
       ),
       open: open ?? { charges: 0, intents: 0, webhooks: 0 },
     };
