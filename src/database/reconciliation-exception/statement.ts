@@ -33,12 +33,6 @@ export interface StatementException {
 const OF_FILE = 1_000;
 /** Open at once for a bank: more than its people ever end. */
 const OF_BANK = 10_000;
-/**
- * The part of both that what is unknown here may take. The rest is for what is missing or differs,
- * which holds money of merchants.
- */
-const UNKNOWN_PART = 0.5;
-
 /** The key of an exception: lines with the same key share one. */
 const keyOf = (one: StatementException): string =>
   JSON.stringify([
@@ -81,7 +75,7 @@ export async function openStatementExceptions(
   });
 }
 
-/** Those that hold money come first. */
+/** Those of a page that hold money come first. */
 async function withinRoom(
   trx: Transaction,
   bankId: string,
@@ -96,11 +90,9 @@ async function withinRoom(
        AND :bankId IN (x.bank_id, x.payee_bank_id) LIMIT ${OF_BANK}`,
     { bankId },
   );
-  const roomFor = (part: number, taken: number) =>
-    Math.max(0, Math.min(part * OF_FILE - ofFile, part * OF_BANK - unresolved.length) - taken);
+  const room = Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved.length));
   const isUnknown = ({ kind }: StatementException) => kind === 'unknown_here';
-  const known = wanted.filter((one) => !isUnknown(one)).slice(0, roomFor(1, 0));
-  return [...known, ...wanted.filter(isUnknown).slice(0, roomFor(UNKNOWN_PART, known.length))];
+  return [...wanted.filter((one) => !isUnknown(one)), ...wanted.filter(isUnknown)].slice(0, room);
 }
 
 /** Adds to those that a file has opened. */
