@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * Who takes part (banks, merchants, providers), how each proves it, what the database is for, and
- * what every request needs before any billing: idempotency keys, rate limits, the clock that
- * business time is told by, and the record of what operators did.
+ * Banks, merchants and providers, with their credentials; the mode and the time zone of the
+ * database; idempotency keys, rate limits, the clocks of business time, and the audit events of
+ * operators.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -75,7 +75,8 @@ export async function up(knex: Knex): Promise<void> {
     );
     GRANT SELECT ON deployment TO assent_app;
 
-    INSERT INTO deployment (mode, time_zone) VALUES (current_setting('assent.mode'), current_setting('assent.time_zone'));
+    INSERT INTO deployment (mode, time_zone)
+      VALUES (current_setting('assent.mode'), current_setting('assent.time_zone'));
 
     CREATE FUNCTION refuse_another_mode() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, public, pg_temp AS $$
@@ -219,7 +220,8 @@ export async function up(knex: Knex): Promise<void> {
       client_id             text PRIMARY KEY CHECK (left(client_id, 4) = 'cli_'),
       entity_id             text NOT NULL UNIQUE REFERENCES entities,
       secret_hash           bytea NOT NULL
-                            CHECK (get_byte(secret_hash, 0) = 1 AND length(secret_hash) = 34 + get_byte(secret_hash, 1)),
+                            CHECK (get_byte(secret_hash, 0) = 1
+                              AND length(secret_hash) = 34 + get_byte(secret_hash, 1)),
       -- The secret before the last rotation, good until then.
       previous_secret_hash  bytea
                             CHECK (get_byte(previous_secret_hash, 0) = 1

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * What happened, for good: the events of each resource, and the chains of hashes with their signed
- * heads; and the keys that sign and seal.
+ * Events of each resource and the chains of hashes with their signed heads, kept for good; keys
+ * that sign and seal.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -120,7 +120,8 @@ export async function up(knex: Knex): Promise<void> {
     END $$;
 
     CREATE CONSTRAINT TRIGGER client_credentials_are_on_record
-      AFTER UPDATE OF secret_hash, previous_secret_hash, previous_secret_until ON client_credentials DEFERRABLE INITIALLY DEFERRED
+      AFTER UPDATE OF secret_hash, previous_secret_hash, previous_secret_until ON client_credentials
+      DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_audit_event('client\\_secret.%');
 
     CREATE TABLE signing_keys (

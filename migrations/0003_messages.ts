@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * What is told to parties and to Temporal: the outbox, webhooks with their endpoints and attempts,
- * and what the workers say of themselves.
+ * The outbox to Temporal, webhooks with their endpoints and attempts, and the heartbeats of
+ * workers.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -40,7 +40,8 @@ export async function up(knex: Knex): Promise<void> {
       -- When reconcile last went through some of what is open; at first, when it could have begun.
       reconciled_at    timestamptz NOT NULL DEFAULT clock_timestamp()
     );
-    GRANT SELECT, INSERT, UPDATE (namespace_id, restarting_since, cursors, reconciled_at) ON temporal_state TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (namespace_id, restarting_since, cursors, reconciled_at)
+      ON temporal_state TO assent_app;
 
     INSERT INTO temporal_state DEFAULT VALUES;
 
@@ -137,7 +138,8 @@ export async function up(knex: Knex): Promise<void> {
     -- What waits for its recipient to be let in again.
     CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (entity_id, id) WHERE status = 'pending';
     GRANT SELECT, INSERT, UPDATE (status, workflow_id, attempts, finished_at, earlier_attempts, old_url,
-      old_secret_sealed, sent, claimed_until, withdrawn_at, next_attempt_at), DELETE ON webhook_deliveries TO assent_app;
+      old_secret_sealed, sent, claimed_until, withdrawn_at, next_attempt_at), DELETE
+      ON webhook_deliveries TO assent_app;
 
     CREATE TRIGGER webhook_deliveries_record_time BEFORE INSERT ON webhook_deliveries
       FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();

@@ -87,9 +87,11 @@ export async function up(knex: Knex): Promise<void> {
       -- Null until the first change.
       updated_at            timestamptz,
       searched_names        text GENERATED ALWAYS AS (
-                              lower((firstname || ' ' || coalesce(middlename || ' ', '') || lastname || ' ' || account_name) COLLATE pg_c_utf8)) STORED COLLATE "pg_c_utf8" NOT NULL,
+                              lower((firstname || ' ' || coalesce(middlename || ' ', '') || lastname || ' ' || account_name)
+                                COLLATE pg_c_utf8)) STORED COLLATE "pg_c_utf8" NOT NULL,
       searched_parts        text[] GENERATED ALWAYS AS (letters_and_pairs(
-                              lower((firstname || ' ' || coalesce(middlename || ' ', '') || lastname || ' ' || account_name) COLLATE pg_c_utf8))) STORED COLLATE "pg_c_utf8" NOT NULL,
+                              lower((firstname || ' ' || coalesce(middlename || ' ', '') || lastname || ' ' || account_name)
+                                COLLATE pg_c_utf8))) STORED COLLATE "pg_c_utf8" NOT NULL,
       UNIQUE (bank_id, account_number_index),
       UNIQUE (bank_id, client_ref),
       CHECK (updated_at >= created_at)

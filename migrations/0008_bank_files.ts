@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 /**
- * What banks are to book, what their files say that they have, and how it differs.
+ * Bookings that are expected of banks, the files of bookings that banks send, and the differences.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -144,7 +144,7 @@ async function respond(
   return say(n, resolution, first, String(first['billingRequestId']), desks, banks);
 }
 
-/** What the bank of an exception says became of the money of a charge or a refund. */
+/** The word of a bank on an exception about a charge or a refund. */
 async function say(
   n: number,
   resolution: Resolution,

@@ -14,7 +14,7 @@ import type { SeenBankFile, SeenDesk, SeenMerchant, SeenPayments } from './seen'
  * is to find these, and nothing else.
  */
 
-/** What the network makes of a line. */
+/** The network's verdict on a line. */
 type Verdict = 'expected' | 'matched' | 'unknown_here';
 
 interface Booking {

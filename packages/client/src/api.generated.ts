@@ -1121,8 +1121,8 @@ export type ReconciliationException = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * What went wrong first. `unanswered`: the bank had the charge and did not answer in
-   * time. `late_answer`: it approved a charge that had ended without it.
+   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
+   * answer in time. `late_answer`: it approved a charge that had ended without it.
    * `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
@@ -1179,8 +1179,8 @@ export type ReconciliationExceptionWithEvents = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * What went wrong first. `unanswered`: the bank had the charge and did not answer in
-   * time. `late_answer`: it approved a charge that had ended without it.
+   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
+   * answer in time. `late_answer`: it approved a charge that had ended without it.
    * `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
@@ -1245,8 +1245,8 @@ export type ReconciliationExceptionWithEvents = {
     /** Who caused it; `network` for a response window that ended */
     cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
     /**
-     * What went wrong first. `unanswered`: the bank had the charge and did not answer in
-     * time. `late_answer`: it approved a charge that had ended without it.
+     * The first thing that went wrong. `unanswered`: the bank had the charge and did not
+     * answer in time. `late_answer`: it approved a charge that had ended without it.
      * `conflicting_answer`: it gave another answer than its first.
      * `duplicate_transaction_id`: its answer named a transaction of something else, and
      * was refused. `refund_conflict`: it gave another answer to a refund than its first.
@@ -1669,8 +1669,8 @@ export type ExceptionOpenedItem = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * What went wrong first. `unanswered`: the bank had the charge and did not answer in
-   * time. `late_answer`: it approved a charge that had ended without it.
+   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
+   * answer in time. `late_answer`: it approved a charge that had ended without it.
    * `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
@@ -1728,8 +1728,8 @@ export type ExceptionResolvedItem = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * What went wrong first. `unanswered`: the bank had the charge and did not answer in
-   * time. `late_answer`: it approved a charge that had ended without it.
+   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
+   * answer in time. `late_answer`: it approved a charge that had ended without it.
    * `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.

@@ -1,4 +1,4 @@
-import type { Direction } from '../../domain/books/bank-statement';
+import type { ExpectedBooking } from '../../domain/books/ledger';
 import { businessDaysBefore } from '../../domain/business-day';
 import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
 import { countExceptions, lockCharges, openStatementExceptions } from '../reconciliation-exception/statement';
@@ -13,15 +13,7 @@ import { lockStatement, type Matching } from './match';
 /** Bookings of one transaction. Each merchant costs a lock of the clock (`settling_now`). */
 const PAGE = 1_000;
 
-interface Booking {
-  identifiedBy: 'bankTransactionId' | 'reference';
-  identifier: string;
-  direction: Direction;
-  amount: bigint;
-  currency: string;
-  billingRequestId: string;
-  refundId: string | null;
-}
+type Booking = Omit<ExpectedBooking, 'bankId'>;
 
 const IS_IN_NO_FILE = `e.matched_by IS NULL AND e.told_in IS NULL AND e.ended_at IS NULL`;
 

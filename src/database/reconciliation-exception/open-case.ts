@@ -21,18 +21,23 @@ export interface NewCase {
   billingRequestId: string | null;
   /** Where it is about a refund of that charge. */
   refundId: string | null;
-  /** What a file of the bank has booked, or lacks. */
-  booking?: {
-    bankId: string;
-    bankTransactionId: string | null;
-    direction: Direction;
-    /** What was to be booked; null for the amount of the charge, or of the refund. */
-    amount: bigint | null;
-    currency: string | null;
-    bookedAmount: bigint | null;
-    bookedCurrency: string | null;
-    reference: string | null;
-  };
+  booking?: CaseBooking;
+}
+
+/** A booking that a file of a bank has, or lacks. */
+export interface CaseBooking {
+  bankId: string;
+  /** Null of a credit that the payee's bank lacks: it has an id of its own for it. */
+  bankTransactionId: string | null;
+  direction: Direction;
+  /** The amount to be booked; null for the amount of the charge, or of the refund. */
+  amount: bigint | null;
+  currency: string | null;
+  /** Null where the booking is missing at the bank. */
+  bookedAmount: bigint | null;
+  bookedCurrency: string | null;
+  /** The reference of an unknown line that looks like one of ours. */
+  reference: string | null;
 }
 
 /** An answer of a bank to a charge, or to a refund of it, by which money may have moved. */

@@ -1,29 +1,15 @@
-import type { Direction } from '../../domain/books/bank-statement';
 import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
 import { isReference } from '../../domain/identifier/reference';
 import { rows, type Transaction } from '../connection';
 import { jsonOf } from '../json';
 import type { Keyring } from '../keys/keyring';
-import { openCases } from './open-case';
+import { openCases, type CaseBooking, type NewCase } from './open-case';
 
 /** Exceptions that the files of banks tell of. */
 
-export interface StatementException {
+export interface StatementException
+  extends Pick<NewCase, 'billingRequestId' | 'refundId'>, Omit<CaseBooking, 'bankId'> {
   kind: Extract<ExceptionKind, 'unknown_here' | 'missing_at_bank' | 'amount_differs'>;
-  /** Null of what is unknown here. */
-  billingRequestId: string | null;
-  refundId: string | null;
-  /** Null of a credit that the payee's bank lacks: it has an id of its own for it. */
-  bankTransactionId: string | null;
-  direction: Direction;
-  /** What was to be booked; null for the amount of the charge, or of the refund. */
-  amount: bigint | null;
-  currency: string | null;
-  /** What the bank booked; null where it is missing there. */
-  bookedAmount: bigint | null;
-  bookedCurrency: string | null;
-  /** Of what is unknown here, where it looks like one of ours. */
-  reference: string | null;
 }
 
 /**
@@ -33,6 +19,7 @@ export interface StatementException {
 const OF_FILE = 1_000;
 /** Open at once for a bank: more than its people ever end. */
 const OF_BANK = 10_000;
+
 /** The key of an exception: lines with the same key share one. */
 const keyOf = (one: StatementException): string =>
   JSON.stringify([
