@@ -176,7 +176,7 @@ test('a worker that dies amid a statement costs no line and counts none twice', 
     `SELECT count(*)::int AS all, count(DISTINCT bank_transaction_id)::int AS each FROM reconciliation_exceptions
      WHERE bank_transaction_id LIKE 'FT-KILLED-%'`,
   );
-  expect(rows).toEqual([{ all: 500, each: 500 }]);
+  expect(rows).toEqual([{ all: 1_000, each: 1_000 }]);
   const kept = await engine.database.db.query(
     `SELECT sum(jsonb_array_length(differences))::int AS lines FROM bank_statement_differences WHERE statement_id = $1`,
     [statementId],

@@ -1,19 +1,25 @@
-import { freePorts } from '../../bench/ports';
-
-/** Of this test file: nobody listens yet on a port that was given a moment ago. */
-const given = new Set<number>();
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { freePorts as nowFree } from '../../bench/ports';
+import { runFolder } from './once-per-run';
 
 /**
  * A port for a program that is told where to listen, or where nobody is to: none of those that
  * systems give out by themselves, which another test's connection or server may get meanwhile.
  */
 export async function freePort(): Promise<number> {
-  // Of thousands, a test file takes some tens.
+  const [port = 0] = await freePorts(1);
+  return port;
+}
+
+/** Ports in a row, each given once in a run: nobody listens yet on those given a moment ago. */
+export async function freePorts(count: number): Promise<number[]> {
+  const folder = path.join(runFolder(), 'ports');
+  await mkdir(folder, { recursive: true });
+  // A run takes some hundreds of 8 000 ports.
   for (;;) {
-    const [port = 0] = await freePorts(1);
-    if (!given.has(port)) {
-      given.add(port);
-      return port;
-    }
+    const ports = await nowFree(count);
+    const taken = ports.map((port) => writeFile(path.join(folder, String(port)), '', { flag: 'wx' }));
+    if ((await Promise.allSettled(taken)).every(({ status }) => status === 'fulfilled')) return ports;
   }
 }

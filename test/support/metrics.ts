@@ -1,4 +1,4 @@
-import { freePorts } from '../../bench/ports';
+import { freePorts } from './free-port';
 
 /** What the processes of one engine serve to Prometheus. */
 export interface Metrics {

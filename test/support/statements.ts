@@ -135,6 +135,8 @@ export async function settleManyOn(
      UPDATE billing_requests SET closed_at = '${day}T12:00:00Z' WHERE closed_at ${since} AND merchant_id = '${merchantId}';
      UPDATE ledger_entries SET settled_at = '${day}T12:00:00Z', settlement_day = '${day}'
        WHERE settlement_day ${since} AND id IN (SELECT entry_id FROM ledger_postings WHERE party_id = '${merchantId}');
+     WITH folded AS (DELETE FROM ledger_folded_balances WHERE day ${since} AND party_id IN ('${bankId}', '${merchantId}') RETURNING *)
+       INSERT INTO ledger_balance_changes SELECT * FROM folded;
      UPDATE ledger_balance_changes SET day = '${day}' WHERE day ${since} AND party_id IN ('${bankId}', '${merchantId}')`,
   );
 }

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { freePorts } from '../../../bench/ports';
+import { freePorts } from '../../support/free-port';
 import { createEntity } from '../../../src/database/entity/entity';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
