@@ -124,7 +124,8 @@ export class BankFile {
           made.get(id) ?? [],
           { at, kobo, status, answer, reversed: reversedAt === undefined ? 0n : kobo },
           {
-            isDoubted: exception !== undefined,
+            // Debit and credit of a payment within the bank share the payment's case.
+            isDoubted: exception !== undefined || payee.bank === this.bank,
             resolution: said?.resolution,
             reversal: said && { id: `payment-reversal-${n}`, at: said.at },
           },
