@@ -42,13 +42,6 @@ const SHOWN: Shown[] = [
   },
   { page: 'CONTRIBUTING.md', begins: 'npm run fuzz', kind: 'long', reason: 'minutes for each seed' },
   { page: 'SECURITY.md', begins: 'npm run hostile', kind: 'long', reason: 'minutes on servers of its own' },
-  { page: 'docs/architecture.md', begins: 'merchant, bank', kind: 'drawing', reason: 'who talks to whom' },
-  {
-    page: 'docs/architecture.md',
-    begins: 'entry points',
-    kind: 'drawing',
-    reason: 'the layers, which test/architecture.test.ts holds the code to',
-  },
   {
     page: 'docs/api.md',
     begins: 'content_type_overrides:',
