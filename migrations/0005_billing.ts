@@ -306,9 +306,6 @@ export async function up(knex: Knex): Promise<void> {
       -- A provider's merchants never change, so their rows name the provider: one index has all of
       -- them in order.
       provider_id         text REFERENCES entities,
-      -- The sum of what the exceptions of a charge hold, beside refunded_amount, so that one UPDATE
-      -- judges a refund.
-      held_amount         bigint NOT NULL DEFAULT 0,
       -- Of a payment between customers: the webhook that has the payee's bank credit it.
       credit_delivery_id  text,
       -- Until when it has to be delivered, in business time; after that it is overdue, and an
@@ -333,7 +330,6 @@ export async function up(knex: Knex): Promise<void> {
       CHECK ((credit_delivery_id IS NULL) = (credit_due_at IS NULL)),
       CHECK ((NOT credit_overdue) OR credit_due_at IS NOT NULL),
       CHECK ((closed_by IN ('bank', 'network', 'merchant', 'provider'))) NOT VALID,
-      CONSTRAINT billing_requests_held CHECK (held_amount >= 0),
       CONSTRAINT billing_requests_merchant_or_payee CHECK (((merchant_id IS NULL) = (payee_customer_id IS NOT NULL))
         AND ((payee_customer_id IS NULL) = (payee_bank_id IS NULL))
         AND ((payee_customer_id IS NULL) = (payee_lookup_id IS NULL))),
@@ -407,7 +403,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX billing_requests_waiting_credits ON billing_requests (workflow_id)
       WHERE credit_due_at IS NOT NULL AND (NOT credit_settled);
     GRANT SELECT, INSERT, UPDATE (status, closed_by, decline_reason, bank_transaction_id, bank_metadata, answer_action,
-      counted_day, counted_month, closed_at, sequence, refunded_amount, held_amount, credit_delivery_id, credit_due_at,
+      counted_day, counted_month, closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
       credit_overdue, credit_settled, asleep, reversed_amount) ON billing_requests TO assent_app;
 
     CREATE TRIGGER billing_requests_name_provider BEFORE INSERT ON billing_requests

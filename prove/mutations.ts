@@ -117,8 +117,8 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: REFUND,
-        find: `b.reversed_amount + c.part <= b.amount RETURNING`,
-        replace: `b.reversed_amount + c.part <= b.amount + 1 RETURNING`,
+        find: `<= c.rest RETURNING`,
+        replace: `<= c.rest + 1 RETURNING`,
       },
     ],
   },
@@ -336,13 +336,8 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: REFUND,
-        find: `amount - refunded_amount - held_amount - reversed_amount) AS part`,
-        replace: `amount - refunded_amount - held_amount) AS part`,
-      },
-      {
-        file: REFUND,
-        find: `b.reversed_amount + c.part <= b.amount RETURNING`,
-        replace: `c.part <= b.amount RETURNING`,
+        find: `- b.reversed_amount - `,
+        replace: `- `,
       },
     ],
   },

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { ConfigError, readConfigUntraced, type Config } from '../config';
 import { isUnavailable, refusedAppLogin } from '../database/availability';
 import { DeploymentError } from '../database/operation/deployment';
+import { CommandRefusal, Failure } from '../domain/failures';
 import { KeyringError } from '../database/keys/keyring';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { StartError } from '../start/start-error';
@@ -121,6 +122,8 @@ const UNDEFINED_TABLE = '42P01';
 export function explained(error: unknown): string {
   if (
     error instanceof CommandError ||
+    error instanceof CommandRefusal ||
+    error instanceof Failure ||
     error instanceof ConfigError ||
     error instanceof DeploymentError ||
     error instanceof KeyringError ||

@@ -1,12 +1,10 @@
 import { Option, type Command } from 'commander';
-import type { Config } from '../config';
 import {
-  operatorsException,
   operatorsExceptions,
-  type OperatorsException,
+  readException,
+  type ExceptionRecord,
 } from '../database/reconciliation-exception/list-cases';
-import { resolveAsOperator, takeAsOperator } from '../database/reconciliation-exception/resolve-case';
-import { CommandRefusal, Failure } from '../domain/failures';
+import { resolveException, takeAsOperator } from '../database/reconciliation-exception/resolve-case';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
 import { formatAmount, inMoney } from '../domain/money';
 import { parseText } from '../domain/plain-text';
@@ -17,8 +15,8 @@ import {
   type Resolution,
 } from '../domain/books/reconciliation-exception';
 import { NAME_MAX } from '../api/http/fields';
-import { command, CommandError, onEngine, type Outcome } from './command';
-import { anyRing, type Engine } from './engine';
+import { command, CommandError, onEngine } from './command';
+import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
 import { tableOf } from './table';
 
@@ -36,7 +34,7 @@ interface Filter {
   entity?: string;
 }
 
-interface Finding extends Explained {
+interface Found extends Explained {
   resolution: Resolution;
   bankTransactionId?: string;
 }
@@ -53,11 +51,11 @@ export function addExceptionCommands(program: Command): void {
     .action(
       onEngine(async ({ db }, _config, { entity, ...filter }: Filter) => {
         const found = await operatorsExceptions(db, { ...filter, entityId: entity }, LISTED_MAX + 1);
-        const shownHere = found.slice(0, LISTED_MAX);
+        const listed = found.slice(0, LISTED_MAX);
         if (found.length > LISTED_MAX) {
           process.stderr.write(`These are the oldest ${LISTED_MAX}: narrow it with --kind or --entity.\n`);
         }
-        return { json: { exceptions: shownHere.map(shown) }, text: exceptionsTable(shownHere) };
+        return { json: { exceptions: listed.map(shown) }, text: exceptionsTable(listed) };
       }, anyRing),
     );
 
@@ -65,16 +63,15 @@ export function addExceptionCommands(program: Command): void {
     .argument('<exceptionId>')
     .action(
       onEngine(async ({ db }, _config, exceptionId: string) => {
-        const { exception, answers, events } = await saying(operatorsException(db, exceptionId));
-        const json = shown(exception);
+        const { exception, answers, events } = await readException(db, exceptionId);
+        const said = answers.map(
+          ({ at, says, bankTransactionId: id }) => `${at.toISOString()}  the bank said: ${says} ${id ?? ''}`,
+        );
         const story = events.map(
           ({ type, at, cause, kind }) =>
-            `${at.toISOString()}  ${type}, by ${cause}${kind === null ? '' : `: ${kind}`}`,
+            `${at.toISOString()}  ${type}, by ${cause}${kind ? `: ${kind}` : ''}`,
         );
-        const said = answers.map(
-          ({ at, says, bankTransactionId }) =>
-            `${at.toISOString()}  the bank said: ${says}${bankTransactionId === null ? '' : ` ${bankTransactionId}`}`,
-        );
+        const json = shown(exception);
         return {
           json: { ...json, answers, events },
           text: [...facts(json), ...said, ...story].join('\n'),
@@ -88,7 +85,7 @@ export function addExceptionCommands(program: Command): void {
     .action(
       onEngine(async ({ db }, _config, exceptionId: string, options: Explained) => {
         const by = operator(options);
-        await saying(db.transaction((trx) => takeAsOperator(trx, by, exceptionId)));
+        await db.transaction((trx) => takeAsOperator(trx, by, exceptionId));
         return {
           json: { exceptionId, state: 'investigating', owner: by.actor },
           text: `${exceptionId} is investigated by ${by.actor} now`,
@@ -104,31 +101,22 @@ export function addExceptionCommands(program: Command): void {
     .option('--bank-transaction-id <id>', 'of what the bank took the money back by, where it is reversed')
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine((engine, config, exceptionId: string, options: Finding) =>
-        resolveOne(engine, config, exceptionId, options),
-      ),
+      onEngine(async ({ db, ring }, { NETWORK_TIMEZONE: timeZone }, exceptionId: string, found: Found) => {
+        const act = operator(found);
+        const by = { cause: 'operator', note: act.reason, act } as const;
+        const finding = { resolution: found.resolution, bankTransactionId: reversalOf(found) };
+        return {
+          json: await db.transaction((trx) =>
+            resolveException(trx, ring, timeZone, by, exceptionId, finding),
+          ),
+          text: `${exceptionId} is resolved: ${found.resolution}`,
+        };
+      }),
     );
 }
 
-async function resolveOne(
-  { db, ring }: Engine,
-  { NETWORK_TIMEZONE: timeZone }: Config,
-  exceptionId: string,
-  options: Finding,
-): Promise<Outcome> {
-  const by = operator(options);
-  const { resolution } = options;
-  const bankTransactionId = reversalOf(options);
-  const resolved = await saying(
-    db.transaction((trx) =>
-      resolveAsOperator(trx, ring, timeZone, by, exceptionId, { resolution, bankTransactionId }),
-    ),
-  );
-  return { json: resolved, text: `${exceptionId} is resolved: ${resolution}` };
-}
-
 /** @throws CommandError for an id that the API would refuse, or one that says nothing */
-function reversalOf({ resolution, bankTransactionId }: Finding): string | null {
+function reversalOf({ resolution, bankTransactionId }: Found): string | null {
   if (bankTransactionId === undefined) return null;
   if (resolution !== 'reversed') {
     throw new CommandError('--bank-transaction-id: only what is reversed has one');
@@ -138,24 +126,12 @@ function reversalOf({ resolution, bankTransactionId }: Finding): string | null {
   return parsed.value;
 }
 
-/** @throws CommandError in place of a refusal */
-export async function saying<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof Failure || error instanceof CommandRefusal)) throw error;
-    const more = 'code' in error && error.code === 'not_found' ? ' See "assent exceptions list".' : '';
-    throw new CommandError(`${error.message}${more}`, { cause: error });
-  }
-}
-
-function shown(exception: OperatorsException) {
-  const { amount, held, told: _, metadata: __, ageS, ...record } = exception;
-  const { currency } = record;
+function shown(exception: ExceptionRecord) {
+  const { amount, held, ageS, told: _, metadata: __, ...record } = exception;
   return {
     ...record,
-    amount: formatAmount(amount, currency),
-    held: formatAmount(held, currency),
+    amount: formatAmount(amount, record.currency),
+    held: formatAmount(held, record.currency),
     ageS: Math.round(ageS),
   };
 }
@@ -168,7 +144,7 @@ function facts(json: ReturnType<typeof shown>): string[] {
   );
 }
 
-function exceptionsTable(exceptions: OperatorsException[]): string {
+function exceptionsTable(exceptions: ExceptionRecord[]): string {
   const head = ['exceptionId', 'kind', 'state', 'age', 'amount', 'held', 'reference', 'bank', 'owner'];
   const table = exceptions.map((one) => [
     one.exceptionId,

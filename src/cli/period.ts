@@ -9,7 +9,6 @@ import { parseDay } from '../domain/calendar';
 import { counted } from '../domain/words/counted';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
-import { saying } from './exceptions';
 import { operator, reasonOption, type Explained } from './operator';
 import { progress } from './progress';
 
@@ -40,7 +39,7 @@ export function addPeriodCommands(program: Command): void {
     .action(
       onEngine(async ({ db }, _config, given: string, options: Explained) => {
         const month = monthOf(given);
-        await saying(db.transaction((trx) => reopenPeriod(trx, operator(options), month)));
+        await db.transaction((trx) => reopenPeriod(trx, operator(options), month));
         return {
           json: { period: given, state: 'reopened', changed: true },
           text: `${given} is open again: close it when what was missing is posted`,
@@ -62,7 +61,7 @@ const SETTLED_WITHIN_S = 30;
 /** Waits for what settled in the month's last moments, and has not committed. */
 async function close(db: Database, by: Actor, timeZone: string, month: string): Promise<Closing> {
   for (let second = 0; second < SETTLED_WITHIN_S; second++) {
-    const closing = await saying(db.transaction((trx) => closePeriod(trx, by, timeZone, month)));
+    const closing = await db.transaction((trx) => closePeriod(trx, by, timeZone, month));
     if (closing !== 'settling') return closing;
     progress.say('a charge of that month is being settled: waiting for it');
     await wait(1_000);

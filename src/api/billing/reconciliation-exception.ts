@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import {
+  banksOwn,
   EXCEPTION_SORTS,
   listExceptions,
   readException,
+  shownTo,
   type ExceptionRecord,
 } from '../../database/reconciliation-exception/list-cases';
 import { takeBanksAnswer } from '../../database/reconciliation-exception/resolve-case';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { EXCEPTION_STATES } from '../../domain/lifecycle';
-import { formatAmount } from '../../domain/money';
 import { BANK_RESOLUTIONS, EXCEPTION_KINDS } from '../../domain/books/reconciliation-exception';
 import type { Caller } from '../access/authentication';
 import { DESCRIPTION_MAX, id, instant, NAME_MAX, pagination, textFor } from '../http/fields';
@@ -49,7 +50,7 @@ export async function showExceptions({
 export const exceptionPath = z.strictObject({ exceptionId: id('exception') });
 
 export async function showException({ caller, params, deps }: PathCall<typeof exceptionPath>) {
-  const { exception, answers, events } = await readException(deps.db, caller, params.exceptionId);
+  const { exception, answers, events } = await readException(deps.db, params.exceptionId, caller);
   return {
     message: `The exception is ${exception.state}`,
     data: {
@@ -67,6 +68,12 @@ export async function showException({ caller, params, deps }: PathCall<typeof ex
     },
   };
 }
+
+/** The note of the bank that is asked is that bank's. */
+const shown = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) => ({
+  ...shownTo(caller, exception),
+  note: exception.bankId === caller.entityId ? exception.bankNote : null,
+});
 
 export const respondBody = z
   .strictObject({
@@ -114,31 +121,5 @@ export async function respondToException({
     ),
   );
   if (answered instanceof Failure) throw answered;
-  const { state, ...resolved } = answered;
-  return {
-    message: `The exception is ${state}`,
-    data: { exceptionId, state, resolution: resolved.resolution },
-  };
-}
-
-/** An id of the bank that is asked is that bank's: to another bank it is null. */
-const banksOwn = (
-  { bankId }: ExceptionRecord,
-  { role, entityId }: Pick<Caller, 'role' | 'entityId'>,
-  bankTransactionId: string | null,
-) => (role === 'bank' ? { bankTransactionId: bankId === entityId ? bankTransactionId : null } : {});
-
-/** What the bank that is asked has said of it is that bank's: its own ids and its note. */
-function shown(exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) {
-  const { bankNote, bankTransactionId, payeeBankId: _, told, metadata, ...record } = exception;
-  return {
-    ...record,
-    amount: formatAmount(record.amount, record.currency),
-    ...banksOwn(exception, caller, bankTransactionId),
-    ...(caller.role !== 'bank' && { metadata: metadata ?? {} }),
-    openedAt: formatInstant(record.openedAt),
-    resolvedAt: record.resolvedAt && formatInstant(record.resolvedAt),
-    note: record.bankId === caller.entityId ? bankNote : null,
-    sequence: told,
-  };
+  return { message: `The exception is ${answered.state}`, data: answered };
 }

@@ -1,7 +1,6 @@
 import { row, rows, type Database, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { IS_ALL_SAID } from '../reconciliation-exception/open-case';
-import { endExceptions } from '../reconciliation-exception/resolve-case';
+import { endExceptions, IS_ALL_SAID } from '../reconciliation-exception/end-case';
 import type { StatementStatus } from './statement';
 
 /**
@@ -204,11 +203,11 @@ const MISSING_NO_MORE = `
   SELECT x.id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = :bankId
     AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
     AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
-  WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID('x')}`;
+  WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID}`;
 
 /** Ends the exceptions that lines, or the bank's answers since an earlier file, have explained. */
 export async function endExplainedByLines(
-  { db, keyring, timeZone, beat }: Matching,
+  { db, keyring, beat }: Matching,
   statementId: string,
 ): Promise<void> {
   const explained = await db.transaction(async (trx) => {
@@ -218,6 +217,6 @@ export async function endExplainedByLines(
   });
   for (const { id } of explained) {
     beat?.();
-    await db.transaction((trx) => endExceptions(trx, keyring, timeZone, [id]));
+    await db.transaction((trx) => endExceptions(trx, keyring, [id]));
   }
 }

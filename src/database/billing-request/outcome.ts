@@ -16,8 +16,8 @@ import { moneyFacts, recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
+import { endDuplicates, endExplained } from '../reconciliation-exception/end-case';
 import { openCases, takeAnswerInDoubt } from '../reconciliation-exception/open-case';
-import { endDuplicates, endExplained } from '../reconciliation-exception/resolve-case';
 import { signalAnswered } from '../recurring/schedule';
 import { noteRefusedAnswer } from '../refused-answer';
 import { withdraw } from '../webhook/withdrawal';
@@ -78,7 +78,7 @@ export async function answerBillingRequest(
   const decided = await decide(trx, billingRequestId, answer, more.metadata);
   if (!decided) {
     if (asked.grants) await trx.query('ROLLBACK TO SAVEPOINT granting');
-    return answerRefused(trx, keyring, timeZone, asked, answer);
+    return answerRefused(trx, keyring, asked, answer);
   }
 
   const { scheduleId } = decided;
@@ -89,7 +89,7 @@ export async function answerBillingRequest(
   ]);
   await applyToAgreement(trx, keyring, asked, answer);
   if (answer.outcome === 'approved') {
-    await endDuplicates(trx, keyring, timeZone, { billingRequestId, refundId: null });
+    await endDuplicates(trx, keyring, { billingRequestId, refundId: null });
   }
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
@@ -197,7 +197,6 @@ async function decide(
 async function answerRefused(
   trx: Transaction,
   keyring: Keyring,
-  timeZone: string,
   asked: Awaited<ReturnType<typeof lockForAnswer>>,
   answer: BankAnswer,
 ): Promise<AnswerResult> {
@@ -219,7 +218,7 @@ async function answerRefused(
   // A window that passed is nobody's answer, whatever reason the bank may now give.
   if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
     if (answer.outcome === 'approved') {
-      await endDuplicates(trx, keyring, timeZone, { billingRequestId, refundId: null });
+      await endDuplicates(trx, keyring, { billingRequestId, refundId: null });
     } else if (answer.action !== found.answerAction) {
       // A decline again, by which the customer also stops the standing approval.
       await applyToAgreement(trx, keyring, asked, answer);
@@ -231,9 +230,11 @@ async function answerRefused(
       outcome: 'declined',
       bankTransactionId,
     });
-    const by = { cause: 'bank', bankId, note: null } as const;
-    const of = { billingRequestId, refundId: null };
-    await endExplained(trx, keyring, timeZone, by, 'unanswered', 'no_money_moved', of);
+    await endExplained(trx, keyring, 'bank', {
+      kind: 'unanswered',
+      resolution: 'no_money_moved',
+      billingRequestIds: [billingRequestId],
+    });
     return { billingRequestId, status, agreed: false, duplicate, late: true };
   }
   const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';

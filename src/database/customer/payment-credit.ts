@@ -4,8 +4,8 @@ import { recordEvents } from '../event';
 import { postCredits } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
 import type { Keyring } from '../keys/keyring';
-import { announceExceptions } from '../reconciliation-exception/announce';
-import { holdParts, IS_ALL_SAID, openCases } from '../reconciliation-exception/open-case';
+import { endExplained } from '../reconciliation-exception/end-case';
+import { openCases } from '../reconciliation-exception/open-case';
 import { withdrawCreditWebhook } from '../webhook/withdrawal';
 
 /**
@@ -175,33 +175,8 @@ export async function resolveCredits(
 
 /** Nothing is left to deliver. */
 async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds: string[]): Promise<void> {
-  const resolved = await rows<{ id: string; sequence: number; at: Date }>(
-    trx,
-    `UPDATE reconciliation_exceptions x SET state = 'resolved', resolution = 'no_difference', resolved_at = settling_now(b.owner_id),
-       sequence = x.sequence + 1
-     FROM billing_requests b
-     WHERE b.id = x.billing_request_id AND b.id = ANY(:billingRequestIds) AND x.kind = 'credit_undelivered' AND ${IS_ALL_SAID('x')}
-     RETURNING x.id, x.sequence, x.resolved_at AS at`,
-    { billingRequestIds },
-  );
-  await recordEvents(
-    trx,
-    resolved.map(({ id, sequence, at }) => ({
-      resourceId: id,
-      sequence,
-      type: 'exception.resolved',
-      cause: 'network',
-      details: { kind: 'credit_undelivered', resolution: 'no_difference' },
-      at,
-    })),
-  );
-  await holdParts(trx, billingRequestIds);
-  await announceExceptions(
-    trx,
-    keyring,
-    'exception.resolved',
-    resolved.map(({ id }) => id),
-  );
+  const undelivered = { kind: 'credit_undelivered', resolution: 'no_difference', billingRequestIds } as const;
+  await endExplained(trx, keyring, 'network', undelivered);
 }
 
 /**

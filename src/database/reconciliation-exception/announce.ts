@@ -1,31 +1,61 @@
 import { groupBy } from '../../domain/group';
-import { formatAmount } from '../../domain/money';
 import { rows, type Executor } from '../connection';
+import { recordEvents, type AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { announce } from '../webhook/webhook';
-import { EXCEPTION_COLUMNS, type ExceptionRecord } from './list-cases';
+import { EXCEPTION_COLUMNS, shownTo, type ExceptionRecord } from './list-cases';
+
+/** An exception that a statement has just opened, or ended. */
+export interface ChangedCase {
+  id: string;
+  sequence: number;
+  at: Date;
+  details: Record<string, unknown>;
+}
+
+/** Items of one webhook, as everywhere. */
+const ANNOUNCED_AT_ONCE = 100;
 
 /**
- * Tells both sides of exceptions: the bank that is asked, and the merchant, or, for a payment
- * between customers, the payee's bank. Each counts the same webhooks about it, and gets all that
- * are its own in one.
+ * Puts exceptions on record that begin or end, and tells both sides of them.
  *
- * @param workflowId of the workflow that makes the first attempt, where one does
+ * @param workflowId of the workflow that makes the first attempts, where one does
  */
-export async function announceExceptions(
+export async function tellCases(
+  trx: Executor,
+  keyring: Keyring,
+  type: 'exception.opened' | 'exception.resolved',
+  cause: AuditEvent['cause'],
+  changed: ChangedCase[],
+  workflowId?: string,
+): Promise<void> {
+  await recordEvents(
+    trx,
+    changed.map(({ id: resourceId, ...more }) => ({ resourceId, type, cause, ...more })),
+  );
+  const ids = changed.map(({ id }) => id).toSorted();
+  for (let from = 0; from < ids.length; from += ANNOUNCED_AT_ONCE) {
+    await announcePage(trx, keyring, type, ids.slice(from, from + ANNOUNCED_AT_ONCE), workflowId);
+  }
+}
+
+/**
+ * Tells the bank that is asked, and the merchant, or, for a payment between customers, the payee's
+ * bank. Each counts the same webhooks about it, and gets all that are its own in one.
+ */
+async function announcePage(
   trx: Executor,
   keyring: Keyring,
   webhookType: 'exception.opened' | 'exception.resolved',
   ids: string[],
-  workflowId?: string,
+  workflowId: string | undefined,
 ): Promise<void> {
-  if (ids.length === 0) return;
-  const announced = await rows<ExceptionRecord>(
+  const told = await rows<ExceptionRecord>(
     trx,
     `UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(:ids) RETURNING ${EXCEPTION_COLUMNS}`,
     { ids },
   );
-  const perSide = announced
+  const perSide = told
     .toSorted((one, other) => (one.exceptionId < other.exceptionId ? -1 : 1))
     .flatMap((exception) => sidesOf(exception).map((entityId) => ({ entityId, exception })));
   await announce(
@@ -35,7 +65,10 @@ export async function announceExceptions(
       entityId,
       webhookType,
       ...(workflowId !== undefined && { workflowId }),
-      items: own.map(({ exception }) => itemFor(exception, entityId)),
+      items: own.map(({ exception }) => {
+        const role = entityId === exception.merchantId ? 'merchant' : 'bank';
+        return shownTo({ entityId, role }, exception);
+      }),
     })),
   );
 }
@@ -43,22 +76,4 @@ export async function announceExceptions(
 /** Payer and payee may be customers of one bank, which is then told once. */
 function sidesOf({ bankId, merchantId, payeeBankId }: ExceptionRecord): string[] {
   return [...new Set([bankId, merchantId ?? payeeBankId].filter((id) => id !== null))];
-}
-
-/**
- * A list's columns, but for notes. The bank's own id is for that bank, and metadata is for the
- * merchant.
- */
-function itemFor(exception: ExceptionRecord, entityId: string): object {
-  const { told, bankNote: _, payeeBankId: __, bankTransactionId, metadata, ...shown } = exception;
-  return {
-    ...shown,
-    sequence: told,
-    amount: formatAmount(exception.amount, exception.currency),
-    ...(entityId === exception.merchantId
-      ? { metadata: metadata ?? {} }
-      : { bankTransactionId: entityId === exception.bankId ? bankTransactionId : null }),
-    openedAt: exception.openedAt.toISOString(),
-    resolvedAt: exception.resolvedAt?.toISOString() ?? null,
-  };
 }

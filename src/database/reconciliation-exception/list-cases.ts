@@ -1,3 +1,4 @@
+import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import {
@@ -7,6 +8,7 @@ import {
   type Said,
 } from '../../domain/books/reconciliation-exception';
 import type { Metadata } from '../../domain/metadata';
+import { formatAmount } from '../../domain/money';
 import { row, rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';
@@ -14,6 +16,7 @@ import { SIDES, type Viewer } from '../viewer';
 
 /** Reconciliation exceptions, as those see them whose money it is, and as the operator does. */
 
+/** All that is kept of an exception: `shownTo` says which of it a party sees. */
 export interface ExceptionRecord {
   exceptionId: string;
   kind: ExceptionKind;
@@ -45,15 +48,74 @@ export interface ExceptionRecord {
   told: number;
   /** The merchant's own, with the refund where it is about one, otherwise with the charge. */
   metadata: Metadata | null;
+  /** The operator who has taken it. */
+  owner: string | null;
+  operatorNote: string | null;
+  /** Minor units of the charge that cannot be refunded meanwhile. */
+  held: bigint;
+  /** The bank's id of what took the money back. */
+  reversalBankTransactionId: string | null;
+  /** How long it has been there, by the database's clock. */
+  ageS: number;
 }
+
+/**
+ * Minor units that an exception `x` of a charge `b`, and of its refund `r`, keeps from being
+ * refunded: the charge, of which nothing is left then; or the refund, where its amount may have
+ * gone beside what is counted.
+ */
+const HELD = `(CASE
+  WHEN x.state = 'resolved' THEN 0
+  WHEN x.refund_id IS NULL THEN b.amount
+  WHEN r.status IN ('rejected', 'returned') OR x.kind = 'amount_differs' OR EXISTS (
+    SELECT FROM exception_answers a
+    WHERE a.exception_id = x.id AND a.says = 'completed' AND a.kind = 'refund_conflict') THEN r.amount
+  ELSE 0 END)`;
+
+/** What of a charge `b` its exceptions hold. Right for a charge that was locked before. */
+export const HELD_OF_CHARGE = `coalesce((SELECT sum(${HELD})
+  FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
+  WHERE x.billing_request_id = b.id), 0)::bigint`;
 
 export const EXCEPTION_COLUMNS = `x.id AS "exceptionId", x.kind, x.state, x.reference,
   x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId", x.merchant_id AS "merchantId",
   x.bank_id AS "bankId", x.payee_bank_id AS "payeeBankId", x.amount, x.currency,
   x.bank_transaction_id AS "bankTransactionId", x.opened_at AS "openedAt", x.resolved_at AS "resolvedAt",
-  x.resolution, x.bank_note AS "bankNote", x.told,
+  x.resolution, x.bank_note AS "bankNote", x.told, x.owner, x.operator_note AS "operatorNote",
+  x.reversal_bank_transaction_id AS "reversalBankTransactionId",
+  extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS "ageS",
   coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),
-    (SELECT b.metadata FROM billing_requests b WHERE b.id = x.billing_request_id)) AS metadata`;
+    (SELECT b.metadata FROM billing_requests b WHERE b.id = x.billing_request_id)) AS metadata,
+  coalesce((SELECT least(${HELD}, b.amount - b.refunded_amount - b.reversed_amount)
+    FROM billing_requests b LEFT JOIN refunds r ON r.id = x.refund_id
+    WHERE b.id = x.billing_request_id AND b.status = 'successful'), 0)::bigint AS held`;
+
+/** A bank's own id is for that bank: the payee's gets null, and a merchant nothing. */
+export const banksOwn = (
+  { bankId }: ExceptionRecord,
+  { role, entityId }: Viewer,
+  bankTransactionId: string | null,
+) => (role === 'bank' ? { bankTransactionId: bankId === entityId ? bankTransactionId : null } : {});
+
+/** An exception as a party sees it, and is sent it. Metadata is for the merchant. */
+export const shownTo = (viewer: Viewer, one: ExceptionRecord) => ({
+  exceptionId: one.exceptionId,
+  kind: one.kind,
+  state: one.state,
+  reference: one.reference,
+  billingRequestId: one.billingRequestId,
+  refundId: one.refundId,
+  merchantId: one.merchantId,
+  bankId: one.bankId,
+  amount: formatAmount(one.amount, one.currency),
+  currency: one.currency,
+  ...banksOwn(one, viewer, one.bankTransactionId),
+  ...(viewer.role !== 'bank' && { metadata: one.metadata ?? {} }),
+  openedAt: formatInstant(one.openedAt),
+  resolvedAt: one.resolvedAt && formatInstant(one.resolvedAt),
+  resolution: one.resolution,
+  sequence: one.told,
+});
 
 export interface ExceptionFilter {
   state?: ExceptionState | undefined;
@@ -70,7 +132,7 @@ export const EXCEPTION_SORTS = {
 };
 
 /** The viewer's own that the filter lets through. Each side reads its own index. */
-function matching({ role }: Viewer, filter: ExceptionFilter, more = ''): string {
+function matching({ role }: Viewer, filter: ExceptionFilter, more: string): string {
   const conditions = [
     filter.state !== undefined && `state = ${literal(filter.state)}`,
     filter.kind !== undefined && `kind = ${literal(filter.kind)}`,
@@ -107,55 +169,24 @@ export async function listExceptions(
   );
 }
 
-/**
- * Minor units that an exception `x` of a charge `b`, and of its refund `r`, keeps from being
- * refunded: the charge, of which nothing is left then; or the refund, where its amount may have
- * gone beside what is counted.
- */
-export const HELD = `(CASE
-  WHEN x.state = 'resolved' THEN 0
-  WHEN x.refund_id IS NULL THEN b.amount
-  WHEN r.status IN ('rejected', 'returned') OR x.kind = 'amount_differs' OR EXISTS (
-    SELECT FROM exception_answers a
-    WHERE a.exception_id = x.id AND a.says = 'completed' AND a.kind = 'refund_conflict') THEN r.amount
-  ELSE 0 END)`;
-
-/** An exception with what only the operator is shown. */
-export interface OperatorsException extends ExceptionRecord {
-  /** The operator who has taken it. */
-  owner: string | null;
-  operatorNote: string | null;
-  /** Minor units of the charge that cannot be refunded meanwhile. */
-  held: bigint;
-  /** The bank's id of what took the money back. */
-  reversalBankTransactionId: string | null;
-  /** How long it has been there, by the database's clock. */
-  ageS: number;
-}
-
-const OPERATORS = `SELECT ${EXCEPTION_COLUMNS}, x.owner, x.operator_note AS "operatorNote",
-    CASE b.status WHEN 'successful' THEN least(${HELD}, b.amount - b.refunded_amount - b.reversed_amount) ELSE 0 END::bigint AS held,
-    x.reversal_bank_transaction_id AS "reversalBankTransactionId",
-    extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS "ageS"
-  FROM reconciliation_exceptions x
-    LEFT JOIN billing_requests b ON b.id = x.billing_request_id LEFT JOIN refunds r ON r.id = x.refund_id`;
-
 /** Everybody's, oldest first. @param filter without a state all that are not resolved */
 export async function operatorsExceptions(
   db: Executor,
   filter: { state?: ExceptionState; kind?: ExceptionKind; entityId?: string | undefined },
   limit: number,
-): Promise<OperatorsException[]> {
+): Promise<ExceptionRecord[]> {
   const { state, kind, entityId } = filter;
   const asked = allOf(
     state === undefined ? `x.state <> 'resolved'` : `x.state = ${literal(state)}`,
     kind !== undefined && `x.kind = ${literal(kind)}`,
     entityId !== undefined && ':entityId IN (x.bank_id, x.merchant_id, x.provider_id, x.payee_bank_id)',
   );
-  return rows(db, `${OPERATORS} WHERE ${asked} ORDER BY x.recorded_at, x.id LIMIT :limit`, {
-    entityId,
-    limit,
-  });
+  return rows(
+    db,
+    `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x WHERE ${asked}
+     ORDER BY x.recorded_at, x.id LIMIT :limit`,
+    { entityId, limit },
+  );
 }
 
 /** One step of an exception's story. */
@@ -175,45 +206,23 @@ interface BankAnswer {
   bankTransactionId: string | null;
 }
 
-/** An exception, what the bank has answered, and what has happened to it, each oldest first. */
-interface ExceptionFound<Exception extends ExceptionRecord> {
-  exception: Exception;
-  answers: BankAnswer[];
-  events: ExceptionEvent[];
-}
-
-/** @throws Failure not_found */
-export async function readException(
-  db: Executor,
-  viewer: Viewer,
-  exceptionId: string,
-): Promise<ExceptionFound<ExceptionRecord>> {
-  const own = `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x WHERE (${SIDES[viewer.role].join(' OR ')})`;
-  return found<ExceptionRecord>(db, own, { exceptionId, entityId: viewer.entityId });
-}
-
-/** @throws Failure not_found */
-export async function operatorsException(
-  db: Executor,
-  exceptionId: string,
-): Promise<ExceptionFound<OperatorsException>> {
-  return found<OperatorsException>(db, `${OPERATORS} WHERE true`, { exceptionId });
-}
-
 export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
 
-async function found<Exception extends ExceptionRecord>(
-  db: Executor,
-  select: string,
-  bindings: { exceptionId: string; entityId?: string },
-): Promise<ExceptionFound<Exception>> {
-  const exception = await row<Exception>(db, `${select} AND x.id = :exceptionId`, bindings);
+/**
+ * An exception, what the bank has answered, and what has happened to it, each oldest first.
+ *
+ * @param viewer undefined for the operator, who sees everybody's
+ * @throws Failure not_found
+ */
+export async function readException(db: Executor, exceptionId: string, viewer?: Viewer) {
+  const own = viewer ? `(${SIDES[viewer.role].join(' OR ')})` : 'true';
+  const exception = await row<ExceptionRecord>(
+    db,
+    `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x WHERE x.id = :exceptionId AND ${own}`,
+    { exceptionId, ...(viewer && { entityId: viewer.entityId }) },
+  );
   if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
-  return {
-    exception,
-    answers: await answersOf(db, exception),
-    events: await eventsOf(db, exception.exceptionId),
-  };
+  return { exception, answers: await answersOf(db, exception), events: await eventsOf(db, exceptionId) };
 }
 
 /** The first answers say what an exception is about. */
@@ -225,7 +234,7 @@ const ANSWERS_SHOWN = 100;
  */
 async function answersOf(
   db: Executor,
-  { billingRequestId, refundId }: Pick<ExceptionRecord, 'billingRequestId' | 'refundId'>,
+  { billingRequestId, refundId }: ExceptionRecord,
 ): Promise<BankAnswer[]> {
   return rows<BankAnswer>(
     db,

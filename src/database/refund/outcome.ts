@@ -13,8 +13,8 @@ import { moneyFacts, recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
-import { holdParts, takeAnswerInDoubt } from '../reconciliation-exception/open-case';
-import { endDuplicates } from '../reconciliation-exception/resolve-case';
+import { endDuplicates } from '../reconciliation-exception/end-case';
+import { takeAnswerInDoubt } from '../reconciliation-exception/open-case';
 import { noteRefusedAnswer } from '../refused-answer';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { freePart } from './return';
@@ -63,12 +63,10 @@ export async function answerRefund(
   );
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
-  if (!ended) return answerRefused(trx, keyring, timeZone, refundId, answer);
+  if (!ended) return answerRefused(trx, keyring, refundId, answer);
   const at = ended.closedAt ?? new Date(Number.NaN);
   if (ended.status === 'rejected') {
     await freePart(trx, keyring, timeZone, 'bank', { ...ended, at });
-    // It may have been paid all the same, if only by an id that was refused.
-    await holdParts(trx, [ended.billingRequestId]);
   }
   await recordEvents(trx, [
     {
@@ -85,7 +83,7 @@ export async function answerRefund(
   ]);
   await postRefund(trx, timeZone, ended);
   await announceToMerchant(trx, keyring, ended);
-  if (ended.status === 'completed') await endDuplicates(trx, keyring, timeZone, ended);
+  if (ended.status === 'completed') await endDuplicates(trx, keyring, ended);
   await signalSleepers(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
@@ -118,7 +116,6 @@ async function end(
 async function answerRefused(
   trx: Transaction,
   keyring: Keyring,
-  timeZone: string,
   refundId: string,
   answer: RefundAnswer,
 ): Promise<RefundAnswered> {
@@ -136,7 +133,7 @@ async function answerRefused(
   if (status === 'returned' && (action === 'rejected' || isSameTransfer)) {
     await noteRefusedAnswer(trx, 'refund', refundId, { outcome: action, bankTransactionId });
   } else if (agreed) {
-    if (action === 'completed') await endDuplicates(trx, keyring, timeZone, found);
+    if (action === 'completed') await endDuplicates(trx, keyring, found);
   } else {
     const kind = duplicate ? 'duplicate_transaction_id' : 'refund_conflict';
     const answered = { kind, billingRequestId, refundId, says: action, bankTransactionId, reason } as const;

@@ -10,6 +10,7 @@ import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { merchantFace } from '../entity/party';
+import { HELD_OF_CHARGE } from '../reconciliation-exception/list-cases';
 import { OWN, type Viewer } from '../viewer';
 import { announce } from '../webhook/webhook';
 
@@ -52,8 +53,6 @@ export const REFUND_COLUMNS = `id AS "refundId", transaction_id AS "transactionI
 interface Charge {
   id: string;
   status: BillingRequestStatus;
-  /** What open exceptions keep from being refunded. */
-  heldAmount: bigint;
   /** The part that no refund and no reversal has taken; some of it may be held. */
   untaken: bigint;
   currency: string;
@@ -80,7 +79,7 @@ export async function initiateRefund(
     metadata?: Metadata | undefined;
   },
 ): Promise<RefundRecord> {
-  const charge = await findCharge(trx, merchantId, wish.reference);
+  const charge = await lockCharge(trx, merchantId, wish.reference);
   const amount = await takePart(trx, charge, wish.amount);
   const merchant = await merchantFace(trx, merchantId);
   const refundId = newId('refund');
@@ -120,13 +119,13 @@ export async function initiateRefund(
   return refund;
 }
 
-async function findCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
+/** Locks it. The next statement sees what those who held it before have made of it. */
+async function lockCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
   const charge = await row<Charge>(
     trx,
-    `SELECT b.id, b.status, b.held_amount AS "heldAmount",
-       b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country
+    `SELECT b.id, b.status, b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country
      FROM billing_requests b JOIN customers c ON c.id = b.customer_id
-     WHERE b.reference = :reference AND b.merchant_id = :merchantId`,
+     WHERE b.reference = :reference AND b.merchant_id = :merchantId FOR UPDATE OF b`,
     { reference, merchantId },
   );
   if (charge) return charge;
@@ -141,8 +140,8 @@ async function findCharge(trx: Executor, merchantId: string, reference: string):
 }
 
 /**
- * Of refunds that race, this one statement lets through those that fit into what is left: what no
- * refund and no reversal has taken, and no open exception holds.
+ * Takes it of what is left: what no refund and no reversal has taken, and no open exception holds.
+ * Refunds that race come one after the other, as each has locked the charge.
  *
  * @returns minor units
  */
@@ -156,23 +155,23 @@ async function takePart(trx: Executor, charge: Charge, wished: number | undefine
   const taken = await row<{ part: bigint }>(
     trx,
     `WITH charge AS (
-       SELECT id, coalesce(:wish::bigint, amount - refunded_amount - held_amount - reversed_amount) AS part
-       FROM billing_requests WHERE id = :id AND status = 'successful' FOR UPDATE)
-     UPDATE billing_requests b SET refunded_amount = b.refunded_amount + c.part FROM charge c
-     WHERE b.id = c.id AND c.part > 0 AND b.refunded_amount + b.held_amount + b.reversed_amount + c.part <= b.amount RETURNING c.part`,
+       SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount - ${HELD_OF_CHARGE} AS rest
+       FROM billing_requests b WHERE b.id = :id AND b.status = 'successful')
+     UPDATE billing_requests b SET refunded_amount = b.refunded_amount + coalesce(:wish::bigint, c.rest) FROM charge c
+     WHERE b.id = c.id AND coalesce(:wish::bigint, 1) <= c.rest RETURNING coalesce(:wish::bigint, c.rest) AS part`,
     { id: charge.id, wish: wish ? wish.value.toString() : null },
   );
   if (taken) return taken.part;
   throw whyNot(charge, wish?.value);
 }
 
-function whyNot({ status, heldAmount, untaken }: Charge, wished = 1n): Failure {
+function whyNot({ status, untaken }: Charge, wished = 1n): Failure {
   const data = { status };
   if (status !== 'successful') {
     const message = `The charge is ${status}; only a successful one can be refunded.`;
     return new Failure('not_refundable', message, { data });
   }
-  if (heldAmount === 0n || wished > untaken) {
+  if (wished > untaken) {
     return new Failure('exceeds_remaining', 'Less than that is left of this charge to be refunded.', {
       data,
     });

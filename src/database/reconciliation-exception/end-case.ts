@@ -1,0 +1,103 @@
+import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
+import { rows, type Executor } from '../connection';
+import type { AuditEvent } from '../event';
+import type { Keyring } from '../keys/keyring';
+import { tellCases } from './announce';
+
+/**
+ * The end of exceptions. Money moves by none of those that `endExplained` and `endExceptions` end:
+ * what follows where it does is in `resolve-case.ts`. The callers hold the charges locked.
+ */
+
+export interface Finding {
+  resolution: Resolution;
+  /** The bank's id of what took the money back; null where none was named. */
+  bankTransactionId: string | null;
+}
+
+/** What an end means for the charge, or the refund. */
+interface Effect {
+  /** Its money did not stay. */
+  undoes: boolean;
+  /** Minor units that its bank owes no more. */
+  letOff: bigint;
+}
+
+/** @returns when, of each that this ended */
+export async function endCases(
+  trx: Executor,
+  keyring: Keyring,
+  { cause, note }: { cause: AuditEvent['cause']; note: string | null },
+  exceptionIds: string[],
+  finding: Finding,
+  { undoes, letOff }: Effect = { undoes: false, letOff: 0n },
+): Promise<{ at: Date }[]> {
+  const ended = await rows<{ id: string; kind: ExceptionKind; sequence: number; at: Date }>(
+    trx,
+    `UPDATE reconciliation_exceptions SET state = 'resolved', resolution = :resolution, sequence = sequence + 1,
+       resolved_at = settling_now(coalesce(merchant_id, payee_bank_id, bank_id)), undoes = :undoes, let_off = :letOff,
+       reversal_bank_transaction_id = :bankTransactionId,
+       bank_note = CASE :cause WHEN 'bank' THEN :note ELSE bank_note END,
+       operator_note = CASE :cause WHEN 'operator' THEN coalesce(:note, operator_note) ELSE operator_note END
+     WHERE id = ANY(:exceptionIds) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`,
+    { exceptionIds, ...finding, cause, note, undoes, letOff: letOff.toString() },
+  );
+  const told = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
+  await tellCases(trx, keyring, 'exception.resolved', cause, told);
+  return ended;
+}
+
+/** Whether nothing is in doubt about an exception `x` but what has opened it. */
+export const IS_ALL_SAID = `(x.state <> 'resolved' AND NOT EXISTS (
+  SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind <> x.kind))`;
+
+/** Ends those of charges, or of one refund, that are explained in full by what came later. */
+export async function endExplained(
+  trx: Executor,
+  keyring: Keyring,
+  cause: 'bank' | 'network',
+  explained: {
+    kind: ExceptionKind;
+    resolution: Resolution;
+    billingRequestIds: string[];
+    refundId?: string | null;
+  },
+): Promise<void> {
+  const { kind, resolution, billingRequestIds, refundId = null } = explained;
+  const found = await rows<{ id: string }>(
+    trx,
+    `SELECT id FROM reconciliation_exceptions x
+     WHERE billing_request_id = ANY(:billingRequestIds) AND refund_id IS NOT DISTINCT FROM :refundId
+       AND kind = :kind AND ${IS_ALL_SAID}`,
+    { billingRequestIds, refundId, kind },
+  );
+  const ids = found.map(({ id }) => id);
+  await endCases(trx, keyring, { cause, note: null }, ids, { resolution, bankTransactionId: null });
+}
+
+/** Ends what was opened for a used id, which was refused, once the bank has sent the right one. */
+export async function endDuplicates(
+  trx: Executor,
+  keyring: Keyring,
+  { billingRequestId, refundId }: { billingRequestId: string; refundId: string | null },
+): Promise<void> {
+  await endExplained(trx, keyring, 'network', {
+    kind: 'duplicate_transaction_id',
+    resolution: 'no_difference',
+    billingRequestIds: [billingRequestId],
+    refundId,
+  });
+}
+
+/** There was no difference, once the bank's next file was there. Locks the charges. */
+export async function endExceptions(trx: Executor, keyring: Keyring, exceptionIds: string[]): Promise<void> {
+  await rows(
+    trx,
+    `SELECT FROM billing_requests
+     WHERE id = ANY(ARRAY(SELECT billing_request_id FROM reconciliation_exceptions WHERE id = ANY(:exceptionIds)))
+     ORDER BY id FOR UPDATE`,
+    { exceptionIds },
+  );
+  const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
+  await endCases(trx, keyring, { cause: 'network', note: null }, exceptionIds, finding);
+}
