@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 /** What the alerts of deploy/prometheus say of each other. */
 
 const { groups } = parse(readFileSync(join(__dirname, '..', 'deploy/prometheus/alerts.yml'), 'utf8')) as {
-  groups: { rules: { alert: string; expr: string }[] }[];
+  groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[];
 };
 const rules = groups.flatMap((group) => group.rules);
 
@@ -20,4 +20,13 @@ test('a number that an alert goes by does not vanish untold, where Postgres or T
   const missed = rules.find(({ alert }) => alert === 'AssentIsNotMeasured')?.expr ?? '';
   const told = [...missed.matchAll(/absent\((\w+)\)/g)].map(([, name]) => name);
   expect(new Set([...told, ...ONLY_WHERE_THERE_IS_ONE])).toEqual(new Set(goneBy));
+});
+
+test('each alert links to a runbook of its own', () => {
+  const page = readFileSync(join(__dirname, '..', 'docs/operations.md'), 'utf8');
+  const sections = new Set([...page.matchAll(/^### (\w+)$/gm)].map(([, heading]) => heading));
+  expect(rules.filter(({ alert }) => !sections.has(alert))).toEqual([]);
+  expect(rules.map(({ annotations }) => annotations['runbook'])).toEqual(
+    rules.map(({ alert }) => `docs/operations.md#${alert.toLowerCase()}`),
+  );
 });

@@ -59,6 +59,20 @@ describe('the documentation', () => {
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
+  it('has each section of operations.md that a sentence of the code sends an operator to', () => {
+    const sections = new Set(
+      [...read('docs/operations.md').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading),
+    );
+    const named = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => [
+        ...read(join('src', file)).matchAll(/operations\.md, "([^"]+)"|"([^"]+)" in docs\/operations\.md/g),
+      ])
+      .map(([, before, after]) => before ?? after ?? '');
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((section) => !sections.has(section))).toEqual([]);
+  });
+
   it('names functions that the file named beside them has', () => {
     const named = pages.flatMap(({ path, text }) =>
       [...text.matchAll(/`(\w+)`\s+in\s+`([\w-]+(?:\/[\w-]+)*\/[\w.-]+\.ts)`/g)].map(
