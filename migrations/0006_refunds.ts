@@ -211,6 +211,22 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER exception_answers_record_time BEFORE INSERT ON exception_answers
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
+    -- Answers of a bank that change nothing and are in no doubt, to a charge, a refund or an
+    -- exception. The same again is the same answer.
+    CREATE TABLE refused_answers (
+      resource_id         text NOT NULL,
+      says                text NOT NULL,
+      bank_transaction_id text,
+      -- Of an answer to an exception: what stood against it.
+      why                 text,
+      answered_at         timestamptz NOT NULL,
+      recorded_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+      UNIQUE NULLS NOT DISTINCT (resource_id, says, bank_transaction_id, why)
+    );
+    GRANT SELECT, INSERT ON refused_answers TO assent_app;
+    CREATE TRIGGER refused_answers_record_time BEFORE INSERT ON refused_answers
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+
     ALTER TABLE refunds ADD FOREIGN KEY (returned_by) REFERENCES reconciliation_exceptions;
 
     CREATE TABLE reversals (

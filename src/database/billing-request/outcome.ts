@@ -18,8 +18,8 @@ import { postCharge } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-case';
 import { openCases, takeAnswerInDoubt } from '../reconciliation-exception/open-case';
+import { noteRefusedAnswer } from '../reconciliation-exception/refused-answer';
 import { signalAnswered } from '../recurring/schedule';
-import { noteRefusedAnswer } from '../refused-answer';
 import { withdraw } from '../webhook/withdrawal';
 
 /**
@@ -227,7 +227,7 @@ async function answerRefused(
   }
   if (closedBy !== 'bank' && answer.outcome === 'declined') {
     await noteRefusedAnswer(trx, 'billing_request', billingRequestId, {
-      outcome: 'declined',
+      says: 'declined',
       bankTransactionId,
     });
     await endExplained(trx, keyring, 'bank', {

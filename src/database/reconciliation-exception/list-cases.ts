@@ -230,7 +230,7 @@ const ANSWERS_SHOWN = 100;
 
 /**
  * Each answer that the bank gave to the charge or refund, oldest first: the one that settled it,
- * those in doubt, and those that were noted alone. A repeat is no answer of its own.
+ * those in doubt, and those that changed nothing. A repeat is no answer of its own.
  */
 async function answersOf(
   db: Executor,
@@ -250,8 +250,8 @@ async function answersOf(
        FROM reconciliation_exceptions x JOIN exception_answers a ON a.exception_id = x.id
        WHERE x.billing_request_id = :billingRequestId AND x.refund_id IS NOT DISTINCT FROM :refundId
        UNION ALL
-       SELECT business_at, recorded_at, details->>'outcome', details->>'bankTransactionId' FROM events
-       WHERE resource_id = coalesce(:refundId::text, :billingRequestId) AND type LIKE '%.answer_refused') AS said
+       SELECT answered_at, recorded_at, says, bank_transaction_id FROM refused_answers
+       WHERE resource_id = coalesce(:refundId::text, :billingRequestId)) AS said
      ORDER BY at, recorded_at LIMIT ${ANSWERS_SHOWN}`,
     { billingRequestId, refundId },
   );

@@ -9,9 +9,9 @@ import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { returnRefund } from '../refund/return';
-import { noteRefusedAnswer } from '../refused-answer';
 import { endCases, type Finding } from './end-case';
 import { UNKNOWN_EXCEPTION } from './list-cases';
+import { noteRefusedAnswer } from './refused-answer';
 import { reverseRest, writeOffRest } from './reverse-charge';
 
 /**
@@ -207,13 +207,10 @@ export async function takeBanksAnswer(
     return await resolveException(trx, keyring, timeZone, { cause: 'bank', ...by }, exceptionId, finding);
   } catch (failure) {
     if (!(failure instanceof Failure) || FAILURES[failure.code].status !== 409) throw failure;
-    const { resolution: answer, bankTransactionId } = finding;
+    const { resolution: says, bankTransactionId } = finding;
     // The exception is locked by then.
-    await noteRefusedAnswer(trx, 'exception', exceptionId, {
-      answer,
-      bankTransactionId,
-      why: failure.message,
-    });
+    const refused = { says, bankTransactionId, why: failure.message };
+    await noteRefusedAnswer(trx, 'exception', exceptionId, refused);
     return failure;
   }
 }

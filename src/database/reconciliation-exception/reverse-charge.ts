@@ -1,6 +1,6 @@
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
-import { oneRow, row, type Executor } from '../connection';
+import { row, type Executor } from '../connection';
 import { moneyFacts, recordEvents, type AuditEvent } from '../event';
 import { withdrawCredit } from '../customer/payment-credit';
 import { newId, newReference } from '../ids';
@@ -26,57 +26,36 @@ interface Reversed {
   at: Date;
   /** How many reversals of this charge there were before. */
   earlier: number;
+  bankTransactionId: string | null;
+}
+
+/** The exception that has found it, and the refund whose end has left this part, if one has. */
+interface OfCharge {
+  exceptionId: string;
+  billingRequestId: string;
+  refundId: string | null;
 }
 
 /**
  * Reverses what is left of a charge, if anything is.
  *
  * @param timeZone of the network, for the ledger's day
- * @param of the exception that has found it, and the refund whose end has left this part, if one
- *   has
  */
 export async function reverseRest(
   trx: Executor,
   keyring: Keyring,
   timeZone: string,
   cause: AuditEvent['cause'],
-  of: { exceptionId: string; billingRequestId: string; refundId: string | null },
+  of: OfCharge,
 ): Promise<void> {
   const { billingRequestId, exceptionId } = of;
-  const reversed = await row<Reversed>(
-    trx,
-    `WITH charge AS (
-       SELECT id, amount - refunded_amount - reversed_amount AS rest FROM billing_requests
-       WHERE id = :billingRequestId FOR UPDATE)
-     UPDATE billing_requests b SET reversed_amount = b.reversed_amount + c.rest, sequence = b.sequence + 1
-     FROM charge c WHERE b.id = c.id AND c.rest > 0
-     RETURNING c.rest AS amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.metadata,
-       b.bank_id AS "bankId", b.sequence, settling_now(b.owner_id) AS at,
-       (SELECT count(*)::int FROM reversals v WHERE v.billing_request_id = b.id) AS earlier`,
-    { billingRequestId },
-  );
-  if (!reversed) return;
-  const { amount, currency, sequence, at } = reversed;
   const transactionId = newId('transaction');
   const reversalReference = newReference();
-  const { bankTransactionId } = await oneRow<{ bankTransactionId: string | null }>(
-    trx,
-    `INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
-       provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency, bank_transaction_id,
-       created_at, metadata)
-     SELECT :transactionId, :reversalReference, x.id, :refundId, b.id, b.merchant_id, b.provider_id, b.customer_id,
-       b.bank_id, b.payee_customer_id, b.payee_bank_id, :amount, b.currency, x.reversal_bank_transaction_id, :at, b.metadata
-     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id WHERE x.id = :exceptionId
-     RETURNING bank_transaction_id AS "bankTransactionId"`,
-    { ...of, transactionId, reversalReference, amount, at },
-  );
-  await postReversal(trx, timeZone, {
-    resourceId: transactionId,
-    billingRequestId,
-    bankTransactionId,
-    amount,
-    at,
-  });
+  const reversed = await takeRest(trx, { ...of, transactionId, reversalReference });
+  if (!reversed) return;
+  const { amount, currency, sequence, at, bankTransactionId } = reversed;
+  const reversal = { resourceId: transactionId, billingRequestId, bankTransactionId, amount, at };
+  await postReversal(trx, timeZone, reversal);
   const facts = moneyFacts({ amount, currency, status: 'completed', bankTransactionId, closedAt: at });
   await recordEvents(trx, [
     {
@@ -100,6 +79,33 @@ export async function reverseRest(
   const creditWithdrawn =
     reversed.merchantId === null && (await withdrawCredit(trx, keyring, billingRequestId));
   await announceReversal(trx, keyring, { ...reversed, billingRequestId, reversalReference, creditWithdrawn });
+}
+
+/** Takes what is left of the charge into a reversal; nothing where nothing is left. */
+async function takeRest(
+  trx: Executor,
+  reversal: OfCharge & { transactionId: string; reversalReference: string },
+): Promise<Reversed | undefined> {
+  return row<Reversed>(
+    trx,
+    `WITH charge AS (
+       UPDATE billing_requests b SET reversed_amount = b.amount - b.refunded_amount, sequence = b.sequence + 1
+       FROM (SELECT id, amount - refunded_amount - reversed_amount AS rest FROM billing_requests WHERE id = :billingRequestId) AS c
+       WHERE b.id = c.id AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.owner_id) AS at),
+     reversal AS (
+       INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
+         provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency, bank_transaction_id,
+         created_at, metadata)
+       SELECT :transactionId, :reversalReference, x.id, :refundId, b.id, b.merchant_id, b.provider_id, b.customer_id,
+         b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency, x.reversal_bank_transaction_id, b.at, b.metadata
+       FROM charge b JOIN reconciliation_exceptions x ON x.id = :exceptionId
+       RETURNING amount, created_at, bank_transaction_id)
+     SELECT v.amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.metadata,
+       b.bank_id AS "bankId", b.sequence, v.created_at AS at, v.bank_transaction_id AS "bankTransactionId",
+       (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier
+     FROM charge b, reversal v`,
+    reversal,
+  );
 }
 
 /**

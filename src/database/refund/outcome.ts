@@ -15,7 +15,7 @@ import { postRefund } from '../ledger/settlement';
 import { signalSleepers } from '../outbox';
 import { endDuplicates } from '../reconciliation-exception/end-case';
 import { takeAnswerInDoubt } from '../reconciliation-exception/open-case';
-import { noteRefusedAnswer } from '../refused-answer';
+import { noteRefusedAnswer } from '../reconciliation-exception/refused-answer';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { freePart } from './return';
 import { announce, type Announcement } from '../webhook/webhook';
@@ -131,7 +131,7 @@ async function answerRefused(
   const isSameTransfer = found.bankTransactionId === bankTransactionId;
   const agreed = status === action && (action === 'rejected' || isSameTransfer);
   if (status === 'returned' && (action === 'rejected' || isSameTransfer)) {
-    await noteRefusedAnswer(trx, 'refund', refundId, { outcome: action, bankTransactionId });
+    await noteRefusedAnswer(trx, 'refund', refundId, { says: action, bankTransactionId });
   } else if (agreed) {
     if (action === 'completed') await endDuplicates(trx, keyring, found);
   } else {
