@@ -104,7 +104,7 @@ async function takeRest(
        b.bank_id AS "bankId", b.sequence, v.created_at AS at, v.bank_transaction_id AS "bankTransactionId",
        (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier
      FROM charge b, reversal v`,
-    reversal,
+    { ...reversal },
   );
 }
 
