@@ -66,7 +66,7 @@ export async function resolveException(
   return after;
 }
 
-/** What becomes of the money. An exception of an unknown line is about none that the ledger counts. */
+/** What becomes of the money; an unknown line is about none that the ledger counts. */
 async function follow(
   trx: Transaction,
   keyring: Keyring,
