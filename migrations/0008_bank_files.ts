@@ -48,13 +48,12 @@ export async function up(knex: Knex): Promise<void> {
       -- How many lines come before it.
       position     int CHECK (position >= 0),
       lines        jsonb NOT NULL,
-      -- Until then it may be swept away.
-      accepted     boolean NOT NULL DEFAULT false,
       staged_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (statement_id, position)
     );
-    CREATE INDEX bank_statement_pages_staged ON bank_statement_pages (staged_at) WHERE NOT accepted;
-    GRANT SELECT, INSERT (statement_id, position, lines), UPDATE (accepted), DELETE ON bank_statement_pages TO assent_app;
+    CREATE INDEX bank_statement_pages_staged ON bank_statement_pages (staged_at);
+    -- To sweep it locks rows, which asks for UPDATE of some column.
+    GRANT SELECT, INSERT (statement_id, position, lines), UPDATE (staged_at), DELETE ON bank_statement_pages TO assent_app;
 
     -- Each line of a file that does not match, and what is missing once the file is read.
     CREATE TABLE bank_statement_differences (
@@ -62,14 +61,14 @@ export async function up(knex: Knex): Promise<void> {
       -- Of the page, by its first line; what is missing comes after all lines.
       position     int NOT NULL CHECK (position >= 0),
       differences  jsonb NOT NULL,
-      -- Whether those that are to become exceptions have become some.
-      opened       boolean NOT NULL DEFAULT false,
+      -- What is still to become exceptions: 2 what holds money and unknown lines, 1 unknown lines, 0 none.
+      to_open      smallint NOT NULL CHECK (to_open BETWEEN 0 AND 2),
       counted_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (statement_id, position)
     );
     CREATE INDEX bank_statement_differences_by_time ON bank_statement_differences (counted_at);
-    CREATE INDEX bank_statement_differences_to_open ON bank_statement_differences (statement_id, position)
-      WHERE NOT opened;
+    CREATE INDEX bank_statement_differences_to_open ON bank_statement_differences (statement_id, to_open DESC, position)
+      WHERE to_open > 0;
 
     -- While a file is matched, which lines without a booking it has had: the same again is a duplicate.
     CREATE TABLE bank_statement_told (
@@ -90,7 +89,6 @@ export async function up(knex: Knex): Promise<void> {
       billing_request_id text NOT NULL,
       refund_id          text,
       matched_by         text,
-      matched_line       int,
       told_in            text,
       ended_at           timestamptz,
       PRIMARY KEY (bank_id, identified_by, identifier)
@@ -111,9 +109,9 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT (id, bank_id, sha256, covered_from, covered_through, begins, reaches, lines),
       UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, exceptions, ended_at)
       ON bank_statements TO assent_app;
-    GRANT SELECT, INSERT (statement_id, position, differences, opened), UPDATE (differences, opened, counted_at), DELETE
+    GRANT SELECT, INSERT (statement_id, position, differences, to_open), UPDATE (differences, to_open, counted_at), DELETE
       ON bank_statement_differences TO assent_app;
     GRANT SELECT, INSERT, DELETE ON bank_statement_told TO assent_app;
-    GRANT SELECT, INSERT, UPDATE (matched_by, matched_line, told_in, ended_at) ON expected_bookings TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (matched_by, told_in, ended_at) ON expected_bookings TO assent_app;
   `);
 }

@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { openNextExceptions } from '../database/bank-statement/difference';
+import { endStatement, openNextExceptions } from '../database/bank-statement/difference';
 import { endExplainedByLines, matchNextPage, type Matching } from '../database/bank-statement/match';
 import { findMissing } from '../database/bank-statement/missing';
-import { statementProgress, type StatementStatus } from '../database/bank-statement/statement';
+import { readStatement, type StatementStatus } from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { counted } from '../domain/words/counted';
@@ -20,13 +20,17 @@ export interface StatementProgress {
 }
 
 /**
- * Matches a bank's file. Each call does a part of its step and says how far it is, for an operator
- * to see. How far it has come is in the database, so a page counts once, however often it is tried.
+ * Matches a bank's file. Each call does some pages of its step and says how far it is, for an
+ * operator to see. How far it has come is in the database, so a page counts once, however often it
+ * is tried.
  */
 export interface BankStatementActivities {
-  /** Matches the next lines with what the bank is to book, and opens what differs. */
+  /** Matches the next lines with what the bank is to book. */
   matchLines(statementId: string): Promise<StatementProgress>;
-  /** Ends what the lines explain, looks for what the bank's files lack, and completes the file. */
+  /**
+   * Ends what the lines explain, looks for what the bank's files lack, opens what differs, and
+   * completes the file.
+   */
   findMissingAtBank(statementId: string): Promise<StatementProgress>;
 }
 
@@ -36,53 +40,45 @@ export interface BankStatementActivities {
  */
 const PAGES = 50;
 
-/** @param settings the network's zone, and how many business days its banks have to book */
+/** Does a page. @returns whether another may be left */
+type Part = (matching: Matching, statementId: string) => Promise<boolean>;
+
+/** @param bookingDays business days that banks have to book what settled */
 export function createBankStatementActivities(
   db: Database,
   keyring: Keyring,
-  settings: Pick<Matching, 'timeZone' | 'bookingDays'>,
+  bookingDays: number,
   log: Pick<Logger, 'info'>,
 ): BankStatementActivities {
-  async function step(
-    statementId: string,
-    nextPage: (matching: Matching, statementId: string) => Promise<boolean>,
-  ): Promise<StatementProgress> {
-    const { cancellationSignal } = Context.current();
-    let finished = false;
-    // A worker that stops ends this early; another goes on.
-    for (let page = 0; page < PAGES && !finished && !cancellationSignal.aborted; page++) {
-      Context.current().heartbeat();
-      finished = !(await nextPage(matchingOf(statementId), statementId));
+  /** @returns whether nothing is left */
+  async function work(parts: Part[], statementId: string): Promise<boolean> {
+    const activity = Context.current();
+    const beat = () => activity.heartbeat();
+    const matching = { db, keyring, bookingDays, workflowId: workflowIds.bankStatement(statementId), beat };
+    let pages = 0;
+    for (const part of parts) {
+      while (await part(matching, statementId)) {
+        beat();
+        // A worker that stops ends this early; another goes on.
+        if (++pages === PAGES || activity.cancellationSignal.aborted) return false;
+      }
     }
-    const { status, done, summary } = await statementProgress(db, statementId);
-    const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
-    log.info({ statementId, status, done, lines }, 'a bank statement goes on');
-    return {
-      status,
-      finished,
-      done,
-      lines,
-      counts: `${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${missingAtBank} missing at the bank, ${amountDiffers} with another amount, ${malformed} malformed`,
-    };
+    return true;
   }
 
-  function matchingOf(statementId: string): Matching {
-    const activity = Context.current();
-    const beat = () => {
-      activity.heartbeat();
+  const step =
+    (...parts: Part[]) =>
+    async (statementId: string): Promise<StatementProgress> => {
+      const finished = await work(parts, statementId);
+      const { status, done, summary } = await readStatement(db, statementId);
+      const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
+      log.info({ statementId, status, done, lines }, 'a bank statement goes on');
+      const counts = `${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${missingAtBank} missing at the bank, ${amountDiffers} with another amount, ${malformed} malformed`;
+      return { status, finished, done, lines, counts };
     };
-    return { db, keyring, ...settings, workflowId: workflowIds.bankStatement(statementId), beat };
-  }
 
   return {
-    matchLines: (statementId) =>
-      step(statementId, async (matching) => {
-        const isMatched = await matchNextPage(matching, statementId);
-        return (await openNextExceptions(matching, statementId)) || isMatched;
-      }),
-    async findMissingAtBank(statementId) {
-      await endExplainedByLines(matchingOf(statementId), statementId);
-      return step(statementId, findMissing);
-    },
+    matchLines: step(matchNextPage),
+    findMissingAtBank: step(endExplainedByLines, findMissing, openNextExceptions, endStatement),
   };
 }

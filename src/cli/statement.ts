@@ -2,17 +2,15 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import {
-  coveredDays,
-  FORMATS,
-  linesLimit,
-  stageStatement,
-  startStatement,
-  type StatementType,
-} from '../api/bank-statement/intake';
+import { linesLimit, stageStatement, type CoveredDays } from '../api/bank-statement/intake';
 import type { Config } from '../config';
 import { recordAct } from '../database/audit';
-import { discardPages, statementProgress, type Statement } from '../database/bank-statement/statement';
+import {
+  acceptStatement,
+  discardPages,
+  readStatement,
+  type Statement,
+} from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
 import { findEntity } from '../database/entity/entity';
 import { parseDay } from '../domain/calendar';
@@ -33,22 +31,15 @@ const POLL_MS = 500;
 /** Longest that it is waited for while nothing moves. The workflow goes on all the same. */
 const STANDS_STILL_MS = 120_000;
 
-interface Given extends Explained {
+interface Given extends Explained, CoveredDays {
   bank: string;
-  type?: StatementType;
-  from?: string | undefined;
-  through?: string | undefined;
 }
-
-/** What is told of it, with the differences where the API serves them. */
-type Result = Pick<Statement, 'status' | 'summary'> & { statementId: string; differencesUrl: string };
 
 export function addStatementCommands(program: Command): void {
   const statements = program.command('statement').description('what banks say that they booked');
   command(statements, 'match', 'compare a file with what the network has, and open what differs')
     .argument('<file>', 'CSV, or camt.053 where its name ends in .xml')
     .requiredOption('--bank <id>', 'whose file it is')
-    .addOption(new Option('--type <type>', 'in place of what its name says').choices(Object.keys(FORMATS)))
     .addOption(
       new Option('--from <date>', 'first file: what settled is expected from here on').argParser(aDay),
     )
@@ -57,16 +48,13 @@ export function addStatementCommands(program: Command): void {
     )
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, file: string, { bank, type, from, through, ...explained }: Given) => {
-        const by = operator(explained);
-        if ((await findEntity(db, bank))?.type !== 'bank') {
-          throw new CommandError(`${bank} is no bank. See "assent entity list".`);
+      onEngine(async ({ db }, config, file: string, given: Given) => {
+        if ((await findEntity(db, given.bank))?.type !== 'bank') {
+          throw new CommandError(`${given.bank} is no bank. See "assent entity list".`);
         }
-        const days = { from, through };
-        const statementId = await handIn(db, config, file, type ?? typeOf(file), bank, days, by);
-        const result = await followed(db, statementId);
-        if (result.status === 'failed') process.exitCode = 1;
-        return outcome(result);
+        const statement = await followed(db, await handIn(db, config, file, given));
+        if (statement.status === 'failed') process.exitCode = 1;
+        return outcome(statement);
       }, anyRing),
     );
 }
@@ -76,42 +64,23 @@ function aDay(given: string): string {
   return given;
 }
 
-const typeOf = (file: string): StatementType =>
-  file.toLowerCase().endsWith('.xml') ? 'application/xml' : 'text/csv';
-
 /** @returns the statement's id; that of an earlier one where it is the same file */
-async function handIn(
-  db: Database,
-  config: Config,
-  file: string,
-  type: StatementType,
-  bankId: string,
-  days: Pick<Given, 'from' | 'through'>,
-  by: ReturnType<typeof operator>,
-): Promise<string> {
+async function handIn(db: Database, config: Config, file: string, given: Given): Promise<string> {
+  const by = operator(given);
   const { size } = await stat(file).catch((cause: unknown) => {
     throw new CommandError(`${file} cannot be read`, { cause });
   });
+  const type = file.toLowerCase().endsWith('.xml') ? 'application/xml' : 'text/csv';
   const limit = linesLimit(config);
   try {
-    const covered = await coveredDays(db, bankId, limit.timeZone, days);
-    const arrived = await stageStatement(db, type, readWith(file, size), covered, limit);
-    try {
-      const { statementId } = await db.transaction(async (trx) => {
-        const statement = await startStatement(trx, bankId, arrived, limit);
-        if (statement.isNew) {
-          await recordAct(trx, by, {
-            action: 'statement.handed_in',
-            entityId: bankId,
-            after: { statementId: statement.statementId, lines: arrived.lines },
-          });
-        }
-        return statement;
-      });
+    const arrived = await stageStatement(db, limit, given.bank, type, readWith(file, size), given);
+    const accepted = db.transaction(async (trx) => {
+      const { isNew, statementId } = await acceptStatement(trx, given.bank, arrived, limit);
+      const after = { statementId, lines: arrived.lines };
+      if (isNew) await recordAct(trx, by, { action: 'statement.handed_in', entityId: given.bank, after });
       return statementId;
-    } finally {
-      await discardPages(db, arrived.statementId);
-    }
+    });
+    return await accepted.finally(() => discardPages(db, arrived.statementId));
   } catch (error) {
     if (error instanceof Failure) throw new CommandError(`${file}: ${error.message}`, { cause: error });
     throw error;
@@ -128,36 +97,32 @@ async function* readWith(file: string, size: number): AsyncGenerator<Buffer, voi
 }
 
 /** Waits until the workflow has done it. @throws CommandError where it does not go on */
-async function followed(db: Database, statementId: string): Promise<Result> {
+async function followed(db: Database, statementId: string): Promise<Statement> {
   let before = '';
   let deadline = performance.now() + STANDS_STILL_MS;
   for (;;) {
-    const { status, summary, done } = await statementProgress(db, statementId);
-    const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
-    if (status !== 'processing') return { statementId, status, summary, differencesUrl };
+    const statement = await readStatement(db, statementId);
+    const { status, done, summary } = statement;
+    if (status !== 'processing') return statement;
     const now = JSON.stringify(summary);
     if (now !== before) deadline = performance.now() + STANDS_STILL_MS;
     before = now;
     progress.part(done, summary.lines, `${done} of ${counted(summary.lines, 'lines')} matched`);
     if (performance.now() > deadline) {
+      const goesOn = `${statementId} does not go on; it will by itself, and this command may be run again.`;
       const problems = (await workerProblems(db)).map(({ message }) => message);
-      throw new CommandError(
-        [
-          `${statementId} does not go on; it will by itself, and this command may be run again.`,
-          ...problems,
-        ].join(' '),
-      );
+      throw new CommandError([goesOn, ...problems].join(' '));
     }
     await wait(POLL_MS);
   }
 }
 
-function outcome(result: Result): Outcome {
-  const { statementId, status, summary, differencesUrl } = result;
+function outcome({ statementId, status, summary }: Statement): Outcome {
   const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
+  const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
   const text = [
     `${statementId} is ${status}: ${counted(lines, 'lines')}, ${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${amountDiffers} with another amount, ${malformed} malformed; ${missingAtBank} missing at the bank.`,
     `Differences: GET ${differencesUrl}, as the bank; what is to be done about them: assent exceptions list.`,
   ];
-  return { json: result, text: text.join('\n') };
+  return { json: { statementId, status, summary, differencesUrl }, text: text.join('\n') };
 }

@@ -131,12 +131,7 @@ async function main(): Promise<void> {
   const activities = {
     ...createBillingRequestActivities(db, keyring, config.NETWORK_TIMEZONE, patience.calls),
     ...createChainActivities(db, keyring, config.NETWORK_TIMEZONE, log),
-    ...createBankStatementActivities(
-      db,
-      keyring,
-      { timeZone: config.NETWORK_TIMEZONE, bookingDays: config.BOOKING_DAYS },
-      log,
-    ),
+    ...createBankStatementActivities(db, keyring, config.BOOKING_DAYS, log),
     ...createCustomerMigrationActivities(db, keyring),
     ...createVerifyActivities(db, keyring, config.NETWORK_TIMEZONE, WHOLE_MAX, log),
     ...createIntentActivities(db, keyring),

@@ -32,39 +32,28 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
  * @param statementId the statement and its pages are there before this starts
  */
 export async function bankStatement(statementId: string): Promise<void> {
-  let progress = await repeated(
-    'Match the first lines',
-    (at) => `Match the lines after ${at}`,
-    matchLines,
+  await repeated('Match the lines', matchLines, statementId);
+  const { status, counts } = await repeated(
+    'Look for what the bank lacks, and open what differs',
+    findMissingAtBank,
     statementId,
   );
-  if (progress.status === 'processing') {
-    progress = await repeated(
-      'Look for what the bank lacks',
-      () => 'Look on for what the bank lacks',
-      findMissingAtBank,
-      statementId,
-    );
-  }
-  setCurrentDetails(`The statement is ${progress.status}: ${progress.counts}.`);
-  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: progress.status }]);
+  setCurrentDetails(`The statement is ${status}: ${counts}.`);
+  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
 }
 
 /** One step, until it has come to its end. */
 async function repeated(
-  first: string,
-  next: (at: string) => string,
+  summary: string,
   step: typeof matchLines,
   statementId: string,
 ): Promise<StatementProgress> {
-  const { workflowId } = workflowInfo();
-  let summary = first;
-  for (;;) {
-    const progress = await step.executeWithOptions({ summary }, [statementId]);
-    await deliverFirstAttempts(workflowId);
+  for (let more = ''; ;) {
+    const progress = await step.executeWithOptions({ summary: summary + more }, [statementId]);
+    await deliverFirstAttempts(workflowInfo().workflowId);
     if (progress.finished) return progress;
     const at = `${progress.done} of ${progress.lines}`;
     setCurrentDetails(`${at} lines done: ${progress.counts}.`);
-    summary = next(at);
+    more = `, after ${at}`;
   }
 }

@@ -1,10 +1,10 @@
 import { readConfig, recurringRules } from '../../src/config';
 import { row, rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
 import { forgetDeliveries } from '../../src/database/webhook/retention';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
+import { openBookingCase } from '../support/bank-file';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule } from '../support/schedule';
@@ -321,29 +321,21 @@ test('a schedule is told with the charges of its billings, and a charge with the
 
 test('what a bank has booked and nobody knows of is told by its exception, and by what proves its way back', async () => {
   const { bankId } = standing;
-  const [opened] = await db.transaction((trx) =>
-    openStatementExceptions(
-      trx,
-      ring,
+  const exceptionId = await db.transaction((trx) =>
+    openBookingCase(trx, ring, {
+      kind: 'unknown_here',
+      billingRequestId: null,
+      refundId: null,
       bankId,
-      [
-        {
-          kind: 'unknown_here',
-          billingRequestId: null,
-          refundId: null,
-          bankTransactionId: 'FT-STRAY',
-          direction: 'debit',
-          amount: 700n,
-          currency: 'NGN',
-          bookedAmount: 700n,
-          bookedCurrency: 'NGN',
-          reference: null,
-        },
-      ],
-      'bank-statement/stm_1',
-    ),
+      bankTransactionId: 'FT-STRAY',
+      direction: 'debit',
+      amount: 700n,
+      currency: 'NGN',
+      bookedAmount: 700n,
+      bookedCurrency: 'NGN',
+      reference: null,
+    }),
   );
-  const exceptionId = opened?.exceptionId ?? '';
   const resolve = `exceptions resolve ${exceptionId} --resolution reversed --bank-transaction-id FT-BACK --reason asked`;
   await cli.json(...resolve.split(' '));
   for (const id of [exceptionId, 'FT-STRAY', 'FT-BACK']) {

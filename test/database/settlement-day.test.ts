@@ -5,9 +5,9 @@ import { newId } from '../../src/database/ids';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postEntries } from '../../src/database/ledger/entry';
 import { readFinality, readTotals } from '../../src/database/ledger/statement';
-import { openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { calendarDay, dayStart } from '../../src/domain/calendar';
 import { chargeEntry } from '../../src/domain/books/ledger';
+import { openBookingCase } from '../support/bank-file';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';
 import { openTransaction } from '../support/open-transaction';
@@ -122,20 +122,19 @@ describe('a settlement day', () => {
       const { id } = await charge(db, keyring, standing);
       const day = await today();
       const judging = await openTransaction(db);
-      await openStatementExceptions(judging.trx, keyring, standing.bankId, [
-        {
-          kind,
-          billingRequestId: id,
-          refundId: null,
-          bankTransactionId: `tx-${id}`,
-          direction: 'debit',
-          amount: 100n,
-          currency: 'NGN',
-          bookedAmount: kind === 'amount_differs' ? 90n : null,
-          bookedCurrency: kind === 'amount_differs' ? 'NGN' : null,
-          reference: null,
-        },
-      ]);
+      await openBookingCase(judging.trx, keyring, {
+        kind,
+        billingRequestId: id,
+        bankId: standing.bankId,
+        refundId: null,
+        bankTransactionId: `tx-${id}`,
+        direction: 'debit',
+        amount: 100n,
+        currency: 'NGN',
+        bookedAmount: kind === 'amount_differs' ? 90n : null,
+        bookedCurrency: kind === 'amount_differs' ? 'NGN' : null,
+        reference: null,
+      });
       await moveClock(db, standing.merchantId, '1 day');
       expect(await isFinalFor(merchant(), day)).toBe(false);
       expect(await openAtTheEndOf(day)).toBe(0);

@@ -3,10 +3,10 @@ import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postWriteOff } from '../../src/database/ledger/settlement';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
-import { lockCharges, openStatementExceptions } from '../../src/database/reconciliation-exception/statement';
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { answerRefund } from '../../src/database/refund/outcome';
 import type { Resolution } from '../../src/domain/books/reconciliation-exception';
+import { openBookingCase } from '../support/bank-file';
 import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf } from '../support/ledger';
@@ -52,29 +52,21 @@ async function resolveAll(resolution: Resolution) {
 
 /** A file of the bank has the charge by another amount, or not at all; the operator lets it off. */
 async function writeOffBooked(bookedAmount: number | null) {
-  await db.transaction(async (trx) => {
-    await lockCharges(trx, [charged.id]);
-    await openStatementExceptions(
-      trx,
-      keyring,
-      standing.bankId,
-      [
-        {
-          kind: bookedAmount === null ? 'missing_at_bank' : 'amount_differs',
-          billingRequestId: charged.id,
-          refundId: null,
-          bankTransactionId: `tx-${charged.id}`,
-          direction: 'debit',
-          amount: BigInt(AMOUNT),
-          currency: 'NGN',
-          bookedAmount: bookedAmount === null ? null : BigInt(bookedAmount),
-          bookedCurrency: bookedAmount === null ? null : 'NGN',
-          reference: null,
-        },
-      ],
-      'bank-statement/stm_1',
-    );
-  });
+  await db.transaction((trx) =>
+    openBookingCase(trx, keyring, {
+      kind: bookedAmount === null ? 'missing_at_bank' : 'amount_differs',
+      billingRequestId: charged.id,
+      refundId: null,
+      bankId: standing.bankId,
+      bankTransactionId: `tx-${charged.id}`,
+      direction: 'debit',
+      amount: BigInt(AMOUNT),
+      currency: 'NGN',
+      bookedAmount: bookedAmount === null ? null : BigInt(bookedAmount),
+      bookedCurrency: bookedAmount === null ? null : 'NGN',
+      reference: null,
+    }),
+  );
   await resolveAll('written_off');
 }
 

@@ -1,28 +1,31 @@
-import { openNextExceptions } from '../../src/database/bank-statement/difference';
+import { endStatement, openNextExceptions } from '../../src/database/bank-statement/difference';
 import { endExplainedByLines, matchNextPage, type Matching } from '../../src/database/bank-statement/match';
 import { findMissing } from '../../src/database/bank-statement/missing';
-import type { Database } from '../../src/database/connection';
+import { rows, type Database, type Executor } from '../../src/database/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
+import {
+  openCases,
+  type CaseBooking,
+  type NewCase,
+} from '../../src/database/reconciliation-exception/open-case';
 
 /** What the steps of a bank's file need, with the network's defaults. */
 export const matchingOf = (db: Database, keyring: Keyring, statementId: string): Matching => ({
   db,
   keyring,
-  timeZone: 'Africa/Lagos',
   bookingDays: 2,
   workflowId: `bank-statement/${statementId}`,
 });
 
-/** Matches the next page of a file, and opens what differs. @returns whether there may be more */
-export async function matchPage(matching: Matching, statementId: string): Promise<boolean> {
-  const isMatched = await matchNextPage(matching, statementId);
-  return (await openNextExceptions(matching, statementId)) || isMatched;
-}
+/** Matches the next page of a file. @returns whether there may be more */
+export const matchPage = matchNextPage;
 
-/** Ends what the lines of a file explain, and looks for all that is missing. */
+/** Ends what the lines of a file explain, looks for all that is missing, and opens what differs. */
 export async function lookForMissing(matching: Matching, statementId: string): Promise<void> {
   await endExplainedByLines(matching, statementId);
   while (await findMissing(matching, statementId));
+  while (await openNextExceptions(matching, statementId));
+  await endStatement(matching, statementId);
 }
 
 /** Does what the workflow of a bank's file does. */
@@ -30,4 +33,17 @@ export async function workOnFile(db: Database, keyring: Keyring, statementId: st
   const matching = matchingOf(db, keyring, statementId);
   while (await matchPage(matching, statementId));
   await lookForMissing(matching, statementId);
+}
+
+/** Opens the exception of a booking, as a file of the bank does. @returns its id */
+export async function openBookingCase(
+  trx: Executor,
+  keyring: Keyring,
+  { kind, billingRequestId, refundId, ...booking }: Omit<NewCase, 'booking'> & CaseBooking,
+): Promise<string> {
+  await rows(trx, `SELECT FROM billing_requests WHERE id = :billingRequestId FOR UPDATE`, {
+    billingRequestId,
+  });
+  const cases = [{ kind, billingRequestId, refundId, booking }];
+  return String((await openCases(trx, keyring, 'bank', cases, 'bank-statement/stm_1')).get(0));
 }

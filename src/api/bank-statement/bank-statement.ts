@@ -1,7 +1,8 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { readDifferences, type DifferenceRecord } from '../../database/bank-statement/difference';
+import { DIFFERENCE_COLUMNS, readDifferences } from '../../database/bank-statement/difference';
 import {
+  acceptStatement,
   discardPages,
   readStatement,
   type ArrivedStatement,
@@ -18,14 +19,7 @@ import { day, id } from '../http/fields';
 import { Places } from '../http/places';
 import type { Call, PathCall, Received, Upload } from '../http/route';
 import { unhurried } from '../http/server';
-import {
-  coveredDays,
-  FORMATS,
-  linesLimit,
-  stageStatement,
-  startStatement,
-  type StatementType,
-} from './intake';
+import { FORMATS, linesLimit, stageStatement, type CoveredDays, type StatementType } from './intake';
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
 
@@ -54,27 +48,24 @@ export const statementQuery = z.strictObject({
     .optional(),
 });
 
-type CoveredQuery = z.output<typeof statementQuery>;
-
-export function statementUpload(): Upload<ArrivedStatement, CoveredQuery> {
+export function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
   const uploads = new Places(UPLOADS);
 
   async function receive(
     req: Request,
     deps: ApiDeps,
     bank: Caller,
-    query: CoveredQuery,
+    query: CoveredDays,
   ): Promise<Received<ArrivedStatement>> {
     const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
-    const limit = linesLimit(deps.config);
-    const covered = await coveredDays(deps.db, bank.entityId, limit.timeZone, query);
     uploads.enter(bank);
     try {
       unhurried(req);
       const bytes = bodyChunks(req, GIBIBYTE, PACE);
-      const arrived = await stageStatement(deps.db, type, bytes, covered, limit);
-      const { from, through } = covered;
-      const said = `${type} ${arrived.sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
+      const limit = linesLimit(deps.config);
+      const arrived = await stageStatement(deps.db, limit, bank.entityId, type, bytes, query);
+      const { sha256, from, through } = arrived;
+      const said = `${type} ${sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
       return {
         body: arrived,
         indexes: deps.ring.blindIndexes('idempotency.body', said),
@@ -102,14 +93,9 @@ const EXAMPLES: Record<StatementType, { description: string; example: string }> 
   },
 };
 
-export function sendStatement({ accept, body, caller, deps }: Call<ArrivedStatement, CoveredQuery>) {
+export function sendStatement({ accept, body, caller, deps }: Call<ArrivedStatement, CoveredDays>) {
   return accept(async (trx) => {
-    const { isNew: _, ...statement } = await startStatement(
-      trx,
-      caller.entityId,
-      body,
-      linesLimit(deps.config),
-    );
+    const statement = await acceptStatement(trx, caller.entityId, body, linesLimit(deps.config));
     const { statementId, status } = statement;
     return { message: messageOf(statement), data: { statementId, status } };
   });
@@ -123,7 +109,7 @@ function messageOf({ status, summary: { lines } }: Statement): string {
 export const statementPath = z.strictObject({ statementId: id('statement') });
 
 export async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
-  const statement = await readStatement(deps.db, caller.entityId, params.statementId);
+  const statement = await readStatement(deps.db, params.statementId, caller.entityId);
   const { statementId, status, summary, createdAt, endedAt } = statement;
   return {
     message: messageOf(statement),
@@ -138,43 +124,24 @@ export async function showStatement({ caller, deps, params }: PathCall<typeof st
   };
 }
 
-const COLUMNS = [
-  'line',
-  'difference',
-  'bankTransactionId',
-  'bookingDate',
-  'direction',
-  'amount',
-  'currency',
-  'reference',
-  'networkReference',
-  'networkAmount',
-  'networkCurrency',
-  'exceptionId',
-  'problem',
-] as const;
-
 export async function differencesFile({
   caller,
   deps,
   params,
 }: PathCall<typeof statementPath>): Promise<Download> {
-  const statement = await readStatement(deps.db, caller.entityId, params.statementId);
-  return { fileName: 'differences.csv', columns: COLUMNS, pages: shownPages(deps, statement) };
+  const { statementId } = await readStatement(deps.db, params.statementId, caller.entityId);
+  const pages = shownPages(deps, statementId);
+  return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages };
 }
 
-async function* shownPages({ db }: ApiDeps, statement: Statement): AsyncGenerator<object[], void, void> {
-  for await (const page of readDifferences(db, statement.statementId)) yield page.map(shown);
-}
-
-function shown({ amount, currency, networkAmount, networkCurrency, ...record }: DifferenceRecord) {
-  return {
-    ...record,
-    amount: shownAmount(amount, currency),
-    currency,
-    networkAmount: shownAmount(networkAmount, networkCurrency),
-    networkCurrency,
-  };
+async function* shownPages({ db }: ApiDeps, statementId: string): AsyncGenerator<object[], void, void> {
+  for await (const page of readDifferences(db, statementId)) {
+    yield page.map((one) => ({
+      ...one,
+      amount: shownAmount(one.amount, one.currency),
+      networkAmount: shownAmount(one.networkAmount, one.networkCurrency),
+    }));
+  }
 }
 
 const shownAmount = (minor: string | undefined, currency: string | undefined) =>

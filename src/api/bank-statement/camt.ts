@@ -3,16 +3,8 @@ import type { ReadLine } from '../../domain/books/bank-statement';
 import { minorUnitDigits } from '../../domain/currency';
 import { beginningOf } from '../../domain/plain-text';
 import { invalidRequest } from '../http/validation';
-import {
-  bookingDay,
-  createLineReader,
-  MALFORMED_MAX,
-  tooManyMalformed,
-  type BookableDays,
-  type StatedPeriod,
-  type WrittenLine,
-} from './line';
-import { Utf8Reader } from './utf8';
+import { bookingDay, createLineReader, type BookableDays, type LineReader, type WrittenLine } from './line';
+import { textsOf } from './utf8';
 
 /**
  * A statement as ISO 20022 has it, `camt.053.001.02` to `.13`, read while it arrives.
@@ -51,60 +43,47 @@ const FIELD_MAX_CHARS = 1024;
 const CUT = '…';
 
 /** What an entry, or one of its transactions, says of itself. */
-interface Said {
-  id?: string;
-  amount?: string;
-  currency?: string;
-  /** Of a transaction, what it came to by itself; where it has no `amount`. */
-  ownAmount?: string;
-  ownCurrency?: string;
-  direction?: string;
-  date?: string;
-  status?: string;
-  reference?: string;
-}
+type Said = WrittenLine & { status?: string };
 
-/** Where in an entry, or in one of its transactions, a field is, and which. */
-const FIELDS: readonly [path: string, field: keyof Said][] = [
-  ['/AcctSvcrRef', 'id'],
-  ['/Amt', 'amount'],
-  ['/AmtDtls/TxAmt/Amt', 'ownAmount'],
-  ['/CdtDbtInd', 'direction'],
+/** The fields of an entry or one of its transactions, by their places in it. The first that is there counts. */
+const FIELDS: Record<string, keyof Said> = {
+  '/AcctSvcrRef': 'bankTransactionId',
+  '/Amt': 'amount',
+  '/CdtDbtInd': 'direction',
   // The code itself until version .07, one of several elements since.
-  ['/Sts', 'status'],
-  ['/Sts/Cd', 'status'],
-  ['/BookgDt/Dt', 'date'],
-  ['/BookgDt/DtTm', 'date'],
-  ['/Refs/AcctSvcrRef', 'id'],
-  ['/Refs/EndToEndId', 'reference'],
-];
+  '/Sts': 'status',
+  '/Sts/Cd': 'status',
+  '/BookgDt/Dt': 'bookingDate',
+  '/BookgDt/DtTm': 'bookingDate',
+  '/Refs/AcctSvcrRef': 'bankTransactionId',
+  '/Refs/EndToEndId': 'reference',
+};
+const FIELD_AT = new Map([
+  ...[ENTRY, DETAILS].flatMap((of) =>
+    Object.entries(FIELDS).map(([path, field]) => [of + path, field] as const),
+  ),
+  // What a transaction came to by itself, where it has no amount.
+  [`${DETAILS}/AmtDtls/TxAmt/Amt`, 'amount'] as const,
+]);
+const PERIOD_END = `${STATEMENT}/FrToDt/ToDtTm`;
 /** A statement has its balances in its own currency, also where it has no entry. */
 const BALANCE = `${STATEMENT}/Bal/Amt`;
-const FIELD_AT = new Map(
-  [ENTRY, DETAILS].flatMap((of) => FIELDS.map(([path, field]) => [`${of}${path}`, field] as const)),
-);
-
-/** What a statement is of, by its own word: each of a file has its own. */
-const PERIOD = new Map<string, 'from' | 'to'>([
-  [`${STATEMENT}/FrToDt/FrDtTm`, 'from'],
-  [`${STATEMENT}/FrToDt/ToDtTm`, 'to'],
-]);
 
 /** Every element that something is read of, and all that it is in. */
 const PATHS = new Set(
-  [...FIELD_AT.keys(), ...PERIOD.keys(), BALANCE].flatMap((path) => {
+  [...FIELD_AT.keys(), PERIOD_END, BALANCE].flatMap((path) => {
     const names = path.split('/');
     return names.slice(1).map((_, at) => names.slice(0, at + 2).join('/'));
   }),
 );
 
-const DIRECTIONS = new Map([
+const BOOKED = 'BOOK';
+/** Words of the standard; `NOTPROVIDED` is the reference of a payment that has none. */
+const MEANINGS = new Map([
   ['DBIT', 'debit'],
   ['CRDT', 'credit'],
+  ['NOTPROVIDED', ''],
 ]);
-const BOOKED = 'BOOK';
-/** What the standard writes where a payment has no such reference. */
-const NO_REFERENCE = 'NOTPROVIDED';
 
 /**
  * The lines of a statement, as they arrive.
@@ -117,65 +96,62 @@ export async function* readCamt(
   days: BookableDays,
   reach: (currency: string, day: string) => void,
 ): AsyncGenerator<ReadLine, void, void> {
-  const file = new CamtReader(days, reach);
-  const text = new Utf8Reader();
-  for await (const chunk of chunks) yield* file.read(text.read(chunk));
-  yield* file.end(text.end());
+  const message = new CamtMessage(days.timeZone, createLineReader(days), reach);
+  for await (const text of textsOf(chunks)) yield* message.read(text);
+  yield* message.end();
 }
 
-class CamtReader {
+class CamtMessage {
   private readonly parser = new SaxesParser({ xmlns: true });
-  private readonly readLine: (written: WrittenLine) => ReadLine;
   private lines: ReadLine[] = [];
+  private count = 0;
   /** Of each element that is open, outermost first; of one that nothing is read of, none. */
   private readonly paths: (string | undefined)[] = [];
   private namespace = '';
   private isStatement = false;
   /** Characters since something was complete. */
   private pending = 0;
-  private text = '';
-  private period: StatedPeriod = {};
-  private readonly currencies = new Set<string>();
-  private entry: Said | undefined;
-  private detail: Said | undefined;
-  /** Its first transaction, where that has no amount: it may be the only one. */
-  private first: Said | undefined;
-  /** What its first transaction refers to: the entry does, where that is the only one. */
-  private reference: string | undefined;
-  /** Of the entry at hand: how many transactions it has, and how many of them have no id. */
-  private details = 0;
-  private nameless = 0;
-  private count = 0;
   private attributes = 0;
   private tagChars = 0;
+  private text = '';
+  /** Of the statement at hand: the currencies of its balances and entries, and its last day. */
+  private readonly currencies = new Set<string>();
+  private lastDay: string | undefined;
+  private entry: Said | undefined;
+  private detail: Said | undefined;
+  /** The last transaction of the entry that has ended: it may be the only one. */
+  private latest: Said | undefined;
+  /** Of the entry at hand: how many transactions it has, and how many of them have an id. */
+  private details = 0;
+  private named = 0;
 
   constructor(
-    private readonly days: BookableDays,
+    private readonly timeZone: string,
+    private readonly readLine: LineReader,
     private readonly reach: (currency: string, day: string) => void,
   ) {
-    this.readLine = createLineReader(days);
-    this.parser.on('doctype', () => fail('must have no document type'));
-    this.parser.on('error', () =>
-      fail(`is not well-formed at line ${this.parser.line}, column ${this.parser.columnIndex + 1}`),
+    const { parser } = this;
+    parser.on('doctype', () => fail('must have no document type'));
+    parser.on('error', () =>
+      fail(`is not well-formed at line ${parser.line}, column ${parser.columnIndex + 1}`),
     );
-    this.parser.on('xmldecl', ({ encoding = 'UTF-8' }) => {
+    parser.on('xmldecl', ({ encoding = 'UTF-8' }) => {
       if (encoding.toUpperCase() !== 'UTF-8') fail('must be in UTF-8');
     });
-    this.parser.on('opentagstart', ({ name }) => {
-      this.attributes = 0;
-      this.tagChars = 0;
+    parser.on('opentagstart', ({ name }) => {
+      this.attributes = this.tagChars = 0;
       this.addToTag(name.length);
     });
-    this.parser.on('attribute', ({ name, value }) => {
-      this.attributes += 1;
-      if (this.attributes > ATTRIBUTES_MAX) fail(`has an element of more than ${ATTRIBUTES_MAX} attributes`);
+    parser.on('attribute', ({ name, value }) => {
+      if (++this.attributes > ATTRIBUTES_MAX)
+        fail(`has an element of more than ${ATTRIBUTES_MAX} attributes`);
       this.addToTag(name.length + value.length);
     });
-    this.parser.on('opentag', (tag) => this.open(tag));
-    this.parser.on('closetag', () => this.close());
-    for (const type of ['text', 'cdata'] as const) this.parser.on(type, (text) => this.take(text));
+    parser.on('opentag', (tag) => this.open(tag));
+    parser.on('closetag', () => this.close());
+    for (const type of ['text', 'cdata'] as const) parser.on(type, (text) => this.take(text));
     for (const type of ['comment', 'processinginstruction'] as const) {
-      this.parser.on(type, () => void (this.pending = 0));
+      parser.on(type, () => void (this.pending = 0));
     }
   }
 
@@ -183,19 +159,13 @@ class CamtReader {
     this.pending += text.length;
     this.parser.write(text);
     if (this.pending > PIECE_MAX_CHARS) fail('has a piece of more than 1 MiB without a tag');
-    return this.taken();
+    return this.lines.splice(0);
   }
 
-  end(rest: string): ReadLine[] {
-    this.parser.write(rest).close();
+  end(): ReadLine[] {
+    this.parser.close();
     if (!this.isStatement) fail(WRONG);
-    return this.taken();
-  }
-
-  private taken(): ReadLine[] {
-    const { lines } = this;
-    this.lines = [];
-    return lines;
+    return this.lines;
   }
 
   private addToTag(chars: number): void {
@@ -205,37 +175,34 @@ class CamtReader {
 
   private open({ local, uri, attributes }: SaxesTagNS): void {
     this.pending = 0;
-    const isRoot = this.paths.length === 0;
-    if (isRoot) {
+    this.text = '';
+    const path = this.pathOf(local, uri);
+    this.paths.push(path);
+    if (this.paths.length > DEPTH_MAX) fail(`has elements ${DEPTH_MAX} deep`);
+    if (path === '/Document/BkToCstmrStmt') this.isStatement = true;
+    else if (path === STATEMENT) {
+      this.lastDay = undefined;
+      this.currencies.clear();
+    } else if (path === ENTRY) {
+      this.entry = {};
+      this.latest = undefined;
+      this.details = this.named = 0;
+    } else if (path === DETAILS) this.detail = {};
+    const currency = local === 'Amt' ? attributes['Ccy']?.value : undefined;
+    if (path === undefined || currency === undefined) return;
+    if (minorUnitDigits(currency) !== undefined) this.currencies.add(currency);
+    const said = this.detail ?? this.entry;
+    if (said && FIELD_AT.has(path)) said.currency ??= currency;
+  }
+
+  private pathOf(local: string, uri: string): string | undefined {
+    if (this.paths.length === 0) {
       if (local !== 'Document' || !NAMESPACE.test(uri)) fail(WRONG);
       this.namespace = uri;
     }
-    const outer = isRoot ? '' : this.paths.at(-1);
-    const named = outer !== undefined && uri === this.namespace ? `${outer}/${local}` : '';
-    const path = PATHS.has(named) ? named : undefined;
-    this.paths.push(path);
-    if (this.paths.length > DEPTH_MAX) fail(`has elements ${DEPTH_MAX} deep`);
-    this.text = '';
-    if (path === '/Document/BkToCstmrStmt') this.isStatement = true;
-    if (path === STATEMENT) {
-      this.period = {};
-      this.currencies.clear();
-    }
-    if (path === ENTRY) {
-      this.entry = {};
-      this.first = undefined;
-      this.reference = undefined;
-      this.details = 0;
-      this.nameless = 0;
-    } else if (path === DETAILS) this.detail = {};
-    const currency = local === 'Amt' ? attributes['Ccy']?.value : undefined;
-    if (currency !== undefined && path !== undefined && minorUnitDigits(currency) !== undefined) {
-      this.currencies.add(currency);
-    }
-    const said = currency === undefined ? undefined : this.fieldAt(path);
-    if (said && currency !== undefined) {
-      said.of[said.field === 'ownAmount' ? 'ownCurrency' : 'currency'] = currency;
-    }
+    const outer = this.paths.length === 0 ? '' : this.paths.at(-1);
+    const path = outer === undefined || uri !== this.namespace ? '' : `${outer}/${local}`;
+    return PATHS.has(path) ? path : undefined;
   }
 
   private take(text: string): void {
@@ -247,96 +214,57 @@ class CamtReader {
   private close(): void {
     this.pending = 0;
     const path = this.paths.pop();
-    const { text } = this;
+    const text = this.text.trim();
     this.text = '';
     if (path === undefined) return;
-    const said = this.fieldAt(path);
+    const said = this.detail ?? this.entry;
+    const field = FIELD_AT.get(path);
     // An element around another has no text of its own.
-    if (said) said.of[said.field] = text.trim() || (said.of[said.field] ?? '');
-    const end = PERIOD.get(path);
-    if (end) {
-      const day = bookingDay(text.trim(), this.days.timeZone);
-      if (day.ok) this.period[end] = day.value;
-    }
-    if (path === DETAILS) this.endDetail();
+    if (said && field) said[field] ||= MEANINGS.get(text) ?? text;
+    if (path === PERIOD_END) {
+      const day = bookingDay(text, this.timeZone);
+      if (day.ok) this.lastDay = day.value;
+    } else if (path === DETAILS) this.endDetail();
     else if (path === ENTRY) this.endEntry();
-    else if (path === STATEMENT && this.period.to !== undefined) {
-      for (const currency of this.currencies) this.reach(currency, this.period.to);
+    else if (path === STATEMENT && this.lastDay !== undefined) {
+      for (const currency of this.currencies) this.reach(currency, this.lastDay);
     }
-  }
-
-  /** The field of an entry, or of its transaction, that is there. */
-  private fieldAt(path: string | undefined): { of: Said; field: keyof Said } | undefined {
-    const of = this.detail ?? this.entry;
-    const field = path === undefined ? undefined : FIELD_AT.get(path);
-    return of && field && { of, field };
   }
 
   private endDetail(): void {
-    const { entry, detail } = this;
+    if (this.latest) this.addOneOfSeveral(this.latest);
+    this.latest = this.detail;
     this.detail = undefined;
-    if (!entry || !detail) return;
     this.details += 1;
-    if (this.first) this.add(entry, oneOfSeveral(this.first));
-    this.first = undefined;
-    if (detail.id === undefined) this.nameless += 1;
-    else if (detail.amount !== undefined) this.add(entry, detail);
-    else if (this.details === 1) this.first = detail;
-    else this.add(entry, oneOfSeveral(detail));
-    if (this.details === 1) this.reference = detail.reference;
-    this.boundNameless(entry);
-  }
-
-  /**
-   * Beside transactions that have ids, each without is a line that cannot be read; but not before
-   * the entry has ended, so nobody else has counted them.
-   */
-  private boundNameless({ status }: Said): void {
-    if (status !== BOOKED || this.nameless === this.details) return;
-    if (this.nameless > MALFORMED_MAX) throw tooManyMalformed();
   }
 
   private endEntry(): void {
-    const { entry } = this;
+    const { latest = {}, details } = this;
+    if (details > 1) this.addOneOfSeveral(latest);
+    // The only transaction of its entry has all of it, whatever the customer paid in.
+    if (details <= 1) this.add({ ...latest, amount: this.entry?.amount, currency: this.entry?.currency });
+    else if (this.named === 0) this.add({});
+    else if (this.named < details) {
+      const problem = `only ${this.named} of the entry's ${details} transactions have an AcctSvcrRef`;
+      if (this.entry?.status === BOOKED) this.lines.push({ line: ++this.count, problem });
+    }
     this.entry = undefined;
-    if (!entry || entry.status !== BOOKED) return;
-    if (this.first) this.add(entry, this.first);
-    // One transaction, or several of which none has an id: the entry speaks for them.
-    if (this.nameless === this.details) {
-      this.add(entry, this.details === 1 ? { reference: this.reference } : {});
-      return;
-    }
-    this.boundNameless(entry);
-    for (; this.nameless > 0; this.nameless -= 1) {
-      this.lines.push({ line: ++this.count, problem: 'a transaction of the entry has no AcctSvcrRef' });
-    }
+  }
+
+  /** The entry's amount is the sum of all of them, and none of this one's. */
+  private addOneOfSeveral(detail: Said): void {
+    if (detail.bankTransactionId === undefined) return;
+    this.named += 1;
+    this.add({ ...detail, amount: detail.amount });
   }
 
   /** An entry's facts come before its transactions, which say what is different with them. */
-  private add(entry: Said, detail: { [Field in keyof Said]: Said[Field] | undefined }): void {
-    if (entry.status !== BOOKED) return;
-    const { id, amount, currency, direction, date, reference } = { ...entry, ...detail };
-    this.lines.push(
-      this.readLine({
-        line: ++this.count,
-        period: this.period,
-        bankTransactionId: id,
-        bookingDate: date,
-        amount,
-        currency,
-        direction: direction === undefined ? undefined : (DIRECTIONS.get(direction) ?? direction),
-        reference: reference === NO_REFERENCE ? undefined : reference,
-      }),
-    );
+  private add(detail: Said): void {
+    if (this.entry?.status === BOOKED) {
+      this.lines.push(this.readLine(++this.count, { ...this.entry, ...detail }));
+    }
   }
 }
-
-/** The entry's amount is the sum of all of them, and none of this one's. */
-const oneOfSeveral = ({ ownAmount, ownCurrency, ...detail }: Said) => ({
-  ...detail,
-  amount: ownAmount,
-  ...(ownCurrency !== undefined && { currency: ownCurrency }),
-});
 
 const WRONG = 'must be a statement of ISO 20022, camt.053.001.02 to camt.053.001.13';
 

@@ -1,36 +1,16 @@
-import { calendarDay, parseDay, parseInstant } from '../../domain/calendar';
 import type { Direction, ReadLine } from '../../domain/books/bank-statement';
+import { calendarDay, parseDay, parseInstant } from '../../domain/calendar';
 import { minorUnitDigits } from '../../domain/currency';
 import { parseDecimalAmount } from '../../domain/money';
 import { accept, refuse, type Parsed } from '../../domain/parsed';
 import { ownText, parseText } from '../../domain/plain-text';
 import { NAME_MAX } from '../http/fields';
-import { invalidRequest } from '../http/validation';
 
-/** Each is kept with what is wrong about it. Who has more has sent something else. */
-export const MALFORMED_MAX = 100_000;
-
-export const tooManyMalformed = () =>
-  invalidRequest([{ path: 'body', message: `has more than ${MALFORMED_MAX} lines that cannot be read` }]);
+export const REQUIRED = ['bankTransactionId', 'bookingDate', 'amount', 'currency', 'direction'] as const;
+type Field = (typeof REQUIRED)[number] | 'reference';
 
 /** A line as it is written, whatever the format; what is not there is empty or left out. */
-export interface WrittenLine {
-  line: number;
-  bankTransactionId?: string | undefined;
-  bookingDate?: string | undefined;
-  amount?: string | undefined;
-  currency?: string | undefined;
-  direction?: string | undefined;
-  reference?: string | undefined;
-  /** What the file says that its bookings are of; an end that it does not say is open. */
-  period?: StatedPeriod;
-}
-
-/** Both days are of it. */
-export interface StatedPeriod {
-  from?: string;
-  to?: string;
-}
+export type WrittenLine = Partial<Record<Field, string | undefined>>;
 
 /** Days that a booking may be of, by the calendar of the network. */
 export interface BookableDays {
@@ -39,45 +19,52 @@ export interface BookableDays {
   first: string;
 }
 
-export function createLineReader(days: BookableDays): (written: WrittenLine) => ReadLine {
-  // Most lines have the day of the line before, and to read one takes longer than all the rest.
-  let day: { text: string; parsed: Parsed<string> } | undefined;
-  const parseBooking = (text: string): Parsed<string> => {
-    if (day?.text !== text) day = { text, parsed: bookableDay(text, days) };
-    return day.parsed;
-  };
+export type LineReader = (line: number, written: WrittenLine) => ReadLine;
 
-  return ({ line, period, ...written }) => {
+export function createLineReader({ timeZone, first }: BookableDays): LineReader {
+  // Most lines have the day of the line before, and to read one takes longer than all the rest.
+  let before: { text: string; day: Parsed<string> } | undefined;
+  function bookableDay(text: string): Parsed<string> {
+    if (before?.text === text) return before.day;
+    const day = bookingDay(text, timeZone);
+    const isOld = day.ok && day.value < first;
+    before = { text, day: isOld ? refuse(`is before ${first}, and so no day that anything is booked of now`) : day };
+    return before.day;
+  }
+
+  return (line, written) => {
     const problems: string[] = [];
-    const field = <T>(name: keyof typeof written, parse: (text: string) => Parsed<T>): T | undefined => {
+    function field<T>(name: Field, parse: (text: string) => Parsed<T>): T | undefined {
       const text = written[name]?.trim() ?? '';
       const parsed = text === '' ? refuse('is missing') : parse(text);
       if (parsed.ok) return parsed.value;
       problems.push(`${name} ${parsed.reason}`);
       return undefined;
-    };
-    const bankTransactionId = field('bankTransactionId', (text) => parseOwn(text, NAME_MAX));
-    const bookingDate = field('bookingDate', (text) => inPeriod(parseBooking(text), period));
+    }
+    const bankTransactionId = field('bankTransactionId', parseOwn);
+    const bookingDate = field('bookingDate', bookableDay);
     const currency = field('currency', parseCurrency);
-    const amount =
-      currency === undefined ? undefined : field('amount', (text) => parseDecimalAmount(text, currency));
+    const amount = currency && field('amount', (text) => parseDecimalAmount(text, currency));
     const direction = field('direction', parseDirection);
     const isNamed = (written.reference?.trim() ?? '') !== '';
-    const reference = isNamed ? field('reference', (text) => parseOwn(text, NAME_MAX)) : null;
-    return bankTransactionId === undefined ||
+    const reference = isNamed ? field('reference', parseOwn) : null;
+    if (
+      bankTransactionId === undefined ||
       bookingDate === undefined ||
       currency === undefined ||
-      amount === undefined ||
+      typeof amount !== 'bigint' ||
       direction === undefined ||
       reference === undefined
-      ? { line, problem: problems.join('; ') }
-      : { line, bankTransactionId, bookingDate, amount, currency, direction, reference };
+    ) {
+      return { line, problem: problems.join('; ') };
+    }
+    return { line, bankTransactionId, bookingDate, amount, currency, direction, reference };
   };
 }
 
 /** A text that is kept with its line, and without what else arrived with it. */
-function parseOwn(text: string, maxLength: number): Parsed<string> {
-  const parsed = parseText(text, maxLength);
+function parseOwn(text: string): Parsed<string> {
+  const parsed = parseText(text, NAME_MAX);
   return parsed.ok ? accept(ownText(parsed.value)) : parsed;
 }
 
@@ -86,18 +73,6 @@ function parseOwn(text: string, maxLength: number): Parsed<string> {
  * with one, as XML has it.
  */
 const BY_WALL_CLOCK = /^([\d-]{10})(?:T[\d:.]{8,18}|Z|[+-][01]\d:[0-5]\d)$/;
-
-function bookableDay(text: string, { timeZone, first }: BookableDays): Parsed<string> {
-  const day = bookingDay(text, timeZone);
-  if (!day.ok || day.value >= first) return day;
-  return refuse(`is before ${first}, and so no day that anything is booked of now`);
-}
-
-function inPeriod(day: Parsed<string>, { from, to }: StatedPeriod = {}): Parsed<string> {
-  if (!day.ok) return day;
-  const isIn = (from === undefined || day.value >= from) && (to === undefined || day.value <= to);
-  return isIn ? day : refuse('is not in the period that the statement is of');
-}
 
 /** The day in the network's zone. */
 export function bookingDay(text: string, timeZone: string): Parsed<string> {

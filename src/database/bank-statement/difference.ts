@@ -1,122 +1,232 @@
 import type { Difference, Direction } from '../../domain/books/bank-statement';
-import { row, rows, type Executor, type Transaction } from '../connection';
+import { isReference } from '../../domain/identifier/reference';
+import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
 import { jsonOf } from '../json';
-import {
-  countExceptions,
-  lockCharges,
-  openStatementExceptions,
-  type StatementException,
-} from '../reconciliation-exception/statement';
+import { openCases, type NewCase } from '../reconciliation-exception/open-case';
 import { SWEEP } from '../sweep';
-import { lockStatement, type Matching } from './match';
-
-/** What is different between a file and the network, line by line; what is missing comes last. */
-
-/** A difference, as the file of them has it; what is not said of it is left out. */
-export interface DifferenceRecord {
-  difference: Difference;
-  line?: number;
-  bankTransactionId?: string;
-  bookingDate?: string;
-  direction?: Direction;
-  /** Minor units, as text: exact in JSON. */
-  amount?: string;
-  currency?: string;
-  reference?: string;
-  networkReference?: string;
-  networkAmount?: string;
-  networkCurrency?: string;
-  /** The charge and the refund that it is about. */
-  billingRequestId?: string;
-  refundId?: string;
-  exceptionId?: string;
-  problem?: string;
-}
+import type { Matching } from './match';
+import { inTurn } from './statement';
 
 /**
- * Opens the exceptions of the next page that has some to open.
+ * What is different between a file and the network, line by line; what is missing comes last. It
+ * stands in pages, and becomes exceptions once all of it is known.
+ */
+
+/** Columns of the file of differences. */
+export const DIFFERENCE_COLUMNS = [
+  'line',
+  'difference',
+  'bankTransactionId',
+  'bookingDate',
+  'direction',
+  'amount',
+  'currency',
+  'reference',
+  'networkReference',
+  'networkAmount',
+  'networkCurrency',
+  'exceptionId',
+  'problem',
+] as const;
+
+type Words = Exclude<(typeof DIFFERENCE_COLUMNS)[number], 'line' | 'difference' | 'direction'>;
+
+/**
+ * A difference; what is not said of it is left out. Amounts are minor units, as text: exact in JSON.
+ */
+export type DifferenceRecord = { difference: Difference; line?: number; direction?: Direction } & Partial<
+  Record<Words | 'billingRequestId' | 'refundId', string>
+>;
+
+/**
+ * Differences of a file that become exceptions: more than anybody looks into. Each costs some
+ * kilobytes and two webhooks; a file of another account has a difference for each of its lines.
+ */
+const OF_FILE = 1_000;
+/** Open at once for a bank: more than its people ever end. */
+const OF_BANK = 10_000;
+
+/** By what a page has still to open: what holds money of merchants comes first. */
+const TO_OPEN: Record<number, readonly NewCase['kind'][]> = {
+  2: ['amount_differs', 'missing_at_bank'],
+  1: ['unknown_here'],
+};
+
+/**
+ * Opens the exceptions of the next page that has some to open, as long as there is room for more.
+ * Differences that say the same share an exception.
  *
  * @returns whether there was such a page
  */
-export async function openNextExceptions(
+export function openNextExceptions(
   { db, keyring, workflowId }: Matching,
   statementId: string,
 ): Promise<boolean> {
-  return db.transaction(async (trx) => {
-    const { bankId, exceptions } = await lockStatement(trx, statementId);
-    const page = await row<{ position: number; differences: DifferenceRecord[] }>(
+  return inTurn(db, statementId, async (trx, { bankId, exceptions }) => {
+    const page = await row<{ position: number; toOpen: number; differences: DifferenceRecord[] }>(
       trx,
-      `SELECT position, differences FROM bank_statement_differences
-       WHERE statement_id = :statementId AND NOT opened ORDER BY position LIMIT 1`,
+      `SELECT position, to_open AS "toOpen", differences FROM bank_statement_differences
+       WHERE statement_id = :statementId AND to_open > 0 ORDER BY to_open DESC, position LIMIT 1`,
       { statementId },
     );
     if (!page) return false;
-    const { position, differences } = page;
-    const toOpen = differences.flatMap((one) => {
-      const exception = exceptionOf(one);
-      return exception ? [{ one, exception }] : [];
+    const found = page.differences.flatMap((one) => {
+      const kind = TO_OPEN[page.toOpen]?.find((kind) => kind === one.difference);
+      return kind && one.direction ? [{ one, of: caseOf(bankId, kind, one.direction, one) }] : [];
     });
     await lockCharges(
       trx,
-      toOpen.flatMap(({ exception }) => exception.billingRequestId ?? []),
+      found.flatMap(({ of }) => of.billingRequestId ?? []),
     );
-    const opened = await openStatementExceptions(
+    const there = await findThere(trx, bankId, found);
+    const fresh = new Map(
+      found.flatMap(({ of }, n) => (there[n]?.isNew === true ? [[subjectOf(of, n), of]] : [])),
+    );
+    const subjects = [...fresh.keys()].slice(0, await roomFor(trx, bankId, exceptions));
+    const opened = await openCases(
       trx,
       keyring,
-      bankId,
-      toOpen.map(({ exception }) => exception),
+      'bank',
+      [...fresh.values()].slice(0, subjects.length),
       workflowId,
-      exceptions,
     );
-    const named = new Map(toOpen.map(({ one }, n) => [one, opened[n]?.exceptionId]));
-    await rows(
-      trx,
-      `UPDATE bank_statement_differences SET differences = :differences, opened = true
-       WHERE statement_id = :statementId AND position = :position`,
-      {
-        statementId,
-        position,
-        differences: jsonOf(differences.map((one) => ({ ...one, exceptionId: named.get(one) }))),
-      },
+    found.forEach(({ one, of }, n) => {
+      const exceptionId = there[n]?.exceptionId ?? opened.get(subjects.indexOf(subjectOf(of, n)));
+      if (exceptionId !== undefined) one.exceptionId = exceptionId;
+    });
+    const untold = found.flatMap(({ one, of }) =>
+      one.exceptionId === undefined && of.billingRequestId !== null ? [one] : [],
     );
-    await countExceptions(trx, statementId, opened);
+    await rows(trx, KEEP_OPENED, {
+      statementId,
+      bankId,
+      position: page.position,
+      opened: opened.size,
+      differences: jsonOf(page.differences),
+      untold: jsonOf(untold),
+    });
     return true;
   });
 }
 
-function exceptionOf(one: DifferenceRecord): StatementException | undefined {
-  const { difference: kind, bankTransactionId, direction, amount, currency } = one;
-  if (kind !== 'unknown_here' && kind !== 'amount_differs') return undefined;
-  if (!bankTransactionId || !direction || !amount || !currency) return undefined;
+/** What is unknown here belongs to its bank, and to no charge, whatever it looks like. */
+function caseOf(
+  bankId: string,
+  kind: NewCase['kind'],
+  direction: Direction,
+  one: DifferenceRecord,
+): NewCase & Required<Pick<NewCase, 'booking'>> {
   const isUnknown = kind === 'unknown_here';
+  const booked = one.amount === undefined ? null : BigInt(one.amount);
   return {
     kind,
-    bankTransactionId,
-    direction,
-    // What is unknown here belongs to its bank, and to no charge, whatever it looks like.
     billingRequestId: isUnknown ? null : (one.billingRequestId ?? null),
     refundId: isUnknown ? null : (one.refundId ?? null),
-    reference: isUnknown ? (one.reference ?? null) : null,
-    amount: isUnknown ? BigInt(amount) : one.networkAmount === undefined ? null : BigInt(one.networkAmount),
-    currency: isUnknown ? currency : (one.networkCurrency ?? null),
-    bookedAmount: BigInt(amount),
-    bookedCurrency: currency,
+    booking: {
+      bankId,
+      bankTransactionId: one.bankTransactionId ?? null,
+      direction,
+      amount: isUnknown ? booked : one.networkAmount === undefined ? null : BigInt(one.networkAmount),
+      currency: (isUnknown ? one.currency : one.networkCurrency) ?? null,
+      bookedAmount: booked,
+      bookedCurrency: one.currency ?? null,
+      reference:
+        isUnknown && one.reference !== undefined && isReference(one.reference) ? one.reference : null,
+    },
   };
 }
 
-/** @param position of the first one, counted as lines of the file are */
-export async function keepDifferences(
+/** A charge or a refund has one exception, and each line without has its own. */
+const subjectOf = ({ billingRequestId, refundId }: NewCase, n: number) =>
+  billingRequestId === null ? String(n) : `${billingRequestId} ${refundId ?? ''}`;
+
+/** Several charges are locked by ascending id, as everywhere. */
+async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
+  await rows(trx, `SELECT FROM billing_requests WHERE id = ANY(:ids) ORDER BY id FOR UPDATE`, { ids });
+}
+
+/** Of a difference `d`: the booking `e` that it is about. */
+const IS_BOOKING = `e.bank_id = :bankId
+  AND e.identified_by = CASE WHEN d."bankTransactionId" IS NULL THEN 'reference' ELSE 'bankTransactionId' END
+  AND e.identifier = coalesce(d."bankTransactionId", d."networkReference")`;
+
+/**
+ * The exception that each has already: of its charge or refund while it is unresolved, or of the
+ * same words, also once it is resolved. None is opened for what another file has matched meanwhile,
+ * or what was found meanwhile not to have moved.
+ */
+const THERE = `
+  SELECT x.id AS "exceptionId", x.id IS NULL AND NOT EXISTS (
+    SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${IS_BOOKING}
+      AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL))) AS "isNew"
+  FROM jsonb_to_recordset(:found::jsonb) AS d (n int, kind text, "billingRequestId" text, "refundId" text,
+      "bankTransactionId" text, direction text, "bookedAmount" bigint, "bookedCurrency" text, "networkReference" text),
+    LATERAL (SELECT coalesce(
+      (SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = d."billingRequestId"
+         AND x.refund_id IS NOT DISTINCT FROM d."refundId" AND x.state <> 'resolved'),
+      (SELECT x.id FROM reconciliation_exceptions x
+       WHERE x.bank_id = :bankId AND x.bank_transaction_id = d."bankTransactionId" AND x.kind = d.kind
+         AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = d.direction
+         AND x.booked_amount IS NOT DISTINCT FROM d."bookedAmount" AND x.booked_currency IS NOT DISTINCT FROM d."bookedCurrency"
+         AND x.billing_request_id IS NOT DISTINCT FROM d."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM d."refundId"))
+      AS id) AS x
+  ORDER BY d.n`;
+
+function findThere(
   trx: Transaction,
-  statementId: string,
-  position: number,
-  differences: DifferenceRecord[],
-): Promise<void> {
-  await rows(
+  bankId: string,
+  found: { one: DifferenceRecord; of: NewCase }[],
+): Promise<{ exceptionId: string | null; isNew: boolean }[]> {
+  const given = found.map(({ one: { networkReference }, of: { booking, ...of } }, n) => ({
+    ...booking,
+    ...of,
+    networkReference,
+    n,
+  }));
+  return rows(trx, THERE, { bankId, found: jsonOf(given) });
+}
+
+/** @param ofFile how many the file has opened before */
+async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promise<number> {
+  const { unresolved } = await oneRow<{ unresolved: number }>(
     trx,
-    `INSERT INTO bank_statement_differences (statement_id, position, differences, opened)
-     VALUES (:statementId, :position, :differences, true)`,
-    { statementId, position, differences: jsonOf(differences) },
+    `SELECT count(*)::int AS unresolved FROM (
+       SELECT FROM reconciliation_exceptions x
+       WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
+         AND :bankId IN (x.bank_id, x.payee_bank_id) LIMIT ${OF_BANK}) AS all_of_bank`,
+    { bankId },
   );
+  return Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved));
+}
+
+/** A next file tells again what there was no room for. */
+const KEEP_OPENED = `
+  WITH counted AS (
+    UPDATE bank_statements SET exceptions = exceptions + :opened WHERE id = :statementId),
+  untold AS (
+    UPDATE expected_bookings e SET told_in = NULL
+    FROM jsonb_to_recordset(:untold::jsonb) AS d ("bankTransactionId" text, "networkReference" text)
+    WHERE ${IS_BOOKING} AND e.told_in = :statementId)
+  UPDATE bank_statement_differences SET differences = :differences, to_open = to_open - 1
+  WHERE statement_id = :statementId AND position = :position`;
+
+/**
+ * Ends the work on a file. It has failed where lines are left that no page has: a restored back-up
+ * has lost them.
+ *
+ * @returns false: nothing is left
+ */
+export function endStatement({ db }: Matching, statementId: string): Promise<boolean> {
+  return inTurn(db, statementId, async (trx, { done, summary }) => {
+    const status = done < summary.lines ? 'failed' : 'completed';
+    await rows(
+      trx,
+      `UPDATE bank_statements SET status = :status, ended_at = clock_timestamp() WHERE id = :statementId`,
+      { statementId, status },
+    );
+    await rows(trx, `DELETE FROM bank_statement_told WHERE statement_id = :statementId`, { statementId });
+    return false;
+  });
 }
 
 /** A bank that books by the month has looked at its differences by then. */
@@ -131,7 +241,7 @@ export async function deleteCounted(db: Executor): Promise<boolean> {
          SELECT jsonb_agg(d ORDER BY n) FROM jsonb_array_elements(differences) WITH ORDINALITY AS e (d, n)
          WHERE d ? 'exceptionId') AS kept
        FROM bank_statement_differences
-       WHERE counted_at < (SELECT clock_timestamp()) - interval '${KEPT_DAYS} days' AND opened
+       WHERE counted_at < (SELECT clock_timestamp()) - interval '${KEPT_DAYS} days' AND to_open = 0
        ORDER BY counted_at LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED),
      gone AS (
        DELETE FROM bank_statement_differences d USING old

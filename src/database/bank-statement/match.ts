@@ -1,7 +1,7 @@
-import { row, rows, type Database, type Transaction } from '../connection';
+import { row, rows, type Database } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { endExceptions, IS_ALL_SAID } from '../reconciliation-exception/end-case';
-import type { StatementStatus } from './statement';
+import { inTurn } from './statement';
 
 /**
  * Matches the lines of a file with the bookings that are expected of its bank, page by page.
@@ -15,8 +15,6 @@ import type { StatementStatus } from './statement';
 export interface Matching {
   db: Database;
   keyring: Keyring;
-  /** Of the network, for the ledger's day. */
-  timeZone: string;
   /** Business days that a bank has to book what settled. */
   bookingDays: number;
   /** Of the workflow that makes the first attempts at what is announced. */
@@ -25,50 +23,12 @@ export interface Matching {
   beat?: () => void;
 }
 
-interface Processing {
-  bankId: string;
-  status: StatementStatus;
-  lines: number;
-  done: number;
-  /** That it has opened so far. */
-  exceptions: number;
-}
-
-/**
- * The files of a bank take turns, page by page: two that have the same line would both open its
- * exception, or what the one has just matched would be missing for the other. The turn is taken
- * before anything else is locked.
- *
- * @throws Error where there is none
- */
-export async function lockStatement(trx: Transaction, statementId: string): Promise<Processing> {
-  const of = await row<{ bankId: string }>(
-    trx,
-    `SELECT bank_id AS "bankId" FROM bank_statements WHERE id = :statementId`,
-    { statementId },
-  );
-  await rows(trx, `SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || :bankId, 0))`, {
-    bankId: of?.bankId,
-  });
-  const found = await row<Processing>(
-    trx,
-    `SELECT bank_id AS "bankId", status, lines,
-       matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions
-     FROM bank_statements WHERE id = :statementId FOR UPDATE`,
-    { statementId },
-  );
-  if (!found) throw new Error(`there is no ${statementId}`);
-  return found;
-}
-
 /** By its id; the payee's bank has an id of its own for a payment between customers. */
 const EXPECTED = `
-  SELECT identified_by, identifier, direction, amount, currency, billing_request_id, refund_id, matched_by,
-    ended_at IS NOT NULL AS ended
-  FROM expected_bookings WHERE bank_id = :bankId AND identified_by = 'bankTransactionId' AND identifier = l.id
+  SELECT * FROM expected_bookings
+  WHERE bank_id = :bankId AND identified_by = 'bankTransactionId' AND identifier = l.id
   UNION ALL
-  SELECT identified_by, identifier, direction, amount, currency, billing_request_id, refund_id, matched_by, false
-  FROM expected_bookings WHERE bank_id = :bankId AND identified_by = 'reference' AND identifier = l.reference
+  SELECT * FROM expected_bookings WHERE bank_id = :bankId AND identified_by = 'reference' AND identifier = l.reference
     AND (direction, amount, currency) = (l.direction, l.amount, l.currency)
   LIMIT 1`;
 
@@ -92,13 +52,17 @@ const IN_DOUBT = `
         SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.bank_transaction_id = l.id)))
   ORDER BY x.opened_at DESC, x.id DESC LIMIT 1`;
 
-/** What each of the `line`s is to the network. */
+/**
+ * What each of the `line`s is to the network. The credit of a payment that was taken back is ended
+ * and may have come all the same.
+ */
 const FOUND = `
   SELECT l.*, e.identified_by, e.identifier, e.matched_by, e.amount AS network_amount, e.currency AS network_currency,
     coalesce(e.billing_request_id, x.billing_request_id) AS charge, coalesce(e.refund_id, x.refund_id) AS refund,
     CASE
       WHEN l.problem IS NOT NULL THEN 'malformed'
-      WHEN coalesce(e.ended, x.id IS NULL) THEN 'unknown_here'
+      WHEN e.identifier IS NULL AND x.id IS NULL THEN 'unknown_here'
+      WHEN e.ended_at IS NOT NULL AND e.identified_by = 'bankTransactionId' THEN 'unknown_here'
       WHEN (l.amount, l.currency, l.direction)
         = (coalesce(e.amount, x.amount), coalesce(e.currency, x.currency), coalesce(e.direction, x.direction)) THEN 'matched'
       WHEN coalesce(e.billing_request_id, x.billing_request_id) IS NULL OR x.is_paid THEN 'unknown_here'
@@ -106,9 +70,6 @@ const FOUND = `
   FROM line l
     LEFT JOIN LATERAL (${EXPECTED}) AS e ON true
     LEFT JOIN LATERAL (${IN_DOUBT}) AS x ON true`;
-
-/** What an exception was before may have ended meanwhile. */
-const MAY_MATCH = `(e.ended_at IS NULL OR e.identified_by = 'reference')`;
 
 /** A line that an earlier file had is matched again; the same again in this file is a duplicate. */
 const MATCH_PAGE = `
@@ -122,26 +83,22 @@ const MATCH_PAGE = `
     FROM page, jsonb_array_elements(page.lines) WITH ORDINALITY AS e (v, n)),
   found AS MATERIALIZED (${FOUND}),
   keyed AS (
-    SELECT *, verdict = 'matched' AND identifier IS NOT NULL AS is_booking, CASE
-        WHEN verdict = 'malformed' THEN position::text
-        WHEN verdict = 'matched' AND identifier IS NOT NULL THEN concat_ws(' ', identified_by, identifier)
-        ELSE concat_ws(' ', direction, amount, currency, id) END AS key
-    FROM found),
+    SELECT f.*, is_booking, CASE WHEN is_booking THEN concat_ws(' ', identified_by, identifier)
+      ELSE concat_ws(' ', direction, amount, currency, id) END AS key
+    FROM found f, LATERAL (SELECT verdict = 'matched' AND identifier IS NOT NULL AS is_booking) AS b),
   judged AS MATERIALIZED (
     SELECT *, hashtextextended(key, 0) AS hash,
-      row_number() OVER (PARTITION BY is_booking, key ORDER BY position) > 1
+      row_number() OVER (PARTITION BY key ORDER BY position) > 1
         OR (is_booking AND matched_by IS NOT DISTINCT FROM :statementId) AS is_repeat
     FROM keyed),
   matched AS (
     UPDATE expected_bookings e SET
-      matched_by = CASE j.verdict WHEN 'matched' THEN :statementId ELSE e.matched_by END,
-      matched_line = CASE j.verdict WHEN 'matched' THEN j.line ELSE e.matched_line END,
-      told_in = CASE j.verdict WHEN 'matched' THEN e.told_in ELSE :statementId END
-    FROM (SELECT DISTINCT ON (identified_by, identifier) * FROM judged
+      matched_by = CASE WHEN j.is_matched THEN :statementId ELSE e.matched_by END,
+      told_in = CASE WHEN j.is_matched THEN e.told_in ELSE :statementId END
+    FROM (SELECT identified_by, identifier, bool_or(is_booking) AS is_matched FROM judged
       WHERE identifier IS NOT NULL AND verdict IN ('matched', 'amount_differs') AND NOT is_repeat
-      ORDER BY identified_by, identifier, verdict DESC) AS j
-    WHERE e.bank_id = :bankId AND e.identified_by = j.identified_by AND e.identifier = j.identifier AND ${MAY_MATCH}
-    RETURNING e.identified_by, e.identifier),
+      GROUP BY identified_by, identifier) AS j
+    WHERE e.bank_id = :bankId AND e.identified_by = j.identified_by AND e.identifier = j.identifier),
   told AS (
     INSERT INTO bank_statement_told (statement_id, line_hash)
     SELECT DISTINCT :statementId, hash FROM judged WHERE NOT is_booking AND NOT is_repeat AND verdict <> 'malformed'
@@ -150,19 +107,17 @@ const MATCH_PAGE = `
     SELECT j.*, CASE
         WHEN verdict = 'malformed' THEN verdict
         WHEN is_repeat OR (NOT is_booking AND t.line_hash IS NULL) THEN 'duplicate'
-        WHEN is_booking AND m.identifier IS NULL THEN 'unknown_here'
         ELSE verdict END AS difference
-    FROM judged j LEFT JOIN told t ON t.line_hash = j.hash
-      LEFT JOIN matched m ON m.identified_by = j.identified_by AND m.identifier = j.identifier),
+    FROM judged j LEFT JOIN told t ON t.line_hash = j.hash),
   kept AS (
-    INSERT INTO bank_statement_differences (statement_id, position, differences, opened)
+    INSERT INTO bank_statement_differences (statement_id, position, differences, to_open)
     SELECT :statementId, min(s.position), jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
         'line', s.line, 'difference', s.difference, 'bankTransactionId', s.id, 'bookingDate', s.day, 'direction', s.direction,
         'amount', s.amount::text, 'currency', s.currency, 'reference', s.reference,
         'networkReference', coalesce(r.reference, b.reference), 'networkAmount', s.network_amount::text,
         'networkCurrency', s.network_currency, 'billingRequestId', s.charge, 'refundId', s.refund, 'problem', s.problem))
         ORDER BY s.position),
-      NOT bool_or(s.difference IN ('unknown_here', 'amount_differs'))
+      max(CASE s.difference WHEN 'amount_differs' THEN 2 WHEN 'unknown_here' THEN 1 ELSE 0 END)
     FROM said s LEFT JOIN billing_requests b ON b.id = s.charge LEFT JOIN refunds r ON r.id = s.refund
     WHERE s.difference <> 'matched' HAVING count(*) > 0)
   UPDATE bank_statements s SET matched = s.matched + c.matched, duplicates = s.duplicates + c.duplicates,
@@ -178,12 +133,12 @@ const MATCH_PAGE = `
   WHERE s.id = :statementId AND c.lines > 0 RETURNING s.id`;
 
 /** @returns whether there was a page left */
-export async function matchNextPage({ db }: Matching, statementId: string): Promise<boolean> {
-  return db.transaction(async (trx) => {
-    const { bankId, status } = await lockStatement(trx, statementId);
-    return status === 'processing' && (await row(trx, MATCH_PAGE, { statementId, bankId })) !== undefined;
-  });
-}
+export const matchNextPage = ({ db }: Matching, statementId: string): Promise<boolean> =>
+  inTurn(
+    db,
+    statementId,
+    async (trx, { bankId }) => (await row(trx, MATCH_PAGE, { statementId, bankId })) !== undefined,
+  );
 
 /** Lines that came before their bank's answer did match by now, and are missing in no file. */
 const KNOWN_BY_NOW = `
@@ -195,7 +150,7 @@ const KNOWN_BY_NOW = `
   matched AS (
     UPDATE expected_bookings e SET matched_by = :statementId FROM found f
     WHERE f.verdict = 'matched' AND e.bank_id = :bankId AND e.identified_by = f.identified_by AND e.identifier = f.identifier
-      AND e.matched_by IS NULL AND ${MAY_MATCH})
+      AND e.matched_by IS NULL)
   SELECT exception_id AS id FROM found WHERE verdict = 'matched'`;
 
 /** Exceptions of what was missing, and is in a file by now. */
@@ -205,18 +160,24 @@ const MISSING_NO_MORE = `
     AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
   WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID}`;
 
-/** Ends the exceptions that lines, or the bank's answers since an earlier file, have explained. */
+/**
+ * Ends the exceptions that lines, or the bank's answers since an earlier file, have explained.
+ *
+ * @returns false: none is left
+ */
 export async function endExplainedByLines(
   { db, keyring, beat }: Matching,
   statementId: string,
-): Promise<void> {
-  const explained = await db.transaction(async (trx) => {
-    const { bankId } = await lockStatement(trx, statementId);
-    const known = await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId });
-    return [...known, ...(await rows<{ id: string }>(trx, MISSING_NO_MORE, { bankId }))];
+): Promise<boolean> {
+  const explained: { id: string }[] = [];
+  await inTurn(db, statementId, async (trx, { bankId }) => {
+    explained.push(...(await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId })));
+    explained.push(...(await rows<{ id: string }>(trx, MISSING_NO_MORE, { bankId })));
+    return false;
   });
   for (const { id } of explained) {
     beat?.();
     await db.transaction((trx) => endExceptions(trx, keyring, [id]));
   }
+  return false;
 }

@@ -1,8 +1,11 @@
-import { isMalformed, type ReadLine } from '../../domain/books/bank-statement';
+import type { ReadLine } from '../../domain/books/bank-statement';
 import { Failure } from '../../domain/failures';
-import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
+import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
-import { SWEEP, sweep } from '../sweep';
+import { enqueueStarts } from '../outbox';
+import { sweep } from '../sweep';
 
 /**
  * Files of banks, as they arrive. The lines wait in pages, with no more than what is compared.
@@ -15,6 +18,7 @@ export type StatementStatus = 'processing' | 'completed' | 'failed';
 
 export interface Statement {
   statementId: string;
+  bankId: string;
   status: StatementStatus;
   summary: {
     lines: number;
@@ -25,38 +29,37 @@ export interface Statement {
     amountDiffers: number;
     malformed: number;
   };
+  /** Lines that were compared so far. */
+  done: number;
+  /** Exceptions that it has opened so far. */
+  exceptions: number;
   createdAt: Date;
   endedAt: Date | null;
 }
 
-const STATEMENT_COLUMNS = `id AS "statementId", status,
+const STATEMENT_COLUMNS = `id AS "statementId", bank_id AS "bankId", status,
   jsonb_build_object('lines', lines, 'matched', matched, 'duplicates', duplicates, 'unknownHere', unknown_here,
     'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed) AS summary,
+  matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions,
   recorded_at AS "createdAt", ended_at AS "endedAt"`;
 
-/** What is known of a file once it has arrived. */
+/** What is known of a file once it has arrived. All days are as `2026-11-21`. */
 export interface ArrivedStatement {
   statementId: string;
   sha256: Buffer;
   lines: number;
-  /** The earliest day that a line is of, as `2026-11-21`; null where no line has any. */
-  firstDay: string | null;
-  /** The last day that it is of, by its currencies. */
+  /** The first day that it is of; null where neither the bank nor any line says one. */
+  begins: string | null;
+  /** The last day that it is of, by its currencies, and under `*` for all of them. */
   reaches: Record<string, string>;
-  covered: CoveredDays;
-}
-
-/** Days that the bank says its file covers, as `2026-11-21`; what it does not say is null. */
-export interface CoveredDays {
+  /** Days that the bank says its file covers; what it does not say is null. */
   from: string | null;
   through: string | null;
-  /** The day that it is for the bank: no file reaches further. */
-  today: string;
 }
 
 /** As short as it can be: a million of them wait. */
 const waiting = (one: ReadLine) =>
-  isMalformed(one)
+  'problem' in one
     ? [one.line, null, null, null, null, null, null, one.problem]
     : [
         one.line,
@@ -68,7 +71,11 @@ const waiting = (one: ReadLine) =>
         one.reference,
       ];
 
-/** Keeps a page of a statement that still arrives, until it is accepted or discarded. */
+/**
+ * Keeps a page of a file that still arrives, until it is accepted or discarded.
+ *
+ * @param position how many lines come before it
+ */
 export async function stagePage(
   db: Executor,
   statementId: string,
@@ -90,57 +97,44 @@ export interface LinesLimit {
 }
 
 /**
- * Takes the pages over as a statement; of a file that there is already, with the same days covered,
- * nothing is new.
+ * Has a file matched by its workflow. A file that is there already, with the same days covered, is
+ * not matched again.
  *
  * @returns the statement, and whether it is new; the pages of one that is not are the caller's to
  *   discard
  * @throws Failure rate_limited where the bank has sent enough lines today
- * @throws Error where not all pages are there: the file took so long that they were swept away
  */
 export async function acceptStatement(
   trx: Transaction,
   bankId: string,
-  { statementId, sha256, lines, firstDay, reaches, covered: { from, through, today } }: ArrivedStatement,
+  { statementId, sha256, lines, begins, reaches, from, through }: ArrivedStatement,
   limit: LinesLimit,
 ): Promise<Statement & { isNew: boolean }> {
   const made = await row<Statement>(
     trx,
     `INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
-     VALUES (:statementId, :bankId, :sha256, :lines, least(coalesce(:from::date, :firstDay::date), :today::date), :reaches, :from, :through)
+     VALUES (:statementId, :bankId, :sha256, :lines, :begins, :reaches, :from, :through)
      ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING RETURNING ${STATEMENT_COLUMNS}`,
-    {
-      statementId,
-      bankId,
-      sha256,
-      lines,
-      firstDay,
-      from,
-      through,
-      today,
-      reaches: JSON.stringify({ ...reaches, ...(through !== null && { '*': through }) }),
-    },
+    { statementId, bankId, sha256, lines, begins, from, through, reaches: JSON.stringify(reaches) },
   );
   if (!made) {
-    // A statement of its own: it sees the one that the first may have waited for.
-    const known = await row<Statement>(
+    // A statement of its own: it sees the file that the first may have waited for.
+    const known = await oneRow<Statement>(
       trx,
       `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256
          AND (covered_from, covered_through) IS NOT DISTINCT FROM (:from::date, :through::date)`,
       { bankId, sha256, from, through },
     );
-    return { ...found(known), isNew: false };
+    return { ...known, isNew: false };
   }
   await countLines(trx, bankId, lines, limit);
-  const taken = await row<{ lines: number }>(
-    trx,
-    `WITH taken AS (
-       UPDATE bank_statement_pages SET accepted = true WHERE statement_id = :statementId
-       RETURNING jsonb_array_length(lines) AS lines)
-     SELECT coalesce(sum(lines), 0)::int AS lines FROM taken`,
-    { statementId },
-  );
-  if (taken?.lines !== lines) throw new Error(`${statementId} lacks staged pages`);
+  await enqueueStarts(trx, [
+    {
+      workflowId: workflowIds.bankStatement(statementId),
+      attributes: { status: made.status, bankId },
+      summary: workflowSummary.bankStatement({ lines, bankId }),
+    },
+  ]);
   return { ...made, isNew: true };
 }
 
@@ -150,12 +144,7 @@ export async function acceptStatement(
  *
  * @throws Failure rate_limited
  */
-async function countLines(
-  trx: Transaction,
-  bankId: string,
-  lines: number,
-  { linesPerDay, timeZone }: LinesLimit,
-): Promise<void> {
+async function countLines(trx: Transaction, bankId: string, lines: number, limit: LinesLimit): Promise<void> {
   const counted = await row(
     trx,
     `INSERT INTO bank_statement_days AS d (bank_id, day, lines)
@@ -164,9 +153,9 @@ async function countLines(
        lines = CASE WHEN d.day = excluded.day THEN d.lines ELSE 0 END + excluded.lines
      WHERE d.day <> excluded.day OR d.lines + excluded.lines <= :linesPerDay
      RETURNING true`,
-    { bankId, lines, linesPerDay, timeZone },
+    { bankId, lines, ...limit },
   );
-  if (!counted) throw await tooManyLines(trx, { linesPerDay, timeZone });
+  if (!counted) throw await tooManyLines(trx, limit);
 }
 
 /** The refusal of a file that passes the lines of a day. */
@@ -184,20 +173,13 @@ export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: Line
   );
 }
 
-/**
- * Deletes what was staged for a statement that is not accepted; does nothing to one that is.
- */
+const IS_NOT_ACCEPTED = `NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = statement_id)`;
+const PAGE_KEY = 'statement_id, position';
+
+/** Deletes what was staged for a file that is not accepted; does nothing to one that is. */
 export async function discardPages(db: Executor, statementId: string): Promise<void> {
-  for (;;) {
-    const deleted = await rows(
-      db,
-      `DELETE FROM bank_statement_pages WHERE (statement_id, position) IN (
-         SELECT statement_id, position FROM bank_statement_pages
-         WHERE statement_id = :statementId AND NOT accepted LIMIT ${SWEEP}) RETURNING true`,
-      { statementId },
-    );
-    if (deleted.length < SWEEP) return;
-  }
+  const ofFile = `statement_id = :statementId AND ${IS_NOT_ACCEPTED}`;
+  while (await sweep(db, 'bank_statement_pages', PAGE_KEY, ofFile, { statementId }));
 }
 
 /** Longer than a file may take to arrive at its slowest. */
@@ -205,41 +187,42 @@ const ABANDONED_AFTER = '6 hours';
 
 /** Deletes what processes that died had staged. @returns whether there may be more */
 export function deleteAbandonedPages(db: Executor): Promise<boolean> {
-  return sweep(
+  const isOld = `staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`;
+  return sweep(db, 'bank_statement_pages', PAGE_KEY, `${isOld} AND ${IS_NOT_ACCEPTED}`);
+}
+
+/** @param bankId that it must be of, where one asks @throws Failure not_found */
+export async function readStatement(db: Executor, statementId: string, bankId?: string): Promise<Statement> {
+  const found = await row<Statement>(
     db,
-    'bank_statement_pages',
-    'statement_id, position',
-    `NOT accepted AND staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`,
+    `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE id = :statementId AND bank_id = coalesce(:bankId, bank_id)`,
+    { statementId, bankId: bankId ?? null },
   );
+  if (!found) throw new Failure('not_found', 'You have no such statement');
+  return found;
 }
 
-/** @throws Failure not_found */
-export async function readStatement(db: Executor, bankId: string, statementId: string): Promise<Statement> {
-  return found(
-    await row<Statement>(
-      db,
-      `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE id = :statementId AND bank_id = :bankId`,
-      { statementId, bankId },
-    ),
-  );
-}
-
-/** How far it has come. @throws Error where there is none */
-export async function statementProgress(
-  db: Executor,
+/**
+ * Does a part of what is to be done with a file, in a transaction. The files of a bank take turns:
+ * two that have the same line would both open its exception, or what the one has just matched would
+ * be missing for the other. The turn is taken before anything else is locked.
+ *
+ * @param work given the file as it is once its turn has come @returns whether more may be left
+ * @returns the same; false where the file has ended
+ */
+export function inTurn(
+  db: Pick<Database, 'transaction'>,
   statementId: string,
-): Promise<Pick<Statement, 'status' | 'summary'> & { done: number }> {
-  const progress = await row<Pick<Statement, 'status' | 'summary'>>(
-    db,
-    `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE id = :statementId`,
-    { statementId },
-  );
-  if (!progress) throw new Error(`there is no ${statementId}`);
-  const { matched, duplicates, unknownHere, amountDiffers, malformed } = progress.summary;
-  return { ...progress, done: matched + duplicates + unknownHere + amountDiffers + malformed };
-}
-
-function found(statement: Statement | undefined): Statement {
-  if (!statement) throw new Failure('not_found', 'You have no such statement');
-  return statement;
+  work: (trx: Transaction, statement: Statement) => Promise<boolean>,
+): Promise<boolean> {
+  return db.transaction(async (trx) => {
+    await rows(
+      trx,
+      `SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
+       FROM bank_statements WHERE id = :statementId`,
+      { statementId },
+    );
+    const statement = await readStatement(trx, statementId);
+    return statement.status === 'processing' && (await work(trx, statement));
+  });
 }

@@ -3,29 +3,21 @@
 /** Seen from the customer's account: a charge is a debit, a refund a credit. */
 export type Direction = 'debit' | 'credit';
 
-interface StatementLine {
-  /** Where it is in the file, from 1. */
-  line: number;
-  bankTransactionId: string;
-  /** `2026-11-21`, in the network's zone. */
-  bookingDate: string;
-  /** Minor units. */
-  amount: bigint;
-  currency: string;
-  direction: Direction;
-  /** Of the charge or the refund, where the bank wrote it down. */
-  reference: string | null;
-}
-
-/** A line that cannot be read, and why. */
-export interface MalformedLine {
-  line: number;
-  problem: string;
-}
-
-export type ReadLine = StatementLine | MalformedLine;
-
-export const isMalformed = (line: ReadLine): line is MalformedLine => 'problem' in line;
+/** A line of a file, by its number from 1; or what is wrong with a line that cannot be read. */
+export type ReadLine =
+  | {
+      line: number;
+      bankTransactionId: string;
+      /** `2026-11-21`, in the network's zone. */
+      bookingDate: string;
+      /** Minor units. */
+      amount: bigint;
+      currency: string;
+      direction: Direction;
+      /** Of the charge or the refund, where the bank wrote it down. */
+      reference: string | null;
+    }
+  | { line: number; problem: string };
 
 /** What a line comes to, where it does not just match; or what the bank's files lack. */
 export type Difference =

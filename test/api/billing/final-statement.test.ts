@@ -5,13 +5,12 @@ import { acceptStatement, stagePage } from '../../../src/database/bank-statement
 import { rows, type Database } from '../../../src/database/connection';
 import { onboardBatch } from '../../../src/database/customer/migration';
 import { newId } from '../../../src/database/ids';
-import { openStatementExceptions } from '../../../src/database/reconciliation-exception/statement';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
 import { answerBillingRequest } from '../../../src/database/billing-request/outcome';
 import { calendarDay } from '../../../src/domain/calendar';
 import { CommandRefusal } from '../../../src/domain/failures';
 import { ROLES, type Role } from '../../../src/domain/entity';
-import { workOnFile } from '../../support/bank-file';
+import { openBookingCase, workOnFile } from '../../support/bank-file';
 import { serveApi, type ServedApi } from '../../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
@@ -110,9 +109,10 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
         statementId,
         sha256: createHash('sha256').update(statementId).digest(),
         lines: lines.length,
-        firstDay: day,
+        begins: day,
         reaches: { NGN: day },
-        covered: { from: null, through: null, today: day },
+        from: null,
+        through: null,
       },
       { linesPerDay: 1_000, timeZone },
     ),
@@ -194,20 +194,19 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
     {},
   );
   const judging = await openTransaction(db);
-  await openStatementExceptions(judging.trx, ring, standing.bankId, [
-    {
-      kind: 'amount_differs',
-      billingRequestId: known.id,
-      refundId: null,
-      bankTransactionId: `tx-${known.id}`,
-      direction: 'debit',
-      amount: 100n,
-      currency: 'NGN',
-      bookedAmount: 70n,
-      bookedCurrency: 'NGN',
-      reference: null,
-    },
-  ]);
+  await openBookingCase(judging.trx, ring, {
+    kind: 'amount_differs',
+    billingRequestId: known.id,
+    refundId: null,
+    bankId: standing.bankId,
+    bankTransactionId: `tx-${known.id}`,
+    direction: 'debit',
+    amount: 100n,
+    currency: 'NGN',
+    bookedAmount: 70n,
+    bookedCurrency: 'NGN',
+    reference: null,
+  });
   await midnightPasses();
   for (let n = 0; n < 3; n++) await ask();
   await settling.commit();
