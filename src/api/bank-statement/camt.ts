@@ -45,7 +45,7 @@ const CUT = '…';
 /** What an entry, or one of its transactions, says of itself. */
 type Said = WrittenLine & { status?: string };
 
-/** The fields of an entry or one of its transactions, by their places in it. The first that is there counts. */
+/** The fields of an entry or of a transaction, by their places in it; the first of each counts. */
 const FIELDS: Record<string, keyof Said> = {
   '/AcctSvcrRef': 'bankTransactionId',
   '/Amt': 'amount',

@@ -43,8 +43,8 @@ export interface CoveredDays {
 /**
  * Reads a file to its end, and has its lines wait.
  *
- * @throws Failure invalid_request where it is no statement or the days are wrong, rate_limited where
- *   it alone has more lines than a day; nothing of it stays then
+ * @throws Failure invalid_request where it is no statement or the days are wrong, rate_limited
+ *   where it alone has more lines than a day; nothing of it stays then
  */
 export async function stageStatement(
   db: Database,

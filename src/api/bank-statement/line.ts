@@ -28,7 +28,10 @@ export function createLineReader({ timeZone, first }: BookableDays): LineReader 
     if (before?.text === text) return before.day;
     const day = bookingDay(text, timeZone);
     const isOld = day.ok && day.value < first;
-    before = { text, day: isOld ? refuse(`is before ${first}, and so no day that anything is booked of now`) : day };
+    before = {
+      text,
+      day: isOld ? refuse(`is before ${first}, and so no day that anything is booked of now`) : day,
+    };
     return before.day;
   }
 

@@ -32,9 +32,10 @@ export const DIFFERENCE_COLUMNS = [
 type Words = Exclude<(typeof DIFFERENCE_COLUMNS)[number], 'line' | 'difference' | 'direction'>;
 
 /**
- * A difference; what is not said of it is left out. Amounts are minor units, as text: exact in JSON.
+ * A difference; what is not said of it is left out. Amounts are minor units, as text: exact in
+ * JSON.
  */
-export type DifferenceRecord = { difference: Difference; line?: number; direction?: Direction } & Partial<
+type DifferenceRecord = { difference: Difference; line?: number; direction?: Direction } & Partial<
   Record<Words | 'billingRequestId' | 'refundId', string>
 >;
 
@@ -46,15 +47,17 @@ const OF_FILE = 1_000;
 /** Open at once for a bank: more than its people ever end. */
 const OF_BANK = 10_000;
 
+/** A difference that becomes an exception. */
+type Opening = DifferenceRecord & { difference: NewCase['kind'] & Difference; direction: Direction };
+
 /** By what a page has still to open: what holds money of merchants comes first. */
-const TO_OPEN: Record<number, readonly NewCase['kind'][]> = {
+const TO_OPEN: Record<number, readonly Difference[]> = {
   2: ['amount_differs', 'missing_at_bank'],
   1: ['unknown_here'],
 };
 
 /**
  * Opens the exceptions of the next page that has some to open, as long as there is room for more.
- * Differences that say the same share an exception.
  *
  * @returns whether there was such a page
  */
@@ -70,75 +73,65 @@ export function openNextExceptions(
       { statementId },
     );
     if (!page) return false;
-    const found = page.differences.flatMap((one) => {
-      const kind = TO_OPEN[page.toOpen]?.find((kind) => kind === one.difference);
-      return kind && one.direction ? [{ one, of: caseOf(bankId, kind, one.direction, one) }] : [];
-    });
+    const { position, toOpen, differences } = page;
+    const isToOpen = (one: DifferenceRecord): one is Opening =>
+      TO_OPEN[toOpen]?.includes(one.difference) === true;
+    const found = differences.filter(isToOpen).map((one) => ({ one, of: caseOf(bankId, one) }));
     await lockCharges(
       trx,
       found.flatMap(({ of }) => of.billingRequestId ?? []),
     );
     const there = await findThere(trx, bankId, found);
-    const fresh = new Map(
-      found.flatMap(({ of }, n) => (there[n]?.isNew === true ? [[subjectOf(of, n), of]] : [])),
-    );
-    const subjects = [...fresh.keys()].slice(0, await roomFor(trx, bankId, exceptions));
-    const opened = await openCases(
-      trx,
-      keyring,
-      'bank',
-      [...fresh.values()].slice(0, subjects.length),
-      workflowId,
-    );
+    const room = await roomFor(trx, bankId, exceptions);
+    const fresh = found.flatMap(({ of }, n) => (there[n]?.isNew === true ? [of] : [])).slice(0, room);
+    const opened = await openCases(trx, keyring, 'bank', fresh, workflowId);
+    const idOf = new Map(fresh.flatMap((of, n) => (opened.has(n) ? [[subjectOf(of), opened.get(n)]] : [])));
     found.forEach(({ one, of }, n) => {
-      const exceptionId = there[n]?.exceptionId ?? opened.get(subjects.indexOf(subjectOf(of, n)));
+      const exceptionId = there[n]?.exceptionId ?? idOf.get(subjectOf(of));
       if (exceptionId !== undefined) one.exceptionId = exceptionId;
     });
-    const untold = found.flatMap(({ one, of }) =>
-      one.exceptionId === undefined && of.billingRequestId !== null ? [one] : [],
-    );
+    const left = found.flatMap(({ one }) => (toOpen === 2 && one.exceptionId === undefined ? [one] : []));
     await rows(trx, KEEP_OPENED, {
       statementId,
       bankId,
-      position: page.position,
+      position,
       opened: opened.size,
-      differences: jsonOf(page.differences),
-      untold: jsonOf(untold),
+      differences: jsonOf(differences),
+      left: jsonOf(left),
     });
     return true;
   });
 }
 
 /** What is unknown here belongs to its bank, and to no charge, whatever it looks like. */
-function caseOf(
-  bankId: string,
-  kind: NewCase['kind'],
-  direction: Direction,
-  one: DifferenceRecord,
-): NewCase & Required<Pick<NewCase, 'booking'>> {
-  const isUnknown = kind === 'unknown_here';
-  const booked = one.amount === undefined ? null : BigInt(one.amount);
+function caseOf(bankId: string, one: Opening): NewCase {
+  const isUnknown = one.difference === 'unknown_here';
+  const [amount, currency] = isUnknown
+    ? [one.amount, one.currency]
+    : [one.networkAmount, one.networkCurrency];
+  const isNamed = isUnknown && one.reference !== undefined && isReference(one.reference);
   return {
-    kind,
+    kind: one.difference,
     billingRequestId: isUnknown ? null : (one.billingRequestId ?? null),
     refundId: isUnknown ? null : (one.refundId ?? null),
     booking: {
       bankId,
       bankTransactionId: one.bankTransactionId ?? null,
-      direction,
-      amount: isUnknown ? booked : one.networkAmount === undefined ? null : BigInt(one.networkAmount),
-      currency: (isUnknown ? one.currency : one.networkCurrency) ?? null,
-      bookedAmount: booked,
+      direction: one.direction,
+      amount: minorUnits(amount),
+      currency: currency ?? null,
+      bookedAmount: minorUnits(one.amount),
       bookedCurrency: one.currency ?? null,
-      reference:
-        isUnknown && one.reference !== undefined && isReference(one.reference) ? one.reference : null,
+      reference: isNamed ? (one.reference ?? null) : null,
     },
   };
 }
 
-/** A charge or a refund has one exception, and each line without has its own. */
-const subjectOf = ({ billingRequestId, refundId }: NewCase, n: number) =>
-  billingRequestId === null ? String(n) : `${billingRequestId} ${refundId ?? ''}`;
+const minorUnits = (amount: string | undefined) => (amount === undefined ? null : BigInt(amount));
+
+/** Differences of a charge or a refund share an exception; each line without has its own. */
+const subjectOf = (of: NewCase): unknown =>
+  of.billingRequestId === null ? of : `${of.billingRequestId} ${of.refundId ?? ''}`;
 
 /** Several charges are locked by ascending id, as everywhere. */
 async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
@@ -205,7 +198,7 @@ const KEEP_OPENED = `
     UPDATE bank_statements SET exceptions = exceptions + :opened WHERE id = :statementId),
   untold AS (
     UPDATE expected_bookings e SET told_in = NULL
-    FROM jsonb_to_recordset(:untold::jsonb) AS d ("bankTransactionId" text, "networkReference" text)
+    FROM jsonb_to_recordset(:left::jsonb) AS d ("bankTransactionId" text, "networkReference" text)
     WHERE ${IS_BOOKING} AND e.told_in = :statementId)
   UPDATE bank_statement_differences SET differences = :differences, to_open = to_open - 1
   WHERE statement_id = :statementId AND position = :position`;

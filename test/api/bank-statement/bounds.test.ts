@@ -131,12 +131,11 @@ test('a thousand differences of a file become exceptions, those that hold money 
     '8005 duplicate',
     ' missing_at_bank',
   ]);
-  const [lines998, rest] = [differences.slice(0, 998), differences.slice(998, 8_000)];
-  expect(lines998.map(exceptionIdOf)).not.toContain('');
-  expect(new Set(rest.map(exceptionIdOf))).toEqual(new Set(['']));
+  const [opened, counted] = [differences.slice(0, 998), differences.slice(998, 8_000)];
+  expect(opened.map(exceptionIdOf)).not.toContain('');
+  expect(new Set(counted.map(exceptionIdOf))).toEqual(new Set(['']));
   // Neither waits for the next file, however many lines come before it.
-  for (const held of [differences[8_000], differences.at(-1)])
-    expect(exceptionIdOf(held)).toMatch(/^exc_/);
+  for (const held of [differences[8_000], differences.at(-1)]) expect(exceptionIdOf(held)).toMatch(/^exc_/);
   expect(differences[8_000]?.slice(2, 6)).toEqual(['Z1', today, 'debit', '90']);
   for (const charge of [reference, lacking.reference]) {
     const refund = { reference: charge, amount: 100 };

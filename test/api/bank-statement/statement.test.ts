@@ -234,6 +234,7 @@ test('each difference becomes an exception, and its file says line by line what 
   const told = await announcedTo(database.db, api.deps.ring, standing.bankId);
   expect(told.filter(({ type }) => type === 'exception.opened')).toMatchObject([
     { item: { exceptionId: differs, sequence: 1 } },
+    { item: { exceptionId: unknown, sequence: 1 } },
     { item: { exceptionId: lacking?.['exceptionId'], sequence: 1 } },
   ]);
 });
