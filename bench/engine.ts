@@ -6,8 +6,8 @@ import { makeKeyring } from '../src/database/keys/keyring';
 import type { BucketRate } from '../src/database/rate-limit';
 import { ownProgram } from '../src/start/own-program';
 import { poll } from '../src/start/poll';
+import { Supervisor } from '../src/start/supervisor';
 import { freePorts } from './ports';
-import { Processes } from './processes';
 
 /**
  * Settings of the engine under load. Its limits are for callers one by one; here one merchant is
@@ -50,8 +50,8 @@ const rate = ({ perSecond, burst }: BucketRate) => `${perSecond}/s, burst ${burs
 /** An engine of the benchmark's own, with as many processes of each kind as were asked for. */
 export interface BenchEngine extends StoryEngine {
   apiUrls: string[];
-  /** Resolves, should one of the further processes keep dying. */
-  failed: Promise<Error>;
+  /** Aborted, with the error as its reason, should one of the further processes keep dying. */
+  failing: AbortSignal;
 }
 
 /** The worker compiles the workflows first, which takes some seconds of a free core. */
@@ -77,29 +77,29 @@ export async function startEngine(
     // The first of each kind have the two ports.
     METRICS_PORT: '0',
   };
-  const more = new Processes();
+  const log = path.join(engine.folder, 'more.log');
+  const more = new Supervisor(log, (line) => process.stderr.write(`${line}\n`));
   const stop = async () => {
     await more.stop();
     await engine.stop();
   };
-  const log = (name: string) => path.join(engine.folder, `${name}.log`);
   try {
     const ports = await freePorts(count.apis);
     const apiUrls = [engine.apiUrl, ...ports.slice(1).map((port) => `http://127.0.0.1:${port}`)];
     if (count.apis + count.workers > 2) say('Starting the other APIs and workers …');
     for (const port of ports.slice(1)) {
-      more.start(ownProgram('API', { ...settings, PORT: String(port) }), log('apis'));
+      more.start(ownProgram('API', { ...settings, PORT: String(port) }));
     }
-    for (let n = 1; n < count.workers; n++) more.start(ownProgram('worker', settings), log('workers'));
+    for (let n = 1; n < count.workers; n++) more.start(ownProgram('worker', settings));
     await poll('An API', READY_MS, signal, async () => {
       await Promise.all(apiUrls.map((url) => fetch(`${url}/healthz`)));
     });
     await poll('A worker', READY_MS, signal, async () => {
-      const lines = count.workers > 1 ? await readFile(log('workers'), 'utf8') : '';
+      const lines = count.workers > 1 ? await readFile(log, 'utf8') : '';
       const ready = lines.split('"msg":"worker is ready"').length;
       if (ready < count.workers) throw new Error(`${ready} of ${count.workers} are ready`);
     });
-    return { ...engine, apiUrls, failed: more.failed, stop };
+    return { ...engine, apiUrls, failing: more.failing, stop };
   } catch (error) {
     await stop();
     throw error;

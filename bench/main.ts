@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Client } from 'pg';
 import { z } from 'zod';
+import { untilAborted } from '../src/deadline';
 import { StartError } from '../src/start/start-error';
 import { compareBooks } from './audit';
 import { startChild } from './child';
@@ -119,14 +120,14 @@ async function run(stops: (() => Promise<void>)[], signal: AbortSignal): Promise
 
   const groups = only ? [only] : (Object.keys(GROUPS) as Group[]);
   const floors = { workflows: floor, httpUrl: `http://127.0.0.1:${http.ready.port}` };
-  const died = [engine.failed, ...(temporal ? [temporal.failed] : [])].map(async (failed) =>
-    Promise.reject(await failed),
+  const failing = AbortSignal.any([engine.failing, ...(temporal ? [temporal.failing] : [])]);
+  const samples = await untilAborted(
+    Promise.race([
+      inRounds(groups, workOn(engine, network, floors, gauges), sizes),
+      ...network.billers.map(({ failed }) => failed),
+    ]),
+    failing,
   );
-  const samples = await Promise.race([
-    inRounds(groups, workOn(engine, network, floors, gauges), sizes),
-    ...network.billers.map(({ failed }) => failed),
-    ...died,
-  ]);
 
   say('Comparing the books …');
   return makeReport({

@@ -5,15 +5,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
-import { buildWithGo, cacheFolder, usable } from '../src/start/built-program';
 import { onDatabase } from '../src/start/database';
 import { poll } from '../src/start/poll';
 import { preparePostgres } from '../src/start/postgres';
-import type { Program } from '../src/start/supervised-process';
-import { firstOf } from '../src/start/temporal-binary';
+import { Supervisor, type Program } from '../src/start/supervisor';
+import { buildWithGo, cacheFolder, firstOf, usable } from '../src/start/temporal-binary';
 import type { Gauged } from './gauges';
 import { freePorts } from './ports';
-import { Processes } from './processes';
 
 /**
  * The Temporal server as production has it, for `--temporal postgres`: one node that runs all four
@@ -47,8 +45,8 @@ export interface RunningTemporal {
   description: string;
   /** Its Postgres. */
   gauged: Gauged;
-  /** Resolves, should one of its processes keep dying. */
-  failed: Promise<Error>;
+  /** Aborted, with the error as its reason, should one of its processes keep dying. */
+  failing: AbortSignal;
 }
 
 /** The name of the folder, by which its Postgres is told from the engine's. */
@@ -71,15 +69,14 @@ export async function startTemporalOnPostgres(
   const folder = mkdtempSync(path.join(tmpdir(), TEMPORAL_FOLDER));
   // Postgres does not run as root: the user that it runs as then must get through to its data.
   chmodSync(folder, 0o711);
-  const log = path.join(folder, 'log');
-  const processes = new Processes();
+  const processes = new Supervisor(path.join(folder, 'log'), (line) => process.stderr.write(`${line}\n`));
   stops.push(async () => {
     await processes.stop();
     rmSync(folder, { recursive: true, force: true });
   });
   const ports = await choosePorts();
   const postgres = await preparePostgres(folder, ports.postgres, say);
-  processes.start(postgres.program, log);
+  processes.start(postgres.program);
   const password = randomBytes(24).toString('hex');
   say("Making Temporal's databases …");
   await poll("Temporal's Postgres", POSTGRES_READY_MS, signal, () =>
@@ -90,7 +87,7 @@ export async function startTemporalOnPostgres(
   const address = `127.0.0.1:${ports.frontend}`;
   writeConfig(folder, ports, password);
   say(`Starting the Temporal server ${VERSION} …`);
-  processes.start(serverProgram(server, folder), log);
+  processes.start(serverProgram(server, folder));
   await poll('The Temporal server', SERVER_READY_MS, signal, () => makeNamespace(address));
   return {
     address,
@@ -101,7 +98,7 @@ export async function startTemporalOnPostgres(
       url: postgres.superuserUrl,
       databases: Object.values(DATABASES),
     },
-    failed: processes.failed,
+    failing: processes.failing,
   };
 }
 
@@ -113,6 +110,7 @@ function serverProgram(command: string, folder: string): Program {
     environment: {},
     cwd: folder,
     stopSignal: 'SIGTERM',
+    endsWithinMs: 8_000,
   };
 }
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolder, usable } from '../src/start/built-program';
 import { StartError } from '../src/start/start-error';
+import { cacheFolder, usable } from '../src/start/temporal-binary';
 
 /** Some 40 packages, none of them large. */
 const INSTALL_WITHIN_MS = 5 * 60_000;

@@ -2,7 +2,7 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Program } from '../src/start/supervised-process';
+import type { Program } from '../src/start/supervisor';
 
 /**
  * Before it is started again after a death of its own: a dead Postgres takes that long to be gone.
@@ -26,7 +26,7 @@ export class StormProcess {
 
   constructor(
     readonly name: string,
-    private program: Omit<Program, 'name'>,
+    private program: Omit<Program, 'name' | 'endsWithinMs'>,
     private readonly logFile: string,
   ) {}
 

@@ -6,7 +6,7 @@ import { makeKeyring } from '../../src/database/keys/keyring';
 import { migrateUp } from '../../src/database/migrate';
 import { poll } from '../../src/start/poll';
 import { preparePostgres } from '../../src/start/postgres';
-import { supervise } from '../../src/start/supervised-process';
+import { Supervisor } from '../../src/start/supervisor';
 import { freePorts } from '../ports';
 
 /** A Postgres of the benchmark's own, in a folder that may be kept and measured again. */
@@ -92,16 +92,18 @@ export async function startServer(
     ...(mode === 'generating' ? [...WHILE_GENERATING, 'shared_buffers=2GB'] : WHILE_MEASURING),
   ];
   const { program } = embedded;
-  const server = supervise(
-    { ...program, args: [...program.args, ...settings.flatMap((setting) => ['-c', setting])] },
-    path.join(folder, 'postgres.log'),
-    (line) => process.stderr.write(`${line}\n`),
-    () => undefined,
-    (error) => process.stderr.write(`${error.message}\n`),
+  const server = new Supervisor(path.join(folder, 'postgres.log'), (line) =>
+    process.stderr.write(`${line}\n`),
   );
-  const stop = () => server.stop(STOP_MS);
+  const stop = () => server.stop();
+  server.start({
+    ...program,
+    args: [...program.args, ...settings.flatMap((setting) => ['-c', setting])],
+    endsWithinMs: STOP_MS,
+  });
   try {
-    await poll('Postgres', READY_MS, signal, () => embedded.setUp());
+    const ended = AbortSignal.any([signal, server.failing]);
+    await poll('Postgres', READY_MS, ended, () => embedded.setUp());
     await migrateUp(embedded.ownerUrl, 'sandbox', 'Africa/Lagos');
     const logins = JSON.parse(readFileSync(path.join(folder, 'postgres-logins.json'), 'utf8')) as {
       postgres: string;

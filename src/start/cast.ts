@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { executorOf, openDatabase, type Database } from '../database/connection';
 import { admitEntity, changeTrust } from '../database/entity/control';
@@ -7,8 +6,9 @@ import type { Keyring } from '../database/keys/keyring';
 import { claimRing } from '../database/keys/sealing-key';
 import { operatorActor } from '../operator';
 import type { Cast, Player } from '../sandbox/cast';
-import { readOwnJson } from './kept-data';
-import { writePrivateFile } from './private-file';
+import { readOwnJson, writePrivateFile } from './own-file';
+
+type Players = Pick<Cast, 'shop' | 'bank'>;
 
 /**
  * Shop and bank of the sandbox, as an operator makes any: once, and kept with their secrets in a
@@ -23,28 +23,21 @@ export async function prepareCast(
   places: Pick<Cast, 'apiUrl' | 'workflowUrl'>,
 ): Promise<string> {
   const file = join(folder, 'sandbox.json');
+  const advice = 'It holds the parties of the sandbox: remove it, and others are made.';
+  const kept = readOwnJson(file, advice) as Players | undefined;
   const db = openDatabase(databaseUrl, 1, (connection) => claimRing(executorOf(connection), ring));
   try {
-    const players = (await knownPlayers(db, file)) ?? (await makePlayers(db, ring));
-    writePrivateFile(file, JSON.stringify({ ...players, ...places }, undefined, 2));
+    const { shop, bank } = kept && (await knows(db, kept)) ? kept : await makePlayers(db, ring);
+    writePrivateFile(file, JSON.stringify({ shop, bank, ...places }, undefined, 2));
     return file;
   } finally {
     await db.destroy();
   }
 }
 
-type Players = Pick<Cast, 'shop' | 'bank'>;
-
-/** @throws StartError where the file is damaged */
-async function knownPlayers(db: Database, file: string): Promise<Players | undefined> {
-  if (!existsSync(file)) return undefined;
-  const { shop, bank } = readOwnJson<Players>(
-    file,
-    (read) => typeof read.shop?.entityId === 'string' && typeof read.bank?.entityId === 'string',
-    'It holds the parties of the sandbox: remove it, and others are made.',
-  );
+async function knows(db: Database, { shop, bank }: Players): Promise<boolean> {
   const found = await Promise.all([shop, bank].map(({ entityId }) => findEntity(db, entityId)));
-  return found.includes(undefined) ? undefined : { shop, bank };
+  return !found.includes(undefined);
 }
 
 async function makePlayers(db: Database, ring: Keyring): Promise<Players> {

@@ -1,16 +1,13 @@
 import { Client } from 'pg';
 import { StartError } from './start-error';
 
-/**
- * Longest that a given server may take to answer, so that a dead one is told of within 5 s of the
- * start.
- */
+/** A given server that is dead is told of within 5 s of the start. */
 const ANSWER_WITHIN_MS = 3_000;
 
 /**
  * Runs `work` on a connection of its own.
  *
- * @param settings of the session, by name; whatever PGOPTIONS says in the environment is left out
+ * @param settings of the session, by name; PGOPTIONS of the environment is left out
  */
 export async function onDatabase<Answer>(
   url: string,
@@ -48,14 +45,4 @@ export async function requireDatabase(setting: string, url: string): Promise<voi
       { cause },
     );
   }
-}
-
-/** Whether the database holds anything sealed with a keyring. */
-export async function holdsSealedData(ownerUrl: string): Promise<boolean> {
-  const { rows } = await onDatabase(ownerUrl, (client) =>
-    client.query<{ sealed: boolean }>(
-      'SELECT EXISTS (SELECT FROM signing_keys) OR EXISTS (SELECT FROM entities) AS sealed',
-    ),
-  );
-  return rows[0]?.sealed ?? false;
 }

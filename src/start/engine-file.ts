@@ -1,8 +1,11 @@
-import { existsSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Mode } from '../domain/mode';
-import { readOwnJson } from './kept-data';
-import { writePrivateFile } from './private-file';
+import { readOwnJson, writePrivateFile } from './own-file';
+import { StartError } from './start-error';
+import type { Running } from './supervisor';
 
 /** Where a running `npm start` has its servers, for the commands that are called beside it. */
 export interface EngineFile {
@@ -10,39 +13,146 @@ export interface EngineFile {
   mode: Mode;
   apiUrl: string;
   /** The page for a first look; in a sandbox. */
-  sandboxUrl?: string;
+  sandboxUrl?: string | undefined;
   /** Absent where the settings leave it out. */
-  consoleUrl?: string;
+  consoleUrl?: string | undefined;
   /** Absent where none are served. */
-  metricsUrls?: { api: string; worker: string };
+  metricsUrls?: { api: string; worker: string } | undefined;
   /** Absent where Temporal is a given one, whose UI may be anywhere. */
-  temporalUiUrl?: string;
+  temporalUiUrl?: string | undefined;
   temporalAddress: string;
   namespace: string;
   databaseUrl: string;
   ownerUrl: string;
   /** File with the keyring, as `ASSENT_KEYS` takes it. Absent where `ASSENT_KEYS` was given. */
-  keysFile?: string;
+  keysFile?: string | undefined;
   logFile: string;
 }
 
-const name = (folder: string) => join(folder, 'engine.json');
+/** A process, told from a later one of the same pid by when it began. */
+export interface Started {
+  pid: number;
+  startedAt?: string | undefined;
+}
 
-/** @throws StartError where it is there and damaged */
+/**
+ * `engine.json`, the lock of an engine's folder: its holder, the processes that the holder runs, and
+ * what an `EngineFile` has, once all is up.
+ */
+interface Lock extends Started, Partial<Omit<EngineFile, 'pid'>> {
+  processes: (Running & Started)[];
+}
+
+/** Longest that a process left behind may take to end before it is killed. */
+const END_WITHIN_MS = 5_000;
+const LOOK_AGAIN_MS = 50;
+
+/**
+ * Takes the folder, and ends first the processes that a killed holder has left behind.
+ *
+ * @param say prints a line for the operator
+ * @throws StartError where an engine has the folder, saying where it is
+ */
+export async function takeFolder(folder: string, say: (line: string) => void) {
+  const file = join(folder, 'engine.json');
+  const before = readLock(folder);
+  if (before && lives(before)) throw runsAlready(before);
+  // The last one first: each needs those that were started before it.
+  for (const left of before?.processes.toReversed().filter(lives) ?? []) {
+    say(`Ending ${left.name} (pid ${left.pid}), left behind by an engine that was killed.`);
+    await end(left);
+  }
+  // Another start may have taken the folder meanwhile.
+  if (readLock(folder)?.startedAt === before?.startedAt) rmSync(file, { force: true });
+
+  let lock: Lock = { ...identified({ pid: process.pid }), processes: [] };
+  try {
+    writeFileSync(file, JSON.stringify(lock), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw runsAlready(readLock(folder));
+  }
+  const write = (more: Partial<Lock>) => {
+    lock = { ...lock, ...more };
+    try {
+      writePrivateFile(file, JSON.stringify(lock, undefined, 2));
+    } catch {
+      // A full disk must not end what runs. The next start or death writes all of it.
+    }
+  };
+  return {
+    record: (running: Running[]) => write({ processes: running.map(identified) }),
+    publish: (engine: EngineFile) => write(engine),
+    release: () => rmSync(file, { force: true }),
+  };
+}
+
+/**
+ * The engine that is up in this folder, or was when it was killed.
+ *
+ * @throws StartError where the file is damaged
+ */
 export function readEngineFile(folder: string): EngineFile | undefined {
-  const file = name(folder);
-  if (!existsSync(file)) return undefined;
-  return readOwnJson<EngineFile>(
-    file,
-    (read) => typeof read.databaseUrl === 'string' && typeof read.ownerUrl === 'string',
-    'Nothing is lost by it: stop the engine and start it again, and it is written anew.',
+  const lock = readLock(folder);
+  return lock?.databaseUrl === undefined ? undefined : (lock as Lock & EngineFile);
+}
+
+function readLock(folder: string): Lock | undefined {
+  const advice =
+    'Nothing is lost by it: end what may still run of this engine, remove the file and start again.';
+  return readOwnJson(join(folder, 'engine.json'), advice) as Lock | undefined;
+}
+
+function runsAlready(holder: Lock | undefined): StartError {
+  const where = holder?.apiUrl === undefined ? ', and is starting or stopping' : `: API ${holder.apiUrl}`;
+  return new StartError(
+    `The engine of this folder already runs (pid ${holder?.pid})${where}. It is stopped by Ctrl-C.`,
   );
 }
 
-export function writeEngineFile(folder: string, file: EngineFile): void {
-  writePrivateFile(name(folder), JSON.stringify(file, undefined, 2));
+async function end(left: Running & Started): Promise<void> {
+  const deadline = performance.now() + END_WITHIN_MS;
+  try {
+    process.kill(left.pid, 'SIGTERM');
+    while (lives(left) && performance.now() < deadline) await sleep(LOOK_AGAIN_MS);
+    if (lives(left)) process.kill(left.pid, 'SIGKILL');
+  } catch {
+    // It has ended between the look and the signal.
+  }
 }
 
-export function removeEngineFile(folder: string): void {
-  rmSync(name(folder), { force: true });
+export function lives({ pid, startedAt }: Started): boolean {
+  return startedAt !== undefined && startOf(pid) === startedAt;
+}
+
+function identified<One extends { pid: number }>(one: One): One & Started {
+  return { ...one, startedAt: startOf(one.pid) };
+}
+
+/** When a process began, in the system's own words; undefined where none with this pid runs. */
+export function startOf(pid: number): string | undefined {
+  try {
+    const [state, ...start] = process.platform === 'linux' ? fromProc(pid) : fromPs(pid);
+    // A process that has ended but was not waited for still has its pid.
+    return state?.startsWith('Z') ? undefined : start.join(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Not every container has a `ps`. */
+function fromProc(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The second field is the program's name in brackets, which may itself hold spaces and brackets.
+  const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // The start is counted from the boot.
+  return [state, readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), fields[18] ?? ''];
+}
+
+function fromPs(pid: number): string[] {
+  return execFileSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).split(/\s+/);
 }

@@ -1,39 +1,36 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { executorOf } from '../database/connection';
 import { KeyringError, makeKeyring, readKeyring } from '../database/keys/keyring';
-import { writePrivateFile } from './private-file';
+import { requireRing } from '../database/keys/sealing-key';
+import { onDatabase } from './database';
+import { writePrivateFile } from './own-file';
 import { StartError } from './start-error';
 
 /**
- * The embedded keyring, made at the first start.
+ * The keyring: the given one, or that of the file, which the first start makes.
  *
- * @param hasData whether the database holds anything that only a keyring opens
- * @throws StartError where there is such data and the keyring is gone, for a new one would open
- *   none of it, or where the file is damaged
+ * @throws KeyringError where the given one does not open what the database holds; StartError where
+ *   the file is gone or damaged, for a new keyring would open none of it
  */
-export function embeddedKeys(file: string, hasData: boolean): string {
-  if (existsSync(file)) return readKeys(file);
-  if (hasData) {
-    throw new StartError(
-      `${file} is gone, and without it nothing sealed in the database can be opened again. Put it back from ` +
-        'a backup or set ASSENT_KEYS; or, if the data may be lost as well, start with an empty database.',
-    );
-  }
-  const keys = makeKeyring();
-  writePrivateFile(file, `${keys}\n`);
-  return keys;
-}
-
-function readKeys(file: string): string {
+export async function openKeyring(
+  given: string | undefined,
+  file: string,
+  ownerUrl: string,
+): Promise<string> {
+  const isKept = existsSync(file);
+  const keys = given ?? (isKept ? readFileSync(file, 'utf8').trim() : makeKeyring());
   try {
-    const keys = readFileSync(file, 'utf8').trim();
-    readKeyring(keys);
-    return keys;
+    const ring = readKeyring(keys);
+    await onDatabase(ownerUrl, (client) => requireRing(executorOf(client), ring));
   } catch (cause) {
-    const why = cause instanceof KeyringError ? cause.message : (cause as NodeJS.ErrnoException).code;
+    if (given !== undefined || !(cause instanceof KeyringError)) throw cause;
     throw new StartError(
-      `${file} is damaged (${why}), and without it nothing sealed in the database can be opened again. Put it back from ` +
-        'a backup or set ASSENT_KEYS; or, if the data may be lost as well, remove the folder that it is in.',
+      `${file} is ${isKept ? `damaged, or of other data (${cause.message})` : 'gone'}, and without it nothing sealed in ` +
+        'the database can be opened again. Put it back from a backup or set ASSENT_KEYS; or, if the data may be ' +
+        'lost as well, start with an empty database.',
       { cause },
     );
   }
+  if (given === undefined && !isKept) writePrivateFile(file, `${keys}\n`);
+  return keys;
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { ConfigError } from '../config';
 import { DeploymentError } from '../database/operation/deployment';
 import { KeyringError } from '../database/keys/keyring';
@@ -20,9 +21,6 @@ async function main(): Promise<void> {
     // From a terminal, npm's own signal comes on top of ours; the stop is in hand then.
     process.on(signal, () => stopped.abort());
   }
-  const wasStopped = new Promise<undefined>((resolve) => {
-    stopped.signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
   try {
     const engine = await startEngine({
       environment: process.env,
@@ -31,10 +29,11 @@ async function main(): Promise<void> {
       signal: stopped.signal,
     });
     console.log(welcome(engine.file));
-    const failure = await Promise.race([wasStopped, engine.failed]);
-    console.log(failure === undefined ? '\nStopping …' : 'Stopping, because the engine cannot go on …');
+    const end = AbortSignal.any([stopped.signal, engine.failing]);
+    if (!end.aborted) await once(end, 'abort');
+    console.log(stopped.signal.aborted ? '\nStopping …' : 'Stopping, because the engine cannot go on …');
     await engine.stop();
-    if (failure !== undefined) throw failure;
+    end.throwIfAborted();
   } catch (error) {
     if (!stopped.signal.aborted) throw error;
   }

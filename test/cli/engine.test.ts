@@ -7,7 +7,7 @@ import { openTemporal } from '../../src/cli/temporal';
 import { ConfigError, readConfig } from '../../src/config';
 import type { Database } from '../../src/database/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
-import { writeEngineFile, type EngineFile } from '../../src/start/engine-file';
+import type { EngineFile } from '../../src/start/engine-file';
 
 test('a file of TLS that cannot be used is told by its setting, as a setting to correct', () => {
   const config = readConfig({ TEMPORAL_ADDRESS: 'temporal:7233', TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' });
@@ -23,7 +23,7 @@ function inFolder(engine: Partial<EngineFile> | undefined, work: () => void): vo
   try {
     if (engine) {
       mkdirSync('.assent');
-      writeEngineFile('.assent', {
+      const file = {
         pid: process.pid,
         mode: 'sandbox',
         apiUrl: 'http://127.0.0.1:3000',
@@ -33,7 +33,8 @@ function inFolder(engine: Partial<EngineFile> | undefined, work: () => void): vo
         ownerUrl: 'postgres://there/',
         logFile: 'assent.log',
         ...engine,
-      });
+      };
+      writeFileSync('.assent/engine.json', JSON.stringify(file));
     }
     work();
   } finally {

@@ -1,43 +1,52 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readKeyring } from '../../src/database/keys/keyring';
-import { embeddedKeys } from '../../src/start/keys';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { claimRing } from '../../src/database/keys/sealing-key';
+import { openKeyring } from '../../src/start/keys';
+import { createTestDatabase, type TestDatabase } from '../support/database';
 
 describe('the embedded keyring', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-keys-'));
   const file = path.join(folder, 'keys');
-  afterAll(() => rmSync(folder, { recursive: true }));
+  let empty: TestDatabase;
+  let sealed: TestDatabase;
+  beforeAll(async () => {
+    [empty, sealed] = [await createTestDatabase(), await createTestDatabase()];
+    await claimRing(sealed.db, readKeyring(makeKeyring()));
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await Promise.all([empty.drop(), sealed.drop()]);
+  });
 
-  test('is not made anew for data that only the old one opens', () => {
-    expect(() => embeddedKeys(file, true)).toThrow(/keys is gone.*Put it back.*ASSENT_KEYS/);
+  test('is not made anew for data that only the old one opens', async () => {
+    await expect(openKeyring(undefined, file, sealed.url)).rejects.toThrow(
+      /keys is gone.*Put it back.*ASSENT_KEYS/,
+    );
     expect(() => statSync(file)).toThrow('ENOENT');
   });
 
-  test.each(['', 'k1', 'k1:dG9vIHNob3J0', '{"keys":'])(
-    'of which only a part is left (%j) is named, not used and not made anew',
-    (left) => {
+  test.each(['', 'k1', 'k1:dG9vIHNob3J0', '{"keys":', makeKeyring()])(
+    'of which only a part is left, or that is of other data (%j), is named, not used and not made anew',
+    async (left) => {
       writeFileSync(file, left);
-      expect(() => embeddedKeys(file, true)).toThrow(
-        /keys is damaged \(.*Put it back from a backup or set ASSENT_KEYS/,
+      await expect(openKeyring(undefined, file, sealed.url)).rejects.toThrow(
+        /keys is damaged, or of other data \(.*Put it back from a backup or set ASSENT_KEYS/,
       );
       expect(readFileSync(file, 'utf8')).toBe(left);
       rmSync(file);
     },
   );
 
-  test('is made once, for its owner only, and is the same ever after', () => {
-    const made = embeddedKeys(file, false);
+  test('is made once, for its owner only, and is the same ever after', async () => {
+    const made = await openKeyring(undefined, file, empty.url);
     expect(() => readKeyring(made)).not.toThrow();
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(embeddedKeys(file, true)).toBe(made);
-    expect(embeddedKeys(file, false)).toBe(made);
-  });
-
-  test('may have been edited by hand, with a line break at its end', () => {
-    const made = embeddedKeys(file, true);
+    await claimRing(empty.db, readKeyring(made));
+    // A line break at its end, as of an editor.
     writeFileSync(file, `${made}\r\n\n`);
-    expect(embeddedKeys(file, true)).toBe(made);
+    await expect(openKeyring(undefined, file, empty.url)).resolves.toBe(made);
     expect(readFileSync(file, 'utf8')).toBe(`${made}\r\n\n`);
   });
 });

@@ -44,8 +44,8 @@ describe('findTemporal', () => {
     const { found, error } = await machine.find(named);
     expect(found).toBe('');
     // A StartError is shown to the operator without a stack.
-    expect(error).toContain(`StartError: TEMPORAL_CLI_PATH: ${named}`);
-    expect(error).toContain(why);
+    expect(error).toMatch(/^StartError: /);
+    expect(error).toContain(`TEMPORAL_CLI_PATH: ${named}: ${why}`);
   });
 
   it('takes the one on PATH before the one that an earlier run left in the cache', async () => {

@@ -4,10 +4,8 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { readEngineFile, type EngineFile } from '../../src/start/engine-file';
-import type { Recorded } from '../../src/start/lock';
+import { lives, readEngineFile, type EngineFile, type Started } from '../../src/start/engine-file';
 import { whyNotFree } from '../../src/start/ports';
-import { processIdentity } from '../../src/start/process-identity';
 
 const ROOT = path.join(__dirname, '../..');
 /** What `npm start` runs, in a folder where npm would find nothing to run. */
@@ -123,11 +121,9 @@ export async function freeOffset(): Promise<number> {
 }
 
 /** The processes that a running engine has written down as its own. */
-export async function recorded(folder: string): Promise<Recorded[]> {
-  const lock = await readFile(path.join(folder, '.assent/lock'), 'utf8');
-  return (JSON.parse(lock) as { processes: Recorded[] }).processes;
+export async function recorded(folder: string): Promise<(Started & { name: string })[]> {
+  const lock = await readFile(path.join(folder, '.assent/engine.json'), 'utf8');
+  return (JSON.parse(lock) as { processes: (Started & { name: string })[] }).processes;
 }
 
-export function lives({ pid, identity }: Recorded): boolean {
-  return processIdentity(pid) === identity;
-}
+export { lives };

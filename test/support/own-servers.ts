@@ -8,7 +8,7 @@ import { freePorts } from './free-port';
 import { openDatabase } from '../../src/database/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { preparePostgres } from '../../src/start/postgres';
-import type { Program } from '../../src/start/supervised-process';
+import type { Program } from '../../src/start/supervisor';
 import { findTemporal } from '../../src/start/temporal-binary';
 import type { TestDatabase } from './database';
 import { eventually } from './engine';
@@ -82,7 +82,13 @@ export async function startOwnServers(): Promise<OwnServers> {
 }
 
 function serverProcess(
-  { command, args, environment, cwd, user }: Omit<Program, 'name' | 'stopSignal'>,
+  {
+    command,
+    args,
+    environment,
+    cwd,
+    user,
+  }: Pick<Program, 'command' | 'args' | 'environment' | 'cwd' | 'user'>,
   answers: () => Promise<unknown>,
 ): ServerProcess {
   let child: ChildProcess | undefined;
