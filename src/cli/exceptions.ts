@@ -65,7 +65,8 @@ export function addExceptionCommands(program: Command): void {
       onEngine(async ({ db }, _config, exceptionId: string) => {
         const { exception, answers, events } = await readException(db, exceptionId);
         const said = answers.map(
-          ({ at, says, bankTransactionId: id }) => `${at.toISOString()}  the bank said: ${says} ${id ?? ''}`,
+          ({ at, says, bankTransactionId: id }) =>
+            `${at.toISOString()}  the bank said: ${says}${id ? ` ${id}` : ''}`,
         );
         const story = events.map(
           ({ type, at, cause, kind }) =>

@@ -114,7 +114,8 @@ const IS_OF_ANOTHER = `(
     WHERE o.billing_request_id = x.billing_request_id AND o.refund_id IS NOT DISTINCT FROM x.refund_id
       AND CASE WHEN a.says IN ('declined', 'rejected')
         THEN o.id = x.id OR (x.refund_id IS NULL AND o.resolution <> 'confirmed')
-        ELSE o.id = x.id AND a.bank_transaction_id = CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END
+        ELSE o.id = x.id AND a.bank_transaction_id
+          = CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END
         END))`;
 
 /**

@@ -90,7 +90,8 @@ async function takeRest(
     trx,
     `WITH charge AS (
        UPDATE billing_requests b SET reversed_amount = b.amount - b.refunded_amount, sequence = b.sequence + 1
-       FROM (SELECT id, amount - refunded_amount - reversed_amount AS rest FROM billing_requests WHERE id = :billingRequestId) AS c
+       FROM (SELECT id, amount - refunded_amount - reversed_amount AS rest
+             FROM billing_requests WHERE id = :billingRequestId) AS c
        WHERE b.id = c.id AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.owner_id) AS at),
      reversal AS (
        INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
