@@ -66,14 +66,14 @@ export async function up(knex: Knex): Promise<void> {
       -- No row up to this id can still appear.
       after      text NOT NULL,
       -- The next such id, which holds once all transactions below this number have ended.
-      next_after text,
-      next_xmax  xid8,
-      chained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-      CHECK ((next_after IS NULL) = (next_xmax IS NULL))
+      next_after text NOT NULL,
+      next_xmax  xid8 NOT NULL DEFAULT '3',
+      chained_at timestamptz NOT NULL DEFAULT clock_timestamp()
     );
     GRANT SELECT, UPDATE (after, next_after, next_xmax, chained_at) ON chain_progress TO assent_app;
 
-    INSERT INTO chain_progress (stream, after) VALUES ('ledger', '0'), ('events', ''), ('acts', '0');
+    INSERT INTO chain_progress (stream, after, next_after)
+      VALUES ('ledger', '0', '0'), ('events', '', ''), ('acts', '0', '0');
 
     CREATE TABLE chain_heads (
       number      bigint PRIMARY KEY CHECK (number > 0),

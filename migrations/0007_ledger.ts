@@ -43,8 +43,7 @@ export async function up(knex: Knex): Promise<void> {
       UNIQUE (resource_id, kind),
       CHECK ((abs((coalesce(belongs_to, settlement_day) - ((settled_at AT TIME ZONE 'UTC'))::date)) <= 1)
         AND (belongs_to IS NULL OR belongs_to < settlement_day)),
-      CHECK (kind NOT IN ('charge', 'credit') OR (resource_id LIKE 'brq\\_%')),
-      CHECK (kind <> 'refund' OR (resource_id LIKE 'rfd\\_%'))
+      CHECK (left(resource_id, 4) IN ('brq_', 'rfd_', 'txn_', 'exc_'))
     );
     CREATE INDEX ledger_entries_of_day ON ledger_entries (settlement_day, id);
     GRANT SELECT, INSERT (kind, resource_id, settled_at, settlement_day, belongs_to) ON ledger_entries TO assent_app;
@@ -214,8 +213,10 @@ export async function up(knex: Knex): Promise<void> {
       differences int CHECK (differences >= 0),
       -- The first of the differences, in words.
       found       jsonb NOT NULL DEFAULT '[]',
-      -- Where the comparison goes on, of books that are too large for a night.
-      place       jsonb,
+      -- Of books that are too large for a night: the day that the next part begins with, null for
+      -- the first day, and how often the parts have been through all days.
+      part_from   date,
+      round       int NOT NULL DEFAULT 0,
       verified_at timestamptz NOT NULL DEFAULT clock_timestamp()
     );
     GRANT SELECT, UPDATE ON books_verified TO assent_app;

@@ -5,7 +5,7 @@ import { overdueBacklog } from '../database/operation/reconcile';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-cases';
 import { longTransactions, type LongTransaction } from '../database/operation/open-transactions';
 import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
-import { readLastResult, type LastResult } from '../database/verify';
+import { readLastResult, type LastResult } from '../database/verify/night';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
 import { taskQueues, type QueueState } from '../temporal/task-queues';

@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
-import { CHAIN_SILENT_AFTER_S, readChainState } from '../database/chain/advance';
+import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/advance';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { ringFaults } from '../database/keys/sealing-key';
 import { isReady } from '../database/operation/readiness';
 import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/operation/temporal-state';
 import { oldestWorkerAgeS, workerFault } from '../database/operation/worker-heartbeat';
-import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify';
+import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/night';
 import type { Problem } from '../domain/failures';
 import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/words/service-words';
 import { temporalFault } from './fault';
@@ -96,14 +96,14 @@ const DO_ABOUT = {
  * first time since all of the service was down is none.
  */
 export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
-  const [{ reconcileAgeS }, chain, verified] = await Promise.all([
+  const [{ reconcileAgeS }, chainedAgeS, verified] = await Promise.all([
     readTemporalState(db),
-    readChainState(db),
+    chainAgeS(db),
     readLastResult(db),
   ]);
   const silent = [
     { path: 'reconcile', ageS: reconcileAgeS, afterS: RECONCILE_SILENT_AFTER_S },
-    { path: 'chain', ageS: chain.ageS, afterS: CHAIN_SILENT_AFTER_S },
+    { path: 'chain', ageS: chainedAgeS, afterS: CHAIN_SILENT_AFTER_S },
     { path: 'verify', ageS: verified.ageS, afterS: VERIFY_SILENT_AFTER_S },
   ] as const;
   const problems = await Promise.all(

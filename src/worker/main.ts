@@ -4,20 +4,19 @@ import type { Logger } from 'pino';
 import { createAnswerPatience } from '../activities/answer-patience';
 import { createBankStatementActivities } from '../activities/bank-statement';
 import { createBillingRequestActivities } from '../activities/billing-request';
-import { createChainActivities } from '../activities/chain';
+import { createBooksActivities } from '../activities/books';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
 import { createIntentActivities } from '../activities/intent';
 import { createReconcileActivities } from '../activities/reconcile';
 import { createRecurringActivities } from '../activities/recurring';
 import { createRefundActivities } from '../activities/refund';
 import { createSandboxClockActivities } from '../activities/sandbox-clock';
-import { createVerifyActivities } from '../activities/verify';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../config';
 import { endedOf } from '../database/billing-request/read';
 import { readKeyring } from '../database/keys/keyring';
-import { WHOLE_MAX } from '../database/verify';
+import { WHOLE_MAX } from '../database/verify/night';
 import { withDeadline } from '../deadline';
 import { holidaysRunningOut } from '../domain/business-day';
 import { createLogger } from '../log';
@@ -130,10 +129,9 @@ async function main(): Promise<void> {
   });
   const activities = {
     ...createBillingRequestActivities(db, keyring, config.NETWORK_TIMEZONE, patience.calls),
-    ...createChainActivities(db, keyring, config.NETWORK_TIMEZONE, log),
     ...createBankStatementActivities(db, keyring, config.BOOKING_DAYS, log),
     ...createCustomerMigrationActivities(db, keyring),
-    ...createVerifyActivities(db, keyring, config.NETWORK_TIMEZONE, WHOLE_MAX, log),
+    ...createBooksActivities(db, keyring, config.NETWORK_TIMEZONE, WHOLE_MAX, log),
     ...createIntentActivities(db, keyring),
     ...createRecurringActivities(db, keyring, recurringRules(config), patience.schedules, (workflowId) =>
       webhooks.deliverFirstAttempts(workflowId),

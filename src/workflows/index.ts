@@ -1,11 +1,10 @@
 export { bankStatement } from './bank-statement';
 export { billingRequest } from './billing-request';
-export { chain } from './chain';
+export { chain, verify } from './books';
 export { customerMigration } from './customer-migration';
 export { intent } from './intent';
 export { reconcile } from './reconcile';
 export { recurring } from './recurring';
 export { refund } from './refund';
 export { sandboxClock } from './sandbox-clock';
-export { verify } from './verify';
 export { webhookDelivery } from './webhook-delivery';

@@ -72,7 +72,6 @@ const LONG: { words: string; says: RegExp }[] = [
   { words: 'keys status', says: /\[#+ *\] +\d+ % customers\.phone_sealed is counted/ },
   { words: 'keys reseal', says: /\[#+ *\] +\d+ % webhook_endpoints: 3 rows brought under \w+/ },
   { words: 'audit', says: /\d+ acts? read/ },
-  { words: 'books balances <bank>', says: /the days of its accounts are added up/ },
   { words: 'books heads', says: /the heads are read/ },
   { words: 'books verify', says: /\d+ links of the ledger compared, 0 differences/ },
   { words: 'positions --date 2026-01-31', says: /the entries of the day are read/ },

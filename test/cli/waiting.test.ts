@@ -171,15 +171,6 @@ it('"database" puts right what a dump or a copy has brought along, on record', a
   expect(await lastAct()).toMatchObject({ action: 'database.restored', after: { webhooks } });
 });
 
-it('"books balances" shows what a party’s accounts hold, today or at the end of a day', async () => {
-  expect(await cli.json('books', 'balances', standing.merchantId)).toEqual({
-    balances: [{ account: 'merchant', currency: 'NGN', balance: '100' }],
-  });
-  expect(await cli.json('books', 'balances', standing.merchantId, '--to', '2020-01-01')).toEqual({
-    balances: [],
-  });
-});
-
 const lastAct = () =>
   row(
     test.db,

@@ -132,7 +132,7 @@ const FOUND: [change: string, finding: string][] = [
        amount, currency, description, approval_required, workflow_id, expires_at, created_at)
      SELECT 'brq_forged', 'txn_forged', 'FORGED', batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id, amount, currency,
        description, true, workflow_id, expires_at, created_at FROM ${THE_CHARGE}`,
-    'charges: brq_forged: its row says amount 100, currency NGN, status pending, .*, and no audit event says that it was made',
+    'charges: brq_forged: its row says amount 100, currency NGN, status pending, and no audit event says that it was made',
   ],
   [
     `UPDATE billing_requests SET credit_settled = false WHERE id = ':paymentId'`,
@@ -158,7 +158,7 @@ const FOUND: [change: string, finding: string][] = [
   ],
   [
     `UPDATE refunds SET returned_at = returned_at - interval '1 h' WHERE id = ':returnedId'`,
-    `returns: :returnId: its row asks for this refund_return: ${AT}: debit 30 NGN customer_bank :bankId, credit 30 NGN merchant :merchantId; the ledger has ${AT}: `,
+    `reversals and returns: :returnId: its row asks for this refund_return: ${AT}: debit 30 NGN customer_bank :bankId, credit 30 NGN merchant :merchantId; the ledger has ${AT}: `,
   ],
   // A reversal.
   ...[
@@ -168,9 +168,12 @@ const FOUND: [change: string, finding: string][] = [
     "created_at = created_at + interval '1 ms'",
   ].map((set): [string, string] => [
     `UPDATE reversals SET ${set} WHERE transaction_id = ':reversalId'`,
-    'reversals: :reversalId: its row says ',
+    'reversals and returns: :reversalId: its row says ',
   ]),
-  [`DELETE FROM reversals WHERE transaction_id = ':reversalId'`, 'reversals: :reversalId: it was deleted: '],
+  [
+    `DELETE FROM reversals WHERE transaction_id = ':reversalId'`,
+    'reversals and returns: :reversalId: it was deleted: ',
+  ],
   // An entry, and a posting.
   ...[
     "settled_at = settled_at + interval '1 s'",
@@ -178,7 +181,7 @@ const FOUND: [change: string, finding: string][] = [
     'belongs_to = settlement_day - 1',
   ].map((set): [string, string] => [
     `UPDATE ledger_entries SET ${set} WHERE id = :entryId`,
-    'ledgerChain: entry :entryId: its row or its link \\d+ was changed since it was chained',
+    'links of the ledger: entry :entryId: its row or its link \\d+ was changed since it was chained',
   ]),
   [
     `UPDATE ledger_entries SET resource_id = 'brq_x' WHERE id = :entryId`,
@@ -186,7 +189,7 @@ const FOUND: [change: string, finding: string][] = [
   ],
   [
     `DELETE FROM ledger_entries WHERE id = :entryId`,
-    'ledgerChain: entry :entryId: its link \\d+ of the chain is there, and its row was deleted',
+    'links of the ledger: entry :entryId: its link \\d+ of the chain is there, and its row was deleted',
   ],
   [
     `DELETE FROM ledger_entries WHERE id = :entryId`,
@@ -200,7 +203,7 @@ const FOUND: [change: string, finding: string][] = [
   [
     `INSERT INTO ledger_entries (id, kind, resource_id, settled_at, settlement_day) OVERRIDING SYSTEM VALUE
      SELECT 7000, 'reversal', ':chargeId', settled_at, settlement_day FROM ledger_entries WHERE id = :entryId`,
-    'balances: 7000: the entry is a reversal of :chargeId, which is nothing of that kind',
+    `charges: :chargeId: its row asks for no reversal; the ledger has ${AT}: no postings`,
   ],
   ...[
     'amount = 1',
@@ -211,7 +214,7 @@ const FOUND: [change: string, finding: string][] = [
     'n = 3',
   ].map((set): [string, string] => [
     `UPDATE ledger_postings SET ${set} WHERE entry_id = :entryId AND n = 1`,
-    'ledgerChain: entry :entryId: its row or its link \\d+ was changed since it was chained',
+    'links of the ledger: entry :entryId: its row or its link \\d+ was changed since it was chained',
   ]),
   [
     `UPDATE ledger_postings SET amount = 1 WHERE entry_id = :entryId AND n = 1`,
@@ -264,22 +267,22 @@ const FOUND: [change: string, finding: string][] = [
   // A chained act, and a signed head.
   [
     `UPDATE audit_events SET actor = 'operator:other' WHERE id = :actId`,
-    'actChain: act :actId: its row or its link \\d+ was changed',
+    'links of acts: act :actId: its row or its link \\d+ was changed',
   ],
   [
     `DELETE FROM audit_events WHERE id = :actId`,
-    'actChain: act :actId: its link \\d+ of the chain is there, and its row was',
+    'links of acts: act :actId: its link \\d+ of the chain is there, and its row was',
   ],
   [
     `UPDATE event_chain SET hash = sha256(hash) WHERE n = 3`,
-    'eventChain: event evt_\\w+: its row or its link 3 was changed',
+    'links of events: event evt_\\w+: its row or its link 3 was changed',
   ],
   [
     `DELETE FROM event_chain WHERE n = 3`,
-    'eventChain: event evt_\\w+: before its link 4 of the chain 1 link was deleted',
+    'links of events: event evt_\\w+: the links from 3 to 3, before its own, were deleted',
   ],
   [`UPDATE chain_heads SET jws = substr(jws, 1, 40)`, 'heads: head 1 of [\\d-]+: it is signed with no key'],
-  [`DELETE FROM chain_heads`, 'heads: ledger: its chain has \\d+ links, and its heads were deleted'],
+  [`DELETE FROM chain_heads`, 'heads: heads: the chains have links, and all heads were deleted'],
   // A chained audit event, last: what is written again has another transaction's id.
   ...[
     "type = 'billing_request.declined'",
@@ -292,11 +295,11 @@ const FOUND: [change: string, finding: string][] = [
     "resource_id = ':declinedId'",
   ].map((set): [string, string] => [
     `UPDATE events SET ${set.replace("= ':declinedId'", "= ':declinedId', sequence = 7")} WHERE resource_id = ':chargeId' AND sequence = 2`,
-    'eventChain: event evt_\\w+: its row or its link \\d+ was changed since it was chained',
+    'links of events: event evt_\\w+: its row or its link \\d+ was changed since it was chained',
   ]),
   [
     `DELETE FROM events WHERE resource_id = ':chargeId' AND sequence = 2`,
-    'eventChain: event evt_\\w+: its link \\d+ of the chain is there, and its row was deleted',
+    'links of events: event evt_\\w+: its link \\d+ of the chain is there, and its row was deleted',
   ],
 ];
 

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { rows, type Database } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { postWriteOff } from '../../src/database/ledger/settlement';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { answerRefund } from '../../src/database/refund/outcome';
@@ -97,9 +96,6 @@ const end = (refundId: string, action: 'completed' | 'rejected') =>
   );
 
 const balances = () => balancesOf(db, standing.bankId);
-
-/** Differences of this test's charge: others may have been tampered with. */
-const bookDifferencesHere = async () => (await bookDifferences(db)).filter((one) => one.includes(charged.id));
 
 async function expectRightBooks() {
   expect(await bookDifferences(db)).toEqual([]);
@@ -240,76 +236,6 @@ describe('a bank is let off of a charge', () => {
     );
     await expectRightBooks();
   });
-});
-
-const unpost = (resourceId: string) =>
-  asOwner(
-    database.url,
-    `SET session_replication_role = replica;
-     CREATE TEMP TABLE gone AS
-       SELECT p.* , e.settlement_day, e.kind FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-       WHERE e.resource_id = '${resourceId}' AND e.kind = 'write_off';
-     INSERT INTO ledger_balance_changes (party_id, day, account, currency, kind, count, debits, credits)
-       SELECT party_id, settlement_day, account, currency, kind, -1, CASE direction WHEN 'debit' THEN -amount ELSE 0 END,
-         CASE direction WHEN 'credit' THEN -amount ELSE 0 END FROM gone;
-     DELETE FROM ledger_postings WHERE entry_id IN (SELECT entry_id FROM gone);
-     DELETE FROM ledger_entries WHERE id IN (SELECT entry_id FROM gone)`,
-  );
-
-const exceptionOf = async (kind: string) =>
-  (
-    await rows<{ id: string }>(
-      db,
-      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id AND kind = :kind`,
-      { id: charged.id, kind },
-    )
-  )[0]?.id ?? '';
-
-describe('a write-off that the ledger lacks', () => {
-  it.each<[string, () => Promise<string>]>([
-    [
-      'of the rest, beside a part that it has',
-      async () => {
-        await writeOffBooked(90);
-        await writeOffDenied();
-        return exceptionOf('conflicting_answer');
-      },
-    ],
-    [
-      'of a refund rejected since',
-      async () => {
-        const refundId = await begin(40);
-        await writeOffDenied();
-        await end(refundId, 'rejected');
-        return refundId;
-      },
-    ],
-    [
-      'of a difference, some of which a refund rejected since had taken',
-      async () => {
-        const refundId = await begin(80);
-        await writeOffBooked(60);
-        await end(refundId, 'rejected');
-        return refundId;
-      },
-    ],
-  ])('%s is found by "books verify"', async (_, become) => {
-    await unpost(await become());
-    expect(await bookDifferencesHere()).toEqual([
-      expect.stringMatching(`^exceptions: ${charged.id}: it is written off, and of `),
-    ]);
-  });
-});
-
-it('more written off than a bank is let off is found by "books verify"', async () => {
-  const refundId = await begin(50);
-  await writeOffBooked(90);
-  await end(refundId, 'rejected');
-  const tooMuch = { resourceId: refundId, billingRequestId: charged.id, amount: 1n, at: new Date() };
-  await db.transaction((trx) => postWriteOff(trx, timeZone, tooMuch));
-  expect(await bookDifferencesHere()).toEqual([
-    `exceptions: ${charged.id}: it is written off, and of 10 the ledger has written off 11`,
-  ]);
 });
 
 test('a difference is let off in full though the trail of it is gone', async () => {

@@ -1,50 +1,34 @@
-import { GENESIS, linkHash, STREAMS, type Stream } from '../../domain/books/chain';
+import { GENESIS, linkHash, type Stream } from '../../domain/books/chain';
 import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { firstIdAt } from '../ids';
 import { ROWS_OF } from './stream';
 
 /**
- * Chains rows after they were written. Whoever writes them waits for nothing: a row is looked for
- * from an id on below which none can still appear, and what is in no chain yet is put at its end.
+ * Chains rows after they were written, so that no writer waits. Each run looks at the rows from an
+ * id on, and puts those without a link at the end of the chain.
  *
  * A row gets its id before its transaction commits, and transactions commit in another order. So
- * that id moves on only once every transaction has ended that was open when it was read: however
- * late one commits, its rows are found by the run after it. The ids of events are made from the
- * clock of a process: once a day those of the last two days are looked through, should one be
- * behind by more than `CLOCKS_APART_MS`.
+ * the id moves on only once every transaction has ended that was open when it was read: a row that
+ * commits late is chained by the run after it.
  */
 
 /** Rows of a page: some ten milliseconds of Postgres, and a megabyte. */
 const PAGE = 1_000;
-/**
- * Numbers are handed out a moment before their transaction is known to be open. So many are not
- * handed out within it.
- */
+/** A transaction is known to be open a moment after its number: fewer are handed out meanwhile. */
 const NUMBERS_APART = 1_000;
 /** The same for ids that processes make, whose clocks differ. */
-const CLOCKS_APART_MS = 10 * 60_000;
-const TWO_DAYS_MS = 2 * 86_400_000;
+const CLOCKS_APART_MS = 3_600_000;
 
 /**
  * Chains what is not chained yet.
  *
- * @param thorough looks through two days of events
  * @param beat called after each page
  * @returns how many rows were chained
  */
-export async function chainStream(
-  db: Database,
-  stream: Stream,
-  thorough: boolean,
-  beat: () => void,
-): Promise<number> {
-  const from = await readProgress(db, stream);
-  let after: string | null = from.after;
-  if (thorough && stream === 'events') {
-    const twoDaysAgo = firstIdAt('event', new Date(from.now.getTime() - TWO_DAYS_MS));
-    if (twoDaysAgo < after) after = twoDaysAgo;
-  }
+export async function chainStream(db: Database, stream: Stream, beat: () => void): Promise<number> {
+  const progress = await readProgress(db, stream);
   let chained = 0;
+  let after: string | null = progress.after;
   while (after !== null) {
     const here: string = after;
     const page = await db.transaction((trx) => chainPage(trx, stream, here));
@@ -52,63 +36,43 @@ export async function chainStream(
     after = page.last;
     beat();
   }
-  await noteProgress(db, stream, from);
+  await noteProgress(db, stream, progress);
   return chained;
 }
 
 interface Progress {
-  now: Date;
+  /** Where this run begins. */
   after: string;
-  /** Where the next look may begin, if it may begin elsewhere. */
+  /** Where the next may begin; null while a transaction is open that may write a row before it. */
   settled: string | null;
-  /**
-   * What is to be `settled` once those transactions have ended; null while others are waited for.
-   */
-  next: { after: string; xmax: string } | null;
+  /** An id that rows may still appear before, and the number that the next transaction will get. */
+  latest: string | null;
+  xmax: string;
 }
 
-async function readProgress(db: Executor, stream: Stream): Promise<Progress> {
+function readProgress(db: Executor, stream: Stream): Promise<Progress> {
   const { table, idType } = ROWS_OF[stream];
-  const found = await row<{
-    now: Date;
-    after: string;
-    nextAfter: string | null;
-    settled: boolean;
-    waiting: boolean;
-    xmax: string;
-    latest: string | null;
-  }>(
+  return oneRow<Progress>(
     db,
-    `SELECT clock_timestamp() AS now, p.after, p.next_after AS "nextAfter",
-       coalesce(p.next_xmax <= pg_snapshot_xmin(seen), false) AS settled,
-       -- Above those of this server: the number is from another one, that this database was
-       -- restored from.
-       coalesce(p.next_xmax > pg_snapshot_xmin(seen) AND p.next_xmax <= pg_snapshot_xmax(seen), false) AS waiting,
-       pg_snapshot_xmax(seen)::text AS xmax,
-       ${idType === 'bigint' ? `(SELECT greatest(max(id) - ${NUMBERS_APART}, 0)::text FROM ${table})` : 'NULL'} AS latest
-     FROM chain_progress p, pg_current_snapshot() AS seen WHERE p.stream = :stream`,
-    { stream },
+    // A number above all of this server is of another one, which this database was restored from.
+    `SELECT after, pg_snapshot_xmax(seen)::text AS xmax,
+       CASE WHEN next_xmax <= pg_snapshot_xmin(seen) OR next_xmax > pg_snapshot_xmax(seen) THEN next_after END AS settled,
+       ${idType === 'text' ? ':hourAgo' : `(SELECT greatest(max(id) - ${NUMBERS_APART}, 0)::text FROM ${table})`} AS latest
+     FROM chain_progress, pg_current_snapshot() AS seen WHERE stream = :stream`,
+    { stream, hourAgo: firstIdAt('event', new Date(Date.now() - CLOCKS_APART_MS)) },
   );
-  if (!found) throw new Error(`chain_progress has lost the row of ${stream}, which the migrations make`);
-  const { now, after, nextAfter, settled, waiting, xmax, latest } = found;
-  const here = idType === 'bigint' ? latest : firstIdAt('event', new Date(now.getTime() - CLOCKS_APART_MS));
-  return {
-    now,
-    after,
-    settled: settled ? nextAfter : null,
-    next: waiting || here === null ? null : { after: here, xmax },
-  };
 }
 
 /** Notes that all rows were looked at, and where the next run may begin. */
-async function noteProgress(db: Executor, stream: Stream, { settled, next }: Progress): Promise<void> {
+async function noteProgress(db: Executor, stream: Stream, progress: Progress): Promise<void> {
+  const { settled, latest, xmax } = progress;
+  const moves = settled !== null && latest !== null;
   await rows(
     db,
-    `UPDATE chain_progress SET chained_at = clock_timestamp(), after = coalesce(:settled, after),
-       next_after = CASE WHEN :xmax::text IS NULL THEN next_after ELSE :after END,
-       next_xmax = CASE WHEN :xmax::text IS NULL THEN next_xmax ELSE :xmax::xid8 END
+    `UPDATE chain_progress SET chained_at = clock_timestamp(), after = coalesce(:after, after),
+       next_after = coalesce(:latest, next_after), next_xmax = coalesce(:xmax::xid8, next_xmax)
      WHERE stream = :stream`,
-    { stream, settled, after: next?.after ?? null, xmax: next?.xmax ?? null },
+    { stream, ...(moves ? { after: settled, latest, xmax } : { after: null, latest: null, xmax: null }) },
   );
 }
 
@@ -121,28 +85,19 @@ async function chainPage(
   const { table, chain, idType, content } = ROWS_OF[stream];
   // One run at a time, from here to the commit.
   await row(trx, `SELECT FROM chain_progress WHERE stream = :stream FOR UPDATE`, { stream });
-  const page = await row<{ last: string | null }>(
+  const page = await rows<{ id: string; content: string | null }>(
     trx,
-    `SELECT max(id)::text AS last
-     FROM (SELECT id FROM ${table} WHERE id > :after::${idType} ORDER BY id LIMIT ${PAGE}) AS page`,
+    `SELECT r.id::text AS id,
+       CASE WHEN (SELECT n FROM ${chain} c WHERE c.row_id = r.id) IS NULL THEN ${content} END AS content
+     FROM ${table} r WHERE r.id > :after::${idType} ORDER BY r.id LIMIT ${PAGE}`,
     { after },
   );
-  const last = page?.last ?? null;
-  if (last === null) return { last, chained: 0 };
-  const found = await rows<{ id: string; content: string }>(
-    trx,
-    `SELECT r.id::text AS id, ${content} AS content FROM ${table} r
-     WHERE r.id > :after::${idType} AND r.id <= :last::${idType}
-       AND NOT EXISTS (SELECT FROM ${chain} c WHERE c.row_id = r.id)
-     ORDER BY r.id`,
-    { after, last },
-  );
-  if (found.length === 0) return { last, chained: 0 };
   const tip = await lastLink(trx, stream);
-  let hash = tip.hash;
-  const links = found.map((one, i) => {
-    hash = linkHash(hash, stream, one.content);
-    return { n: tip.n + BigInt(i) + 1n, id: one.id, hash };
+  const links = page.flatMap(({ id, content: says }) => {
+    if (says === null) return [];
+    tip.n += 1n;
+    tip.hash = linkHash(tip.hash, stream, says);
+    return { id, ...tip };
   });
   await rows(
     trx,
@@ -152,10 +107,10 @@ async function chainPage(
     {
       ns: links.map(({ n }) => n.toString()),
       ids: links.map(({ id }) => id),
-      hashes: links.map((link) => link.hash),
+      hashes: links.map(({ hash }) => hash),
     },
   );
-  return { last, chained: links.length };
+  return { last: page.at(-1)?.id ?? null, chained: links.length };
 }
 
 /** The end of a chain. */
@@ -167,25 +122,14 @@ export async function lastLink(db: Executor, stream: Stream): Promise<{ n: bigin
   return tip ?? { n: 0n, hash: GENESIS };
 }
 
-/** How the chaining stands, for who watches over it. */
-export interface ChainState {
-  /** Seconds since all that was there was last chained. */
-  ageS: number;
-}
-
-export async function readChainState(db: Executor): Promise<ChainState> {
-  return oneRow<ChainState>(
+/** Seconds since all that was there was last chained. */
+export async function chainAgeS(db: Executor): Promise<number> {
+  const { ageS } = await oneRow<{ ageS: number }>(
     db,
     `SELECT greatest(extract(epoch FROM clock_timestamp() - min(chained_at)), 0)::float8 AS "ageS" FROM chain_progress`,
   );
+  return ageS;
 }
 
 /** It runs every five minutes. */
 export const CHAIN_SILENT_AFTER_S = 1_800;
-
-/** All streams, locked in one order. */
-export async function lockStreams(trx: Transaction): Promise<void> {
-  await rows(trx, `SELECT FROM chain_progress WHERE stream = ANY(:streams) ORDER BY stream FOR UPDATE`, {
-    streams: [...STREAMS],
-  });
-}

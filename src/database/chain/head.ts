@@ -4,7 +4,7 @@ import { headHash, STREAMS, type Head, type Stream, type Tip } from '../../domai
 import { row, rows, type Database, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import type { PublicJwk } from '../keys/signing-key';
-import { lastLink, lockStreams } from './advance';
+import { lastLink } from './advance';
 import { chainSigner } from './key';
 
 /**
@@ -33,7 +33,8 @@ export interface StoredHead {
  */
 export async function signHead(db: Database, ring: Keyring, timeZone: string): Promise<Head | undefined> {
   return db.transaction(async (trx) => {
-    await lockStreams(trx);
+    // No run adds a link meanwhile, nor signs.
+    await rows(trx, `SELECT FROM chain_progress ORDER BY stream FOR UPDATE`);
     const before = await lastHead(trx);
     const tips = await readTips(trx);
     const here = await row<{ installation: string; day: string; now: Date }>(
@@ -44,7 +45,7 @@ export async function signHead(db: Database, ring: Keyring, timeZone: string): P
     );
     if (!here) throw new Error('temporal_state has lost its row, which the migrations make');
     const said = before && readHead(before.jws);
-    const moved = STREAMS.some((stream) => tips[stream].n !== (said?.tips[stream].n ?? 0));
+    const moved = STREAMS.some((stream) => tips[stream].n !== (said?.tips?.[stream]?.n ?? 0));
     if (!moved && before?.day === here.day) return undefined;
     const head: Head = {
       installation: here.installation,
@@ -79,10 +80,12 @@ async function readTips(db: Executor): Promise<Record<Stream, Tip>> {
   return tips as Record<Stream, Tip>;
 }
 
-export async function lastHead(db: Executor): Promise<StoredHead | undefined> {
+/** @param before a day; only heads of the days before it count then */
+export async function lastHead(db: Executor, before = 'infinity'): Promise<StoredHead | undefined> {
   return row<StoredHead>(
     db,
-    `SELECT number, day::text AS day, jws FROM chain_heads ORDER BY number DESC LIMIT 1`,
+    `SELECT number, day::text AS day, jws FROM chain_heads WHERE day < :before ORDER BY number DESC LIMIT 1`,
+    { before },
   );
 }
 
@@ -95,57 +98,22 @@ export async function readHeads(db: Executor, after: bigint, limit: number): Pro
   );
 }
 
-/** The last head of a day before `day`: what the chains had come to when that day began. */
-export async function headBefore(db: Executor, day: string): Promise<StoredHead | undefined> {
-  return row<StoredHead>(
-    db,
-    `SELECT number, day::text AS day, jws FROM chain_heads WHERE day < :day ORDER BY day DESC, number DESC LIMIT 1`,
-    { day },
-  );
-}
-
-/** The last head up to a day; undefined while no later day has a head. */
-export async function headUpTo(db: Executor, day: string): Promise<StoredHead | undefined> {
-  return row<StoredHead>(
-    db,
-    `SELECT number, day::text AS day, jws FROM chain_heads
-     WHERE day <= :day AND EXISTS (SELECT FROM chain_heads WHERE day > :day) ORDER BY day DESC, number DESC LIMIT 1`,
-    { day },
-  );
-}
-
 /** The last head of each day. */
-export async function dailyHeads(
-  db: Executor,
-  { from, to }: { from: string; to: string },
-): Promise<StoredHead[]> {
+export async function dailyHeads(db: Executor): Promise<StoredHead[]> {
   return rows<StoredHead>(
     db,
-    `SELECT DISTINCT ON (day) number, day::text AS day, jws FROM chain_heads
-     WHERE day BETWEEN :from AND :to ORDER BY day, number DESC`,
-    { from, to },
+    `SELECT DISTINCT ON (day) number, day::text AS day, jws FROM chain_heads ORDER BY day, number DESC`,
   );
 }
 
 /** What a head says, whoever has signed it; undefined where it is none. */
-export function readHead(jws: string): Head | undefined {
-  const decoded = decode(jws, { complete: true });
-  const payload: unknown = decoded?.payload;
-  return isHead(payload) ? payload : undefined;
+export function readHead(jws: string): Said | undefined {
+  const payload: unknown = decode(jws, { complete: true })?.payload;
+  return typeof payload === 'object' && payload !== null ? payload : undefined;
 }
 
-function isHead(payload: unknown): payload is Head {
-  if (typeof payload !== 'object' || payload === null) return false;
-  const { number, tips } = payload as Partial<Head>;
-  return (
-    Number.isSafeInteger(number) &&
-    typeof tips === 'object' &&
-    STREAMS.every((stream) => {
-      const tip = tips[stream] as Partial<Tip> | undefined;
-      return Number.isSafeInteger(tip?.n) && typeof tip?.hash === 'string';
-    })
-  );
-}
+/** A head that is not ours may lack anything. */
+type Said = Partial<Omit<Head, 'tips'>> & { tips?: Partial<Head['tips']> };
 
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 

@@ -7,8 +7,6 @@ interface Rows {
   /** Its links. */
   chain: string;
   idType: 'bigint' | 'text';
-  /** Sorts before all ids, also those that only the owner of the table can give. */
-  first: string;
   /** A row, in a finding. */
   called: string;
   /** What a row `r` says, as text that every session writes the same. */
@@ -20,7 +18,6 @@ export const ROWS_OF: Record<Stream, Rows> = {
     table: 'ledger_entries',
     chain: 'ledger_chain',
     idType: 'bigint',
-    first: '-9223372036854775808',
     called: 'entry',
     content: `ROW(r.id, r.kind, r.resource_id, ${microseconds('r.settled_at')}, r.settlement_day::text,
       r.belongs_to::text, ${microseconds('r.recorded_at')},
@@ -31,7 +28,6 @@ export const ROWS_OF: Record<Stream, Rows> = {
     table: 'events',
     chain: 'event_chain',
     idType: 'text',
-    first: '',
     called: 'event',
     content: `ROW(r.id, r.resource_id, r.sequence, r.type, r.cause, r.details, ${microseconds('r.business_at')},
       ${microseconds('r.recorded_at')}, r.request_id)::text`,
@@ -40,9 +36,12 @@ export const ROWS_OF: Record<Stream, Rows> = {
     table: 'audit_events',
     chain: 'act_chain',
     idType: 'bigint',
-    first: '-9223372036854775808',
     called: 'act',
     content: `ROW(r.id, ${microseconds('r.recorded_at')}, r.actor, r.action, r.entity_id, r.request_id,
       r.own_request_id, r.reason, r.before, r.after)::text`,
   },
 };
+
+/** SQL of what a link is the hash of: what `linkHash` hashes. */
+export const LINK_INPUT = (previous: string, stream: Stream, content: string) =>
+  `encode(${previous}, 'hex') || '${stream}' || ${content}`;

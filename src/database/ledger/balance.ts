@@ -1,4 +1,4 @@
-import { row, rows, type Executor } from '../connection';
+import { row, type Executor } from '../connection';
 
 /** Changes that one statement folds: some ten milliseconds of Postgres. */
 const FOLDED_AT_ONCE = 10_000;
@@ -14,26 +14,4 @@ export async function foldBalances(db: Executor, atMost = FOLDED_AT_ONCE): Promi
     atMost,
   });
   return done?.folded === atMost;
-}
-
-export interface AccountBalance {
-  account: string;
-  currency: string;
-  /** Minor units; positive where the network owes it to the party. */
-  balance: string;
-}
-
-/** What a party's accounts hold at the end of a day; of all days where none is named. */
-export async function balancesOf(
-  db: Executor,
-  partyId: string,
-  day: string | null,
-): Promise<AccountBalance[]> {
-  return rows<AccountBalance>(
-    db,
-    `SELECT account, currency, sum(balance)::text AS balance FROM ledger_balances
-     WHERE party_id = :partyId AND day <= coalesce(:day::date, 'infinity') GROUP BY account, currency
-     ORDER BY account, currency`,
-    { partyId, day },
-  );
 }

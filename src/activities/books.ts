@@ -1,0 +1,61 @@
+import { Context } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import { chainStream } from '../database/chain/advance';
+import { signHead } from '../database/chain/head';
+import type { Database } from '../database/connection';
+import type { Keyring } from '../database/keys/keyring';
+import { keepResult, planNight } from '../database/verify/night';
+import { compareSpans, provenKeys, verify } from '../database/verify/verify';
+import { STREAMS } from '../domain/books/chain';
+import { counted } from '../domain/words/counted';
+
+/** What keeps watch over the books: chains them, and compares them. */
+export interface BooksActivities {
+  /** @returns what was chained, in words, for the Temporal UI */
+  chainBooks(): Promise<string>;
+  /** @returns what came of it, in words, for the Temporal UI */
+  verifyBooks(): Promise<string>;
+}
+
+/**
+ * @param timeZone of the network, in which days begin
+ * @param wholeMax entries of the ledger up to which a night compares all there is
+ */
+export function createBooksActivities(
+  db: Database,
+  keyring: Keyring,
+  timeZone: string,
+  wholeMax: number,
+  log: Pick<Logger, 'info' | 'error'>,
+): BooksActivities {
+  return {
+    async chainBooks() {
+      const chained: string[] = [];
+      for (const stream of STREAMS) chained.push(`${await chainStream(db, stream, beat)} of the ${stream}`);
+      const head = await signHead(db, keyring, timeZone);
+      if (!head) return 'Nothing was written since the last head.';
+      // A log that is kept elsewhere tells of a head that was taken away.
+      log.info({ number: head.number, day: head.day, tips: head.tips }, 'the books are chained');
+      return `Chained ${chained.join(', ')}; signed as head ${head.number} of ${head.day}.`;
+    },
+    async verifyBooks() {
+      const { spans, part } = await planNight(db, timeZone, wholeMax);
+      const means = { db, keys: await provenKeys(db, keyring), timeZone };
+      const verified = await verify(compareSpans(means, spans), beat);
+      const { compared, differences, found } = verified;
+      for (const one of found) log.error(one, 'the books differ');
+      await keepResult(db, verified, part);
+      const checked = Object.values(compared).reduce((sum, count) => sum + count, 0);
+      const what = `Compared ${checked} things of ${part ? 'the last days and one part' : 'all books'}`;
+      return differences === 0
+        ? `${what}: they are right.`
+        : `${what}: ${counted(differences, 'differences')}, which "assent status" names.`;
+    },
+  };
+}
+
+function beat(): void {
+  const activity = Context.current();
+  activity.heartbeat();
+  activity.cancellationSignal.throwIfAborted();
+}

@@ -1,0 +1,207 @@
+import type { Database } from '../connection';
+import { firstIdAt } from '../ids';
+import { NOW, XID } from '../operation/why-events';
+import { FEED_HORIZON } from '../webhook/event-feed';
+import { listed, walk, type Pages } from './page';
+
+/**
+ * Compares each row of money with its last audit event, with the ledger's entries of it, and with
+ * the webhooks that its transactions wrote. A page is one statement, so what settles meanwhile is
+ * no difference. It takes ids, not rows: what a deleted row has left behind is found in its place.
+ */
+
+/** Ids of a page: a tenth of a second of Postgres. */
+const PAGE = 5_000;
+
+// Quoted, for a name follows a bare colon in statements.
+const moment = (column: string) =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
+
+/**
+ * All that is compared, in one form. `kind` is that of the entry which a row asks for once its
+ * money has moved, and `account` the payee's in that entry. A returned refund asks for two entries,
+ * and its return has an id of its own.
+ */
+const ROWS = `
+  SELECT id, 'charge' AS kind, amount, currency::text, status, bank_transaction_id, closed_at, NULL AS state, NULL AS resolution,
+    bank_id, owner_id AS payee_id, CASE WHEN merchant_id IS NULL THEN 'in_transit' ELSE 'merchant' END AS account,
+    credit_settled AS credited, decline_reason
+  FROM billing_requests
+  UNION ALL
+  SELECT id, 'refund', amount, currency, status, bank_transaction_id, closed_at, NULL, NULL, bank_id, merchant_id, 'merchant', false, NULL
+  FROM refunds
+  UNION ALL
+  SELECT return_transaction_id, 'refund_return', amount, currency, status, NULL, returned_at, NULL, NULL, bank_id, merchant_id, 'merchant',
+    false, NULL
+  FROM refunds
+  UNION ALL
+  SELECT transaction_id, 'reversal', amount, currency, 'completed', bank_transaction_id, created_at, NULL, NULL, bank_id,
+    coalesce(merchant_id, payee_bank_id), CASE WHEN merchant_id IS NULL THEN 'payee_bank' ELSE 'merchant' END, false, NULL
+  FROM reversals
+  UNION ALL
+  SELECT id, 'exception', NULL, NULL, NULL, NULL, NULL, state, resolution, bank_id, coalesce(merchant_id, payee_bank_id), NULL, false, NULL
+  FROM reconciliation_exceptions`;
+
+const FACTS = ['amount', 'currency', 'status', 'bankTransactionId', 'closedAt', 'state', 'resolution'];
+
+/** The facts of a row `r`, and those that an event `e` says, in one order. */
+const STANDS = `ARRAY[r.amount::text, r.currency, r.status, r.bank_transaction_id, ${moment('r.closed_at')}, r.state, r.resolution]`;
+const SAID = `CASE
+  WHEN e.type LIKE 'exception.%' THEN array_fill(NULL::text, ARRAY[5])
+    || ARRAY[CASE e.type WHEN 'exception.opened' THEN 'open' ELSE substr(e.type, 11) END, e.details->>'resolution']
+  ELSE ARRAY[${FACTS.slice(0, 5)
+    .map((fact) => `e.details->>'${fact}'`)
+    .join(', ')}, NULL, NULL] END`;
+const SAYS = `CASE WHEN e.type LIKE 'exception.%' THEN e.type <> 'exception.updated' ELSE e.details ? 'status' END`;
+
+const differing = (facts: string) => `(
+  SELECT string_agg(concat(name, ' ', coalesce(fact, 'none')), ', ')
+  FROM unnest('{${FACTS.join(',')}}'::text[], stands.facts, said.facts, ${facts}) AS f (name, stands, said, fact)
+  WHERE f.stands IS DISTINCT FROM f.said)`;
+
+/** An entry's postings, as POSTED writes them. */
+const posting = (side: string, holder: string) => `'${side}', ' ', amount, ' ', currency, ' ', ${holder}`;
+const moves = (from: string, to: string) =>
+  `concat(${posting('debit', from)}, ', ', ${posting('credit', to)})`;
+const BANK = `'customer_bank ', bank_id`;
+const PAYEE = `account, ' ', payee_id`;
+
+const EXPECTED = `
+  SELECT id, kind, concat(${moment('closed_at')}, ': ', CASE kind WHEN 'refund' THEN ${moves(PAYEE, BANK)}
+    WHEN 'reversal' THEN concat(${posting('debit', PAYEE)}) ELSE ${moves(BANK, PAYEE)} END) AS says
+  FROM r WHERE status IN ('successful', 'completed', 'returned')
+  UNION ALL
+  -- The moment at which the payee's bank was told is on no row.
+  SELECT id, 'credit', ${moves(`'in_transit ', payee_id`, `'payee_bank ', payee_id`)} FROM r WHERE credited`;
+
+/**
+ * What was written off stands in no row: such an entry may be there where its row has come to an
+ * end that allows it. So of a reversal only the debit is on its row: the network gets back what it
+ * bore, and the bank the rest.
+ */
+const POSTED = `
+  SELECT e.resource_id AS id, e.kind, concat(CASE e.kind WHEN 'credit' THEN NULL ELSE ${moment('e.settled_at')} || ': ' END,
+    coalesce((
+      SELECT string_agg(concat(direction, ' ', amount, ' ', currency, ' ', account, ' ', party_id), ', ' ORDER BY direction DESC, n)
+      FROM ledger_postings WHERE entry_id = e.id AND (e.kind <> 'reversal' OR direction = 'debit')), 'no postings')) AS says
+  FROM ledger_entries e
+  WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND NOT (e.kind = 'write_off' AND EXISTS (
+    SELECT FROM r WHERE r.id = e.resource_id AND (r.resolution = 'written_off' OR r.status IN ('rejected', 'returned'))))`;
+
+/** Events, when a receiver is told of them, who that is, and by which webhooks. */
+const TOLD = `
+  ('billing_request.accepted', 'pending', 'bank', '{billing.request}'::text[]),
+  ('billing_request.successful', NULL, 'payee', '{billing.response,billing.credit}'),
+  ('billing_request.declined', NULL, 'payee', '{billing.response,billing.credit}'),
+  ('billing_request.declined', 'closed', 'bank', '{billing.closed}'),
+  ('billing_request.reversed', NULL, 'payee', '{billing.reversed}'),
+  ('refund.requested', 'pending', 'bank', '{refund.request}'),
+  ('refund.completed', NULL, 'payee', '{refund.response}'),
+  ('refund.rejected', NULL, 'payee', '{refund.response}'),
+  ('refund.overdue', NULL, 'payee', '{refund.response}'),
+  ('refund.returned', NULL, 'payee', '{refund.returned}'),
+  ('refund.returned', NULL, 'bank', '{refund.returned}'),
+  ('exception.opened', NULL, 'payee', '{exception.opened}'),
+  ('exception.opened', NULL, 'bank', '{exception.opened}'),
+  ('exception.resolved', NULL, 'payee', '{exception.resolved}'),
+  ('exception.resolved', NULL, 'bank', '{exception.resolved}')`;
+
+const IS_DUE = `CASE t.due WHEN 'pending' THEN r.status = 'pending'
+  WHEN 'closed' THEN e.cause <> 'bank' AND r.decline_reason IS DISTINCT FROM 'limit_reached' ELSE true END`;
+
+/**
+ * The transaction that records an event writes the webhooks that tell of it, so both have its id.
+ * In a copied database ids of transactions are others; there (3) the moment decides.
+ */
+const UNTOLD = `
+  SELECT id, format('its audit event %s is there, and the webhook %s to %s that tells of it is gone', type, by[1], receiver) AS what
+  FROM (
+    SELECT r.id, e.type, e.recorded_at AS at, (${XID})::xid8 AS xid, t.by,
+      CASE t.receiver WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
+    FROM ${NOW}, events e JOIN (VALUES ${TOLD}) AS t (type, due, receiver, by) USING (type) JOIN r ON r.id = e.resource_id
+    WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${IS_DUE} AND e.recorded_at > ${FEED_HORIZON}
+    -- So that what is due is known before a webhook of it is looked for.
+    OFFSET 0) AS due
+  WHERE receiver IS NOT NULL AND (SELECT true FROM webhook_deliveries d WHERE d.entity_id = receiver
+         AND d.created_xid = xid AND d.webhook_type = ANY(by) LIMIT 1) IS NULL
+    AND (SELECT true FROM webhook_deliveries d WHERE d.entity_id = receiver
+         AND d.created_xid = '3' AND d.webhook_type = ANY(by)
+         AND d.created_at BETWEEN at - interval '1 minute' AND at + interval '1 minute' LIMIT 1) IS NULL`;
+
+/** @param page SQL of the ids, as `id`, and of the places to go on from, as `place` */
+const comparison = (page: string) => `
+  WITH page AS MATERIALIZED (${page} LIMIT ${PAGE}),
+  ids AS MATERIALIZED (SELECT DISTINCT id FROM page WHERE left(id, 4) IN ('brq_', 'rfd_', 'txn_', 'exc_')),
+  r AS MATERIALIZED (SELECT * FROM (${ROWS}) AS r WHERE id = ANY(ARRAY(SELECT id FROM ids))),
+  stands AS (SELECT id, ${STANDS} AS facts FROM r WHERE kind <> 'refund_return'),
+  said AS (
+    SELECT e.resource_id AS id, ${SAID} AS facts
+    FROM (SELECT DISTINCT ON (e.resource_id) e.* FROM events e WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${SAYS}
+          ORDER BY e.resource_id, e.sequence DESC) AS e),
+  expected AS (${EXPECTED}),
+  posted AS (${POSTED})
+  SELECT (SELECT CASE count(*) WHEN ${PAGE} THEN max(place) END FROM page) AS last,
+    (SELECT count(*)::int FROM r WHERE kind <> 'refund_return') AS checked,
+    ${listed(`
+      SELECT id, CASE
+        WHEN stands.facts IS NULL THEN
+          format('it was deleted: its last audit event says %s, and there is no row', ${differing('said.facts')})
+        WHEN said.facts IS NULL THEN
+          format('its row says %s, and no audit event says that it was made', ${differing('stands.facts')})
+        ELSE format('its row says %s, and its last audit event says %s', ${differing('stands.facts')}, ${differing('said.facts')})
+        END AS what
+      FROM stands FULL JOIN said USING (id) WHERE stands.facts IS DISTINCT FROM said.facts
+      UNION ALL
+      SELECT id, format('its row asks for %s; the ledger has %s',
+        coalesce('this ' || kind || ': ' || expected.says, 'no ' || kind), coalesce(posted.says, 'none'))
+      FROM expected FULL JOIN posted USING (id, kind) WHERE expected.says IS DISTINCT FROM posted.says
+      UNION ALL ${UNTOLD}`)} AS differences`;
+
+const BETWEEN = (id: string) => `${id} > :after AND ${id} < :end`;
+
+/** Ids of rows, and those that only events or entries name. */
+const OF_IDS = comparison(`
+  SELECT id, id AS place FROM (
+    ${[
+      ['id', 'billing_requests'],
+      ['id', 'refunds'],
+      ['return_transaction_id', 'refunds'],
+      ['transaction_id', 'reversals'],
+      ['id', 'reconciliation_exceptions'],
+      ['resource_id', 'events'],
+      ['resource_id', 'ledger_entries'],
+    ]
+      .map(
+        ([id = '', of]) =>
+          `(SELECT DISTINCT ${id} AS id FROM ${of} WHERE ${BETWEEN(id)} ORDER BY 1 LIMIT ${PAGE})`,
+      )
+      .join(' UNION ')}) AS ids
+  ORDER BY id`);
+
+/** What has changed, by the ids of its events. */
+const OF_EVENTS = comparison(`
+  SELECT resource_id AS id, e.id AS place FROM events e WHERE ${BETWEEN('e.id')} ORDER BY e.id`);
+
+const KINDS = [
+  ['charges', 'billingRequest', 'brq_'],
+  ['refunds', 'refund', 'rfd_'],
+  ['reversals and returns', 'transaction', 'txn_'],
+  ['exceptions', 'exception', 'exc_'],
+] as const;
+
+/**
+ * Compares the rows that were made in some time, and those that have an event of it.
+ *
+ * @param from null for all from the first on, and `end` for all up to the last
+ */
+export async function* compareMoney(db: Database, from: Date | null, end: Date | null): Pages {
+  for (const [check, kind, prefix] of KINDS) {
+    const after = from === null ? prefix : firstIdAt(kind, from);
+    yield* walk(db, check, OF_IDS, { after, end: end === null ? `${prefix}zz` : firstIdAt(kind, end) });
+  }
+  if (from === null && end === null) return;
+  yield* walk(db, 'changed rows', OF_EVENTS, {
+    after: from === null ? '' : firstIdAt('event', from),
+    end: end === null ? 'evt_zz' : firstIdAt('event', end),
+  });
+}

@@ -1,0 +1,98 @@
+import { STREAMS, type Head } from '../../domain/books/chain';
+import { addDays } from '../../domain/calendar';
+import { lastHead, publicKeys, readHead, type PublicKeys } from '../chain/head';
+import { chainKeys } from '../chain/key';
+import { oneRow, type Database, type Executor } from '../connection';
+import { dayBegin } from '../day-begin';
+import type { Keyring } from '../keys/keyring';
+import { compareBalances } from './compare-balances';
+import { compareHeads } from './compare-heads';
+import { compareLinks } from './compare-links';
+import { compareMoney } from './compare-money';
+import type { Days, Difference, Page, Pages } from './page';
+
+/**
+ * `books verify`: compares the ledger with itself, with the rows of money and their webhooks, and
+ * all of it with the chains. It writes nothing but its last result.
+ */
+
+export interface Means {
+  db: Database;
+  /** Keys that heads may be signed with. */
+  keys: PublicKeys;
+  timeZone: string;
+}
+
+/** The keys that the ring proves to be the network's. */
+export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKeys> {
+  return publicKeys(await chainKeys(db, ring));
+}
+
+/**
+ * Compares all there is or, of some days, what was chained, made, changed and posted on them. Spans
+ * of days that follow each other have all there is between them.
+ */
+export async function* compareBooks({ db, keys, timeZone }: Means, days: Days): Pages {
+  const next = days.to === null ? null : addDays(days.to, 1);
+  const [first, last] = [await tipsBefore(db, days.from), await tipsBefore(db, next)];
+  for (const stream of STREAMS)
+    yield* compareLinks(db, stream, first?.[stream]?.n ?? 0, next === null ? null : (last?.[stream]?.n ?? 0));
+  yield* compareHeads(db, keys);
+  yield* compareMoney(db, await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next));
+  yield* compareBalances(db, days);
+}
+
+export async function* compareSpans(means: Means, spans: Days[]): Pages {
+  for (const days of spans) yield* compareBooks(means, days);
+}
+
+/** What the chains had come to when a day began. */
+async function tipsBefore(db: Executor, day: string | null): Promise<Partial<Head['tips']> | undefined> {
+  const head = day === null ? undefined : await lastHead(db, day);
+  return head && readHead(head.jws)?.tips;
+}
+
+async function beginOf(db: Executor, timeZone: string, day: string | null): Promise<Date | null> {
+  if (day === null) return null;
+  return (await oneRow<{ at: Date }>(db, `SELECT ${dayBegin(':day')} AS at`, { day, timeZone })).at;
+}
+
+export interface Found extends Difference {
+  check: string;
+}
+
+export interface Verified {
+  /** How many of each were looked at. */
+  compared: Record<string, number>;
+  differences: number;
+  /** The first of them. */
+  found: Found[];
+}
+
+/** Differences that are told one by one: more have one cause to look for. */
+export const LISTED_MAX = 100;
+/** Differences that are known again, should two spans of days find the same: some megabytes. */
+const KNOWN_MAX = 10_000;
+
+export const nameOf = ({ id, what }: Difference): string => `${id} ${what}`;
+
+/** @param beat told of what there is so far after each page, with the check of the page */
+export async function verify(
+  pages: AsyncIterable<Page>,
+  beat: (so: Verified, check: string) => void,
+): Promise<Verified> {
+  const report: Verified = { compared: {}, differences: 0, found: [] };
+  const known = new Set<string>();
+  for await (const { check, checked, differences } of pages) {
+    report.compared[check] = (report.compared[check] ?? 0) + checked;
+    for (const { id, what } of differences) {
+      const one = { check, id, what };
+      if (known.has(nameOf(one))) continue;
+      if (known.size < KNOWN_MAX) known.add(nameOf(one));
+      report.differences += 1;
+      if (report.found.length < LISTED_MAX) report.found.push(one);
+    }
+    beat(report, check);
+  }
+  return report;
+}
