@@ -3,7 +3,6 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
 import {
-  openWork,
   overdueWork,
   restartsWaiting,
   restartWork,
@@ -13,7 +12,7 @@ import {
 } from '../database/operation/reconcile';
 import { endRestart, moveCursors, readTemporalState } from '../database/operation/temporal-state';
 import { groupBy } from '../domain/group';
-import { endStuck, openWithoutWorkflow } from '../temporal/reconcile';
+import { endStuck, missingWork } from '../temporal/reconcile';
 
 /**
  * Finds rows whose workflow is gone, and has it started again through the outbox. A workflow that
@@ -45,8 +44,6 @@ export type CountReconciled = (kind: WorkKind, found: number, restarted: number)
  * go on by themselves.
  */
 const OVERDUE_MAX = 500;
-/** Rows of a kind that Temporal is asked about in one run, one a minute: some milliseconds each. */
-const PAGE = 100;
 const OUTBOX_POLL_MS = 200;
 /** Ids of one kind in a line of the log. */
 const LOGGED_MAX = 20;
@@ -99,17 +96,14 @@ export function createReconcileActivities(
       const { cursors, restartingSince: lostAt } = await readTemporalState(db);
       const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
       for (const kind of WORK_KINDS) {
-        let after = lostAt ? '' : (cursors[kind] ?? '');
-        for (let isOver = false; !isOver;) {
+        const [from, goneForS] = lostAt ? ['', 0] : [cursors[kind] ?? '', afterS];
+        for await (const { checked, missing, next } of missingWork(db, client, kind, from, goneForS)) {
           Context.current().heartbeat();
-          const page = await openWork(db, kind, after, PAGE);
-          const missing = await openWithoutWorkflow(db, client, page, lostAt ? 0 : afterS);
           await restart(total, missing, 'open work without its workflow is started again', lostAt !== null);
-          total.checked += page.length;
-          after = page[PAGE - 1]?.key ?? '';
-          isOver = lostAt === null || after === '';
-          cursors[kind] = after;
-          if (lostAt) await moveCursors(db, cursors);
+          total.checked += checked;
+          cursors[kind] = next;
+          if (!lostAt) break;
+          await moveCursors(db, cursors);
         }
       }
       await moveCursors(db, cursors);

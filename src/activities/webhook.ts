@@ -24,7 +24,7 @@ import { failureInWords, type WebhookType } from '../domain/webhook/webhook';
 import { serviceSignature, standardWebhookSignature } from '../domain/webhook/webhook-signature';
 import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../workflows/messages';
-import { eachOf } from './each-of';
+import { eachOf } from '../domain/each-of';
 import type { SendOutcome, WebhookConnector } from './webhook-connector';
 import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
 

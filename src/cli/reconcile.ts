@@ -4,19 +4,17 @@ import type { Command } from 'commander';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
 import {
-  openWork,
   overdueWork,
   restartsWaiting,
   restartWork,
   WORK_KINDS,
-  type Work,
   type WorkKind,
 } from '../database/operation/reconcile';
 import { readTemporalState } from '../database/operation/temporal-state';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId, workerProblems } from '../temporal/readiness';
-import { endStuck, openWithoutWorkflow, type RowlessWorkflow } from '../temporal/reconcile';
+import { endStuck, missingWork } from '../temporal/reconcile';
 import { command, CommandError, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './operator';
@@ -32,12 +30,10 @@ import { openTemporal, temporalFailed } from './temporal';
 /** What ends by itself does so within a second of its moment; a busy machine gets some more. */
 const OVERDUE_AFTER_S = 10;
 const OVERDUE_MAX = 1_000;
-const PAGE = 200;
 /** Workflows that are named one by one; of more there is the number. */
 const LISTED_MAX = 100;
 /** Longest that `--fix` waits while nothing moves. */
-const STARTED_WITHIN_MS = 60_000;
-const POLL_MS = 1_000;
+const STARTED_WITHIN_S = 60;
 /** What is wrong with a workflow, with the words for its `since`. */
 const SINCE = {
   overdue: 'since',
@@ -57,16 +53,14 @@ interface Scan {
   checked: number;
   overdue: number;
   withoutWorkflow: number;
+  restarted: number;
   /** The first `LISTED_MAX`. */
   found: Wrong[];
-  restarted: number;
 }
 
 interface Report extends Scan {
   /** Nothing is wrong, or all of it was started again. */
   ok: boolean;
-  /** Temporal has lost its data, or is another one than before. */
-  temporalLost: boolean;
   rowless: Rowless;
   /** How many workflows are still missing or overdue in the end. */
   remaining: number;
@@ -92,7 +86,7 @@ export function addReconcileCommand(program: Command): void {
         try {
           const report = await reconcile(db, client, by, endRowless);
           if (!report.ok) process.exitCode = 1;
-          return outcome(report, fix, endRowless);
+          return { json: report, text: inWords(report, fix, endRowless) } satisfies Outcome;
         } catch (error) {
           throw temporalFailed(error, 'What was started again stays so: run this again.') ?? error;
         } finally {
@@ -112,20 +106,22 @@ async function reconcile(
   by: Actor | undefined,
   endRowless: number | undefined,
 ): Promise<Report> {
+  const { namespace } = client.options;
   const id = await namespaceId(client).catch((cause: unknown) => {
-    throw new CommandError(`Temporal ${temporalFault(cause, client.options.namespace).inWords}.`, { cause });
+    throw new CommandError(`Temporal ${temporalFault(cause, namespace).inWords}.`, { cause });
   });
-  const { namespaceId: known, restartingSince } = await readTemporalState(db);
-  const isAnother = known !== null && known !== id;
-  if (by && isAnother) throw new CommandError(notTakenOver(client.options.namespace));
+  const { namespaceId: known } = await readTemporalState(db);
+  if (known !== null && known !== id) throw new CommandError(notTakenOver(namespace));
   const record = (action: `reconcile.${string}`, after: Record<string, unknown>) =>
     by && db.transaction((trx) => recordAct(trx, by, { action, entityId: null, after }));
-  const { namespace } = client.options;
   await record('reconcile.begun', { namespace, namespaceId: id, ...(endRowless && { endRowless }) });
   const { found, ...first } = await scan(db, client, by !== undefined);
   const end = by && endRowless ? { expected: endRowless, by } : undefined;
-  // What runs in another's namespace is none of ours.
-  const rowless = known === id ? await scanRowless(db, client, end, rowlessIn(found)) : NO_ROWLESS;
+  // Before a worker has taken the namespace over, all that runs in it may be another database's.
+  const rowless =
+    known === null
+      ? NO_ROWLESS
+      : await scanRowless(db, client, end, (gone) => list(found, 'without a row', gone));
   const problems = (await workerProblems(db)).map(({ message }) => message);
   let remaining = first.overdue + first.withoutWorkflow;
   if (by) {
@@ -134,10 +130,9 @@ async function reconcile(
     // Without a worker, what is started again waits in the outbox.
     if (remaining > 0 && problems.length === 0) remaining = await untilStarted(db, client);
   }
-  const temporalLost = isAnother || restartingSince !== null;
-  const ok = remaining === 0 && rowless.left === 0 && (by !== undefined || !temporalLost);
+  const ok = remaining === 0 && rowless.left === 0;
   await record('reconcile.ended', { ok, ...first, rowless, remaining });
-  return { ok, temporalLost, found, rowless, remaining, problems, ...first };
+  return { ok, ...first, found, rowless, remaining, problems };
 }
 
 /**
@@ -154,68 +149,55 @@ async function scan(db: Database, client: Client, fix: boolean): Promise<Scan> {
   const overdue = await overdueWork(db, OVERDUE_AFTER_S, OVERDUE_MAX);
   if (fix) await endStuck(client, overdue);
   const restarted = fix ? await restartWork(db, overdue) : 0;
-  const result: Scan = { checked: 0, overdue: overdue.length, withoutWorkflow: 0, found: [], restarted };
-  list(result.found, overdue, 'overdue');
+  const result: Scan = { checked: 0, overdue: overdue.length, withoutWorkflow: 0, restarted, found: [] };
+  list(result.found, 'overdue', overdue);
   const known = new Set(overdue.map(({ workflowId }) => workflowId));
   for (const kind of WORK_KINDS) {
-    for (let after: string | undefined = ''; after !== undefined;) {
-      const page: Work[] = await openWork(db, kind, after, PAGE);
-      const gone = await openWithoutWorkflow(db, client, page, 0);
-      const missing = gone.filter(({ workflowId }) => !known.has(workflowId));
-      result.checked += page.length;
+    for await (const page of missingWork(db, client, kind, '', 0)) {
+      const missing = page.missing.filter(({ workflowId }) => !known.has(workflowId));
+      result.checked += page.checked;
       result.withoutWorkflow += missing.length;
-      list(result.found, missing, 'without a workflow');
+      list(result.found, 'without a workflow', missing);
       // After a loss of Temporal's data, this is all that is open.
       if (fix) result.restarted += await restartWork(db, missing, 'later');
-      const { checked, withoutWorkflow } = result;
-      progress.say(`${kind}: ${counted(checked, 'workflows')} looked at, ${withoutWorkflow} missing`);
-      after = page[PAGE - 1]?.key;
+      progress.say(
+        `${kind}: ${counted(result.checked, 'workflows')} looked at, ${result.withoutWorkflow} missing`,
+      );
     }
   }
   return result;
 }
 
-type Listed = Pick<Wrong, 'kind' | 'workflowId' | 'since'>;
+type Named = Pick<Wrong, 'workflowId' | 'since'> & Partial<Pick<Wrong, 'kind'>>;
 
-function list(found: Wrong[], work: Listed[], wrong: Wrong['wrong']): void {
-  const some = work.slice(0, LISTED_MAX - found.length);
-  found.push(...some.map(({ kind, workflowId, since }) => ({ kind, workflowId, wrong, since })));
+function list(found: Wrong[], wrong: Wrong['wrong'], some: Named[]): void {
+  const first = some.slice(0, LISTED_MAX - found.length);
+  found.push(...first.map(({ kind = null, workflowId, since }) => ({ kind, workflowId, wrong, since })));
 }
 
-const rowlessIn = (found: Wrong[]) => (gone: RowlessWorkflow[]) =>
-  list(
-    found,
-    gone.map(({ workflowId, startedAt }) => ({ kind: null, workflowId, since: startedAt })),
-    'without a row',
-  );
-
-/** Waits until all runs that is open. @returns how much still does not */
+/** Waits until all runs that is open, or nothing moves. @returns how much still does not run */
 async function untilStarted(db: Database, client: Client): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
-  let deadline = performance.now() + STARTED_WITHIN_MS;
-  for (;;) {
-    await wait(POLL_MS);
+  for (let standsStillS = 0; best > 0 && standsStillS < STARTED_WITHIN_S; standsStillS++) {
+    await wait(1_000);
     let left = await restartsWaiting(db);
     progress.say(`${counted(left, 'workflows')} still to be started`);
     if (left === 0) {
       const { overdue, withoutWorkflow } = await scan(db, client, false);
       left = overdue + withoutWorkflow;
     }
-    if (left < best) {
-      best = left;
-      deadline = performance.now() + STARTED_WITHIN_MS;
-    }
-    if (left === 0 || performance.now() > deadline) return left;
+    if (left < best) standsStillS = 0;
+    best = Math.min(best, left);
   }
+  return best;
 }
 
-function outcome(report: Report, fix: boolean, endRowless: number | undefined): Outcome {
+function inWords(report: Report, fix: boolean, endRowless: number | undefined): string {
   const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems } = report;
   const lines = report.found.map(
     ({ wrong, workflowId, since }) =>
       `${workflowId.padEnd(60)} ${wrong} (${SINCE[wrong]} ${since.toISOString()})`,
   );
-  if (report.temporalLost) lines.push('Temporal has lost its data, or is another one than before.');
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
   lines.push(...rowlessInWords(report.rowless, endRowless));
@@ -224,8 +206,8 @@ function outcome(report: Report, fix: boolean, endRowless: number | undefined): 
       `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,
     );
     if (remaining > 0) lines.push(...problems.map((problem) => `What is started again waits: ${problem}.`));
-  } else if (overdue + missing > 0 || report.temporalLost) {
+  } else if (overdue + missing > 0) {
     lines.push('`assent reconcile --fix` starts it again.');
   }
-  return { json: report, text: lines.join('\n') };
+  return lines.join('\n');
 }

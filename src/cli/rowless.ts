@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Client } from '@temporalio/client';
 import { recordAct, type Actor } from '../database/audit';
 import type { Database } from '../database/connection';
+import { inTurn } from '../domain/group';
 import { counted } from '../domain/words/counted';
 import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/reconcile';
 import { progress } from './progress';
@@ -24,8 +25,6 @@ export interface Rowless {
 
 export const NO_ROWLESS: Rowless = { checked: 0, found: 0, ended: 0, left: 0 };
 
-/** What is to be ended is kept in memory meanwhile: some 200 bytes for each. */
-const ENDED_MAX = 1_000_000;
 /** Workflows that are on record together before they are ended. */
 const RECORDED_AT_ONCE = 200;
 
@@ -35,21 +34,17 @@ export const endRowlessOption = (): Option =>
     '--end-rowless <count>',
     'with --fix, also end the workflows without a row, if there are so many: never where another copy of the database is at work',
   ).argParser((text) => {
-    if (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= ENDED_MAX) return Number(text);
+    // So many are kept in memory until they are ended: some 200 bytes for each.
+    if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
     throw new InvalidArgumentError(
-      `It must be the number that "assent reconcile" has found, and at most ${ENDED_MAX}.`,
+      'It must be the number that "assent reconcile" has found, and at most 999999.',
     );
   });
 
-export interface RowlessEnd {
-  /** How many there are to be. */
-  expected: number;
-  by: Actor;
-}
-
 /**
  * Goes through all that runs, and ends what has no row where there is as much as expected. What
- * begins meanwhile was not counted, and is left.
+ * begins meanwhile was not counted, and is left. Each is on record before it ends, should the
+ * command die in the middle.
  *
  * @param end undefined where nothing is to be ended
  * @param list told of each
@@ -57,7 +52,7 @@ export interface RowlessEnd {
 export async function scanRowless(
   db: Database,
   client: Client,
-  end: RowlessEnd | undefined,
+  end: { expected: number; by: Actor } | undefined,
   list: (gone: RowlessWorkflow[]) => void,
 ): Promise<Rowless> {
   const result = { ...NO_ROWLESS };
@@ -70,24 +65,18 @@ export async function scanRowless(
     progress.say(`${counted(result.checked, 'workflows')} that run looked at, ${result.found} without a row`);
   }
   if (end?.expected === result.found) {
-    for (; result.ended < decided.length; result.ended += RECORDED_AT_ONCE) {
-      const page = decided.slice(result.ended, result.ended + RECORDED_AT_ONCE);
-      await endOnRecord(db, client, end.by, page);
+    for (const some of inTurn(decided, RECORDED_AT_ONCE)) {
+      const after = { workflowIds: some.map(({ workflowId }) => workflowId) };
+      await db.transaction((trx) =>
+        recordAct(trx, end.by, { action: 'reconcile.rowless_ended', entityId: null, after }),
+      );
+      await endRowless(client, some);
+      result.ended += some.length;
       progress.say(`${result.ended} of ${counted(end.expected, 'workflows')} without a row ended`);
     }
-    result.ended = decided.length;
   }
   result.left = result.found - result.ended;
   return result;
-}
-
-/** On record first: where the command dies in the middle, each that it has ended is named. */
-async function endOnRecord(db: Database, client: Client, by: Actor, page: RowlessWorkflow[]): Promise<void> {
-  const workflowIds = page.map(({ workflowId }) => workflowId);
-  await db.transaction((trx) =>
-    recordAct(trx, by, { action: 'reconcile.rowless_ended', entityId: null, after: { workflowIds } }),
-  );
-  await endRowless(client, page);
 }
 
 /** @param expected undefined where nothing was to be ended */

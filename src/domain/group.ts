@@ -9,3 +9,8 @@ export function groupBy<Item, Key>(items: Item[], keyOf: (item: Item) => Key): M
   }
   return groups;
 }
+
+/** Some of them at a time, the last time what is left. */
+export function* inTurn<Item>(items: readonly Item[], atOnce: number): Generator<Item[], void, undefined> {
+  for (let at = 0; at < items.length; at += atOnce) yield items.slice(at, at + atOnce);
+}

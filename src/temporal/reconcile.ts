@@ -1,66 +1,62 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
-import type { Database, Executor } from '../database/connection';
-import { stillOpen, withoutRow, type Work } from '../database/operation/reconcile';
+import type { Executor } from '../database/connection';
+import { openWork, stillOpen, withoutRow, type Work, type WorkKind } from '../database/operation/reconcile';
+import { eachOf } from '../domain/each-of';
 import { TASK_QUEUES } from './task-queues';
 
 /** Temporal's side of `reconcile`: which workflows are there, are stuck, or have no row. */
 
 /** Longest wait for one answer of Temporal. */
 const ANSWER_WITHIN_MS = 5_000;
-/** Workflows that are asked about, or ended, at once: Temporal answers tens in milliseconds. */
+/** Rows of a page, whose workflows Temporal is asked about at once: some milliseconds each. */
+const PAGE = 100;
+/** Workflows whose last task is looked at, or that are ended, at once. */
 const AT_ONCE = 20;
-/** A page of Temporal's list of what runs, and of the rows that are looked for. */
+/** A page of Temporal's list of what runs. */
 const LIST_PAGE = 200;
 
 const within = <Answer>(client: Client, call: () => Promise<Answer>) =>
   client.withDeadline(Date.now() + ANSWER_WITHIN_MS, call);
 
-/** Those for which it holds; it asks about some at once, and calls `gotOn` after each time. */
-async function among<Item>(
-  items: readonly Item[],
-  holds: (item: Item) => Promise<boolean>,
-  gotOn: () => void = () => undefined,
-): Promise<Item[]> {
-  const found: Item[] = [];
-  for (let at = 0; at < items.length; at += AT_ONCE) {
-    const some = items.slice(at, at + AT_ONCE);
-    const held = await Promise.all(some.map(holds));
-    found.push(...some.filter((_, i) => held[i]));
-    gotOn();
-  }
-  return found;
-}
-
-const falseWithoutWorkflow = (error: unknown) => {
-  if (error instanceof WorkflowNotFoundError) return false;
-  throw error;
+const unlessGone = (error: unknown) => {
+  if (!(error instanceof WorkflowNotFoundError)) throw error;
 };
 
-/** Of these, the rows that are open and have had no workflow that runs for `afterS` seconds. */
-export async function openWithoutWorkflow(
+/**
+ * Goes page by page through the open rows of a kind, and says which have had no workflow that runs
+ * for `afterS` seconds: each workflow once.
+ *
+ * @param after the key of the row after which the first page begins; `next` is '' after the last
+ */
+export async function* missingWork(
   db: Executor,
   client: Client,
-  work: Work[],
+  kind: WorkKind,
+  after: string,
   afterS: number,
-): Promise<Work[]> {
-  const open = await stillOpen(db, await withoutWorkflow(client, work, afterS));
-  // What was just being started is no longer in the outbox now, and is asked about once more.
-  return withoutWorkflow(client, open, afterS);
+): AsyncGenerator<{ checked: number; missing: Work[]; next: string }, void, undefined> {
+  let next = after;
+  do {
+    const page = await openWork(db, kind, next, PAGE);
+    const gone = (await withoutWorkflow(client, page, afterS)).map(({ key }) => key);
+    // A row that was closed meanwhile has done with its workflow.
+    const open = gone.length > 0 ? await stillOpen(db, kind, gone) : [];
+    const missing = [...new Map(open.map((one) => [one.workflowId, one])).values()];
+    next = page[PAGE - 1]?.key ?? '';
+    yield { checked: page.length, missing, next };
+  } while (next !== '');
 }
 
 export async function withoutWorkflow(client: Client, work: Work[], afterS: number): Promise<Work[]> {
-  return among(work, async ({ workflowId, since, now }) => {
-    const goneFor = (from: Date) => now.getTime() - from.getTime() >= afterS * 1000;
-    try {
-      const { status, closeTime } = await within(client, () =>
-        client.workflow.getHandle(workflowId).describe(),
-      );
-      return status.name !== 'RUNNING' && goneFor(closeTime ?? since);
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return goneFor(since);
-      throw error;
-    }
-  });
+  const missing = await Promise.all(
+    work.map(async ({ workflowId, since, now }) => {
+      const handle = client.workflow.getHandle(workflowId);
+      const found = await within(client, () => handle.describe()).catch(unlessGone);
+      if (found?.status.name === 'RUNNING') return false;
+      return now.getTime() - (found?.closeTime ?? since).getTime() >= afterS * 1000;
+    }),
+  );
+  return work.filter((_, i) => missing[i]);
 }
 
 /** `WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR`, as the SDK says it. */
@@ -72,21 +68,18 @@ const EVENTS_READ = 100;
  * Ends workflows that another version began, whose steps this one does not know: Temporal would try
  * the same task for ever. Started again, they begin with what the rows say.
  *
- * @param gotOn is called when Temporal has answered about some: about all it may take minutes
+ * @param gotOn is called when Temporal has answered about one: about all it may take minutes
  */
-export async function endStuck(client: Client, work: Work[], gotOn?: () => void): Promise<void> {
-  const endIfStuck = async ({ workflowId }: Work): Promise<boolean> => {
-    const { runId, raw } = await client.workflow.getHandle(workflowId).describe();
-    // A workflow that sleeps, or has ended, has no task.
-    if (!raw.pendingWorkflowTask || !(await lastTaskFailed(client, workflowId, runId))) return false;
-    await client.workflow.getHandle(workflowId, runId).terminate('begun by another version: started anew');
-    return true;
-  };
-  await among(work, (one) => within(client, () => endIfStuck(one)).catch(falseWithoutWorkflow), gotOn);
-}
+export const endStuck = (client: Client, work: Work[], gotOn: () => void = () => undefined): Promise<void> =>
+  eachOf(work, AT_ONCE, async ({ workflowId }) => {
+    await within(client, () => endIfStuck(client, workflowId)).catch(unlessGone);
+    gotOn();
+  });
 
-/** Whether the code did not fit the history at the last task that came to an end. */
-async function lastTaskFailed(client: Client, workflowId: string, runId: string): Promise<boolean> {
+async function endIfStuck(client: Client, workflowId: string): Promise<void> {
+  const { runId, raw } = await client.workflow.getHandle(workflowId).describe();
+  // A workflow that sleeps, or has ended, has no task.
+  if (!raw.pendingWorkflowTask) return;
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
     namespace: client.options.namespace,
     execution: { workflowId, runId },
@@ -95,13 +88,15 @@ async function lastTaskFailed(client: Client, workflowId: string, runId: string)
   const last = history?.events?.find(
     (event) => event.workflowTaskCompletedEventAttributes ?? event.workflowTaskFailedEventAttributes,
   );
-  return Number(last?.workflowTaskFailedEventAttributes?.cause) === NON_DETERMINISTIC;
+  if (Number(last?.workflowTaskFailedEventAttributes?.cause) !== NON_DETERMINISTIC) return;
+  await client.workflow.getHandle(workflowId, runId).terminate('begun by another version: started anew');
 }
 
 export interface RowlessWorkflow {
   workflowId: string;
   runId: string;
-  startedAt: Date;
+  /** When it was started. */
+  since: Date;
 }
 
 /**
@@ -110,7 +105,7 @@ export interface RowlessWorkflow {
  * workflows of others, whose workers poll other queues.
  */
 export async function* pagesWithoutRow(
-  db: Database,
+  db: Executor,
   client: Client,
 ): AsyncGenerator<{ checked: number; gone: RowlessWorkflow[] }, void, undefined> {
   let nextPageToken: Uint8Array | undefined;
@@ -129,19 +124,17 @@ export async function* pagesWithoutRow(
         workflowId: execution?.workflowId ?? '',
         runId: execution?.runId ?? '',
         type: type?.name ?? '',
-        startedAt: new Date(Number(startTime?.seconds ?? 0) * 1_000),
+        since: new Date(Number(startTime?.seconds ?? 0) * 1_000),
       }));
-    const gone = await withoutRow(db, running);
-    yield { checked: running.length, gone: running.filter(({ workflowId }) => gone.has(workflowId)) };
+    yield { checked: running.length, gone: await withoutRow(db, running) };
     nextPageToken = page.nextPageToken;
   } while (nextPageToken?.length);
 }
 
 /** Ends them; what has ended meanwhile is left. Should a row come back, its workflow is started. */
-export async function endRowless(client: Client, workflows: RowlessWorkflow[]): Promise<void> {
-  await among(workflows, ({ workflowId, runId }) =>
-    within(client, () =>
-      client.workflow.getHandle(workflowId, runId).terminate('reconcile --end-rowless: its row is gone'),
-    ).then(() => true, falseWithoutWorkflow),
-  );
-}
+export const endRowless = (client: Client, workflows: RowlessWorkflow[]): Promise<void> =>
+  eachOf(workflows, AT_ONCE, async ({ workflowId, runId }) => {
+    const handle = client.workflow.getHandle(workflowId, runId);
+    const end = () => handle.terminate('reconcile --end-rowless: its row is gone');
+    await within(client, end).catch(unlessGone);
+  });

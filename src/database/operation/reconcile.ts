@@ -1,16 +1,18 @@
 import { groupBy } from '../../domain/group';
 import { ID_PREFIX, isId, type IdKind } from '../../domain/identifier/ids';
 import { runOf } from '../../domain/workflow/workflow-id';
-import { summaryAgain } from '../../domain/workflow/workflow-summary';
+import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
 import { oneRow, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';
-import { summariesOf } from './workflow-summary';
 
 /**
  * Rows that wait for a workflow. Only a workflow closes a window that passes: where it was
  * terminated, or Temporal has lost it, its row tells.
  */
+
+/** A workflow that a row has for itself: how its id begins, before the row's, and its title. */
+type Own = readonly [named: string, facts: string, title: (facts: never) => string];
 
 /** One kind of row, in SQL: `r` is the row, `e` the party by whose clock it goes. */
 interface Kind {
@@ -19,8 +21,7 @@ interface Kind {
   party: string;
   /** Left out, it is pending. */
   open?: string;
-  /** The first part of the workflow's id; the second is the row's. */
-  named?: string;
+  own?: Own;
   /** The row says its workflow, and may share it. An index has the open ones in its order. */
   shares?: true;
   workflowId?: string;
@@ -43,7 +44,10 @@ const RESTS = `(r.status = 'paused' AND NOT EXISTS (
   SELECT FROM billings b WHERE b.schedule_id = r.id AND b.status IN ('pending', 'retrying')))`;
 const DELAY = `CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL THEN coalesce(r.delay_ms, 0) ELSE 0 END
   * interval '1 millisecond'`;
-const CHARGE = { party: 'owner_id', shares: true } as const;
+const SUM = 'r.amount::bigint, r.currency';
+const MERCHANT = 'r.merchant_id AS "merchantId"';
+const BANK = 'r.bank_id AS "bankId"';
+const TARGET = `to_char(r.clock_target AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
 /** A bank's upload has no moment by which it must be done. */
 const UPLOAD = { party: 'bank_id', alone: true, open: `r.status = 'processing'` } as const;
 const UNSENT = {
@@ -57,30 +61,59 @@ const unsent = (attempts: string) =>
   `r.status = 'pending' AND r.attempts ${attempts} AND e.status = 'active'`;
 
 const KINDS = {
-  intents: { named: 'intent', table: 'intents', party: 'merchant_id', dueAt: 'r.expires_at' },
+  intents: {
+    own: ['intent', `r.reference, ${MERCHANT}`, workflowSummary.intent],
+    table: 'intents',
+    party: 'merchant_id',
+    dueAt: 'r.expires_at',
+  },
   // A schedule's charges count as the schedule.
   charges: {
-    ...CHARGE,
-    named: 'billing-request',
+    own: ['billing-request', `r.reference, ${SUM}, r.owner_id AS "ownerId"`, workflowSummary.charge],
     table: 'billing_requests',
+    party: 'owner_id',
+    shares: true,
     open: `r.status = 'pending' AND r.schedule_id IS NULL`,
     dueAt: 'r.expires_at',
   },
   credits: {
-    ...CHARGE,
     table: `(SELECT b.* FROM billing_requests b WHERE ${CREDIT_WAITS})`,
+    party: 'owner_id',
+    shares: true,
     open: 'true',
     dueAt: 'r.credit_due_at',
   },
-  refunds: { named: 'refund', table: 'refunds', party: 'merchant_id', dueAt: 'r.acts_at' },
+  refunds: {
+    own: [
+      'refund',
+      `r.reference, ${SUM}, ${MERCHANT},
+       (SELECT b.reference FROM billing_requests b WHERE b.id = r.billing_request_id) AS "originalReference"`,
+      workflowSummary.refund,
+    ],
+    table: 'refunds',
+    party: 'merchant_id',
+    dueAt: 'r.acts_at',
+  },
   'customer-migrations': {
     ...UPLOAD,
-    named: 'customer-migration',
+    own: ['customer-migration', `r.total, ${BANK}`, workflowSummary.customerMigration],
     table: 'customer_batches',
     since: 'r.created_at',
   },
-  'bank-statements': { ...UPLOAD, named: 'bank-statement', table: 'bank_statements' },
-  webhooks: { ...UNSENT, named: 'webhook-delivery', open: unsent('> 0') },
+  'bank-statements': {
+    ...UPLOAD,
+    own: ['bank-statement', `r.lines, ${BANK}`, workflowSummary.bankStatement],
+    table: 'bank_statements',
+  },
+  webhooks: {
+    ...UNSENT,
+    own: [
+      'webhook-delivery',
+      'r.webhook_type AS "webhookType", r.entity_id AS "entityId"',
+      workflowSummary.webhookDelivery,
+    ],
+    open: unsent('> 0'),
+  },
   // A first attempt comes within seconds. It waits for a place at its receiver until
   // `next_attempt_at`; the worker that makes it has until `claimed_until`.
   'first-webhooks': {
@@ -91,19 +124,18 @@ const KINDS = {
     lateSince: 'greatest(r.created_at, r.next_attempt_at, r.claimed_until)',
   },
   clocks: {
-    named: 'sandbox-clock',
+    own: ['sandbox-clock', `r.id AS "ownerId", ${TARGET} AS target`, workflowSummary.sandboxClock],
     table: 'entities',
     party: 'id',
     alone: true,
     open: 'r.clock_target IS NOT NULL',
-    workflowId: `'sandbox-clock/' || r.id || '/'
-      || to_char(r.clock_target AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`,
+    workflowId: `'sandbox-clock/' || r.id || '/' || ${TARGET}`,
     status: `'advancing'`,
     since: 'coalesce(r.clock_moved_at, r.created_at)',
   },
   // Most rows are schedules: they come last.
   schedules: {
-    named: 'recurring',
+    own: ['recurring', `${SUM}, r.frequency, ${MERCHANT}`, workflowSummary.recurring],
     table: 'schedules',
     party: 'merchant_id',
     open: `r.acts_at IS NOT NULL AND NOT ${RESTS}`,
@@ -129,37 +161,51 @@ export interface Work {
   now: Date;
 }
 
-/** @param since names the column: `late_since` or `open_since` */
-const columns = (
-  since: string,
-) => `kind, key, workflow_id AS "workflowId", status, merchant_id AS "merchantId",
-  bank_id AS "bankId", ${since} AS since, clock_timestamp() AS now`;
-
 const openRows = (kind: WorkKind) => {
   const of: Kind = KINDS[kind];
-  const { dueAt = 'NULL::timestamptz', lateSince = realTime(dueAt) } = of;
+  const { dueAt = 'NULL::timestamptz', lateSince = realTime(dueAt), own: [named] = [] } = of;
   const parties = of.alone
     ? `CASE e.type WHEN 'merchant' THEN e.id END AS merchant_id, CASE e.type WHEN 'bank' THEN e.id END AS bank_id`
     : 'r.merchant_id, r.bank_id';
   return `
     SELECT '${kind}' AS kind, r.${of.shares ? 'workflow_id' : 'id'} AS key,
-      ${of.shares ? 'r.workflow_id' : (of.workflowId ?? `'${of.named}/' || r.id`)} AS workflow_id,
+      ${of.shares ? 'r.workflow_id' : (of.workflowId ?? `'${named}/' || r.id`)} AS workflow_id,
       ${of.status ?? 'r.status'} AS status, ${parties}, ${of.since ?? 'r.recorded_at'} AS open_since,
       ${dueAt} AS due_at, ${lateSince} AS late_since
     FROM ${of.table} r JOIN entities e ON e.id = r.${of.party} WHERE ${of.open ?? `r.status = 'pending'`}`;
 };
 
 /**
+ * Open rows, but for those that a start in the outbox is on its way to. So the workflow of each has
+ * been there, if only for a moment.
+ *
+ * @param since names the column: `late_since` or `open_since`
+ */
+function waiting(
+  db: Executor,
+  kind: WorkKind,
+  since: 'late_since' | 'open_since',
+  which: string,
+  bindings: Record<string, unknown>,
+): Promise<Work[]> {
+  return rows<Work>(
+    db,
+    `SELECT kind, key, workflow_id AS "workflowId", status, merchant_id AS "merchantId", bank_id AS "bankId",
+       ${since} AS since, clock_timestamp() AS now
+     FROM (${openRows(kind)}) AS open
+     WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = open.workflow_id) AND ${which}`,
+    bindings,
+    // A plan for an empty outbox may read all of a full one for each row.
+    'anew',
+  );
+}
+
+/**
  * The furthest that any test clock is ahead: an index in the order of time is read as far as that.
  * In production it is 0.
  */
 export const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;
-
-const lateRows = (kind: WorkKind) =>
-  `(${openRows(kind)}) AS late WHERE due_at <= ${FURTHEST} AND late_since <= now() - :afterS * interval '1 second'`;
-
-/** A start in the outbox is on its way to the workflow. */
-const NOT_IN_OUTBOX = `NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = late.workflow_id)`;
+const LATE = `due_at <= ${FURTHEST} AND late_since <= now() - :afterS * interval '1 second'`;
 
 const DUE_KINDS = WORK_KINDS.filter((kind) => 'dueAt' in KINDS[kind]);
 /** Late webhooks are measured beside late retries, see `retryBacklog`. */
@@ -184,7 +230,7 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
       ...(await oneRow<Omit<Overdue, 'kind'>>(
         db,
         `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(late_since)), 0)::float8 AS "oldestAgeS"
-         FROM (SELECT late_since FROM ${lateRows(kind)} LIMIT ${COUNTED_MAX}) AS counted`,
+         FROM (SELECT late_since FROM (${openRows(kind)}) AS open WHERE ${LATE} LIMIT ${COUNTED_MAX}) AS counted`,
         { afterS },
       )),
     })),
@@ -203,45 +249,20 @@ export async function overdueWork(
   limit: number,
   ownerId: string | null = null,
 ): Promise<Work[]> {
+  const which = `${LATE} AND (:ownerId::text IS NULL OR :ownerId IN (merchant_id, bank_id)) ORDER BY random() LIMIT :limit`;
   const found = await Promise.all(
-    DUE_KINDS.map((kind) =>
-      rows<Work>(
-        db,
-        `SELECT ${columns('late_since')} FROM ${lateRows(kind)} AND ${NOT_IN_OUTBOX}
-           AND (:ownerId::text IS NULL OR :ownerId IN (merchant_id, bank_id))
-         ORDER BY random() LIMIT :limit`,
-        { afterS, limit, ownerId },
-        // A plan for an empty outbox may read all of a full one for each row that is due.
-        'anew',
-      ),
-    ),
+    DUE_KINDS.map((kind) => waiting(db, kind, 'late_since', which, { afterS, limit, ownerId })),
   );
   return [...new Map(found.flat().map((one) => [one.workflowId, one])).values()];
 }
 
 /** The next open rows of a kind after a key, in the order of keys. A workflow may come twice. */
-export async function openWork(db: Executor, kind: WorkKind, after: string, limit: number): Promise<Work[]> {
-  return rows(
-    db,
-    `SELECT ${columns('open_since')} FROM (${openRows(kind)}) AS open WHERE key > :after ORDER BY key LIMIT :limit`,
-    { after, limit },
-  );
-}
+export const openWork = (db: Executor, kind: WorkKind, after: string, limit: number): Promise<Work[]> =>
+  waiting(db, kind, 'open_since', 'key > :after ORDER BY key LIMIT :limit', { after, limit });
 
-/** Which of these still wait for their workflow, and have no start in the outbox. */
-export async function stillOpen(db: Executor, work: Work[]): Promise<Work[]> {
-  const open = await Promise.all(
-    [...groupBy(work, ({ kind }) => kind)].map(([kind, ofKind]) =>
-      rows<{ id: string }>(
-        db,
-        `SELECT workflow_id AS id FROM (${openRows(kind)}) AS late WHERE key = ANY(:keys) AND ${NOT_IN_OUTBOX}`,
-        { keys: ofKind.map(({ key }) => key) },
-      ),
-    ),
-  );
-  const ids = new Set(open.flat().map(({ id }) => id));
-  return work.filter(({ workflowId }) => ids.has(workflowId));
-}
+/** Those of a kind that are still open, by their keys. */
+export const stillOpen = (db: Executor, kind: WorkKind, keys: string[]): Promise<Work[]> =>
+  waiting(db, kind, 'open_since', 'key = ANY(:keys)', { keys });
 
 /**
  * Has the workflows started again; one that runs only gets a signal. A start of it that waits in
@@ -253,11 +274,11 @@ export async function stillOpen(db: Executor, work: Work[]): Promise<Work[]> {
 export async function restartWork(db: Executor, work: Work[], rank: OutboxRank = 'call'): Promise<number> {
   if (work.length === 0) return 0;
   const byId = new Map(work.map((one) => [one.workflowId, one]));
-  const summaries = await summariesOf(db, [...byId.keys()]);
+  const titles = await titlesOf(db, [...byId.keys()]);
   const starts = [...byId].map(([workflowId, { status, merchantId, bankId }]) => ({
     workflowId,
     again: 'foundOverdue' as const,
-    summary: summaryAgain.foundOverdue(summaries.get(workflowId) ?? workflowId),
+    summary: summaryAgain.foundOverdue(titles.get(workflowId) ?? workflowId),
     attributes: {
       status,
       ...(merchantId !== null && { merchantId }),
@@ -276,37 +297,59 @@ export async function restartsWaiting(db: Executor): Promise<number> {
   return count;
 }
 
-/** The tables of rows that have a workflow for themselves, by the first part of its id. */
-const TABLES = new Map(
-  Object.values<Kind>(KINDS).flatMap(({ named, table }) => (named === undefined ? [] : [[named, table]])),
+/** How the ids of workflows begin that a row has for itself. */
+const OWN = new Map(
+  Object.values<Kind>(KINDS).flatMap(({ table, own }) =>
+    own ? [[own[0], { table, facts: own[1], title: own[2] }] as const] : [],
+  ),
 );
-const ID_KINDS = Object.keys(ID_PREFIX) as IdKind[];
 
-/** A workflow by its id, and the name of its type. */
-export interface TypedWorkflow {
-  workflowId: string;
-  type: string;
+/** A call of several charges has no row of its own: its workflow is found by those that are open. */
+const BATCH = {
+  table: `(SELECT workflow_id AS id, count(*)::int AS count, min(amount)::bigint AS amount, min(currency) AS currency,
+    min(owner_id) AS owner_id FROM billing_requests WHERE status = 'pending' GROUP BY workflow_id)`,
+  facts: `r.count, ${SUM}, r.owner_id AS "ownerId"`,
+  title: workflowSummary.charges,
+};
+
+/** What the workflows of these ids are about, as when they were first started, where a row says it. */
+async function titlesOf(db: Executor, workflowIds: string[]): Promise<Map<string, string>> {
+  const titled = await Promise.all(
+    [...groupBy(workflowIds, namedBy)].map(async ([named, ids]) => {
+      const { table, facts, title } = OWN.get(named) ?? BATCH;
+      const rowIds = OWN.has(named) ? ids.map((id) => id.split('/')[1]) : ids;
+      const found = await rows<{ workflowId: string }>(
+        db,
+        `SELECT w.id AS "workflowId", ${facts}
+         FROM unnest(:ids::text[], :rowIds::text[]) AS w (id, row_id)
+           JOIN ${table} r ON r.id = w.row_id AND r.id = ANY(:rowIds)`,
+        { ids, rowIds },
+      );
+      return found.map((one) => [one.workflowId, title(one as never)] as const);
+    }),
+  );
+  return new Map(titled.flat());
 }
+
+const namedBy = (workflowId: string) => workflowId.split('/', 1)[0] ?? '';
+const ID_KINDS = Object.keys(ID_PREFIX) as IdKind[];
 
 /**
  * Which of these running workflows have lost their row. A workflow that only looks like ours is
  * somebody else's. A start leaves the outbox after the transaction that wrote the row: a workflow
  * without a row is never one that just begins. A `billing-batch` has no row of its own.
  */
-export async function withoutRow(db: Executor, workflows: readonly TypedWorkflow[]): Promise<Set<string>> {
-  const ours = workflows.flatMap(({ workflowId, type }) => {
+export async function withoutRow<Running extends { workflowId: string; type: string }>(
+  db: Executor,
+  workflows: Running[],
+): Promise<Running[]> {
+  const ours = workflows.filter(({ workflowId, type }) => {
     const [named = '', id = ''] = workflowId.split('/');
-    const table = TABLES.get(named);
-    const isOurs = ID_KINDS.some((kind) => isId(kind, id)) && table && runOf(workflowId).type === type;
-    return isOurs ? [{ workflowId, table, id }] : [];
+    return OWN.has(named) && ID_KINDS.some((kind) => isId(kind, id)) && runOf(workflowId).type === type;
   });
-  const gone = await Promise.all(
-    [...groupBy(ours, ({ table }) => table)].map(async ([table, some]) => {
-      const ids = some.map(({ id }) => id);
-      const found = await rows<{ id: string }>(db, `SELECT id FROM ${table} WHERE id = ANY(:ids)`, { ids });
-      const there = new Set(found.map(({ id }) => id));
-      return some.filter(({ id }) => !there.has(id));
-    }),
+  const titles = await titlesOf(
+    db,
+    ours.map(({ workflowId }) => workflowId),
   );
-  return new Set(gone.flat().map(({ workflowId }) => workflowId));
+  return ours.filter(({ workflowId }) => !titles.has(workflowId));
 }

@@ -12,7 +12,7 @@ export const workflowSummary = {
     `Charge ${reference} of ${inMoney(sum)} by ${ownerId}`,
 
   charges: ({ count, ownerId, ...sum }: Sum & { count: number; ownerId: string }) =>
-    `${count} charges of one call, each of ${inMoney(sum)} by ${ownerId}`,
+    `${counted(count, 'charges')} of one call, each of ${inMoney(sum)} by ${ownerId}`,
 
   intent: ({ reference, merchantId }: { reference: string; merchantId: string }) =>
     `Intent ${reference} by ${merchantId}: may it bill the customer?`,
