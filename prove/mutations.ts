@@ -286,8 +286,8 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: 'src/domain/books/ledger.ts',
-        find: `{ party: payee.bankId, account: 'in_transit' }`,
-        replace: `{ party: paid.bankId, account: 'in_transit' }`,
+        find: `=== null ? inTransit(paid) :`,
+        replace: `=== null ? { party: paid.bankId, account: 'in_transit' } :`,
       },
     ],
   },
@@ -391,10 +391,8 @@ export async function postCharge(`,
       },
       {
         file: 'src/database/ledger/settlement.ts',
-        find: `await postEntries(trx, timeZone, [
-    chargeEntry(`,
-        replace: `await postApart(timeZone, [
-    chargeEntry(`,
+        find: `await postEntries(trx, timeZone, [entry]);`,
+        replace: `await postApart(timeZone, [entry]);`,
       },
     ],
   },

@@ -82,12 +82,13 @@ async function freeze(db: Database, timeZone: string, month: string): Promise<nu
     for (const of of page) {
       // Another operator may reopen it meanwhile: the next close makes those files anew.
       const { final, edition } = await readFinality(db, timeZone, of.date, of.party);
-      if (!final) throw reopenedMeanwhile(month);
-      if (
-        (await readDigest(db, of, edition)) === undefined &&
-        !(await keepDigest(db, of, edition, await digestOf(db, of)))
-      ) {
-        throw reopenedMeanwhile(month);
+      if (!final) {
+        throw new CommandError(
+          `${month.slice(0, 7)} was reopened meanwhile: close it again when what was missing is posted`,
+        );
+      }
+      if ((await readDigest(db, of, edition)) === undefined) {
+        await keepDigest(db, of, edition, await digestOf(db, of));
       }
       done += 1;
       progress.say(`${of.date}: ${counted(done, 'statements')}`);
@@ -95,8 +96,3 @@ async function freeze(db: Database, timeZone: string, month: string): Promise<nu
   }
   return done;
 }
-
-const reopenedMeanwhile = (month: string) =>
-  new CommandError(
-    `${month.slice(0, 7)} was reopened meanwhile: close it again when what was missing is posted`,
-  );

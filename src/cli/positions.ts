@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { writeCsv } from '../api/http/download';
 import type { Database } from '../database/connection';
 import { listEntities } from '../database/entity/entity';
-import { readNetworkPositions, type NetworkDay, type PartyPosition } from '../database/ledger/position';
+import { readNetworkPositions, type NetworkDay, type NetworkPosition } from '../database/ledger/position';
 import { parseDay } from '../domain/calendar';
 import { minorUnitDigits } from '../domain/currency';
 import { shownSums, sumInFull } from '../domain/money';
@@ -30,13 +30,7 @@ interface Given {
 }
 
 /** What all positions of one currency come to, in minor units. */
-interface Total {
-  currency: string;
-  owedToIt: bigint;
-  owedByIt: bigint;
-  /** How many of them have no counterparty. */
-  alone: number;
-}
+type Total = Pick<NetworkPosition, 'currency' | 'owedToIt' | 'owedByIt'>;
 
 interface Told {
   of: NetworkDay;
@@ -46,7 +40,7 @@ interface Told {
 }
 
 /** With the name of the party; the network has none. */
-type Named = PartyPosition & { name: string };
+type Named = NetworkPosition & { name: string };
 
 export function addPositionsCommand(program: Command): void {
   command(program, 'positions', 'who owes whom of what settled on a day, of all parties, and their sum')
@@ -92,33 +86,25 @@ async function readAll(db: Database, of: NetworkDay): Promise<Told> {
   return { of, final, positions: named, totals: totalsOf(positions) };
 }
 
-function totalsOf(positions: PartyPosition[]): Total[] {
+function totalsOf(positions: Total[]): Total[] {
   const totals = new Map<string, Total>();
-  for (const { currency, counterpartyId, owedToIt, owedByIt } of positions) {
-    const total = totals.get(currency) ?? { currency, owedToIt: 0n, owedByIt: 0n, alone: 0 };
+  for (const { currency, owedToIt, owedByIt } of positions) {
+    const total = totals.get(currency) ?? { currency, owedToIt: 0n, owedByIt: 0n };
     total.owedToIt += owedToIt;
     total.owedByIt += owedByIt;
-    if (counterpartyId === null) total.alone += 1;
     totals.set(currency, total);
   }
   return [...totals.values()];
 }
 
-type Sides = Pick<PartyPosition, 'currency' | 'owedToIt' | 'owedByIt'>;
+const sumsOf = ({ owedToIt, owedByIt }: Total) => ({ owedToIt, owedByIt, net: owedToIt - owedByIt });
 
-const sumsOf = ({ owedToIt, owedByIt }: Sides) => ({ owedToIt, owedByIt, net: owedToIt - owedByIt });
-
-const isRight = (total: Total) => sumsOf(total).net === 0n && total.alone === 0;
+const isRight = (total: Total) => sumsOf(total).net === 0n;
 
 function verdictOn(total: Total): string {
-  const { currency, alone } = total;
   const { net } = sumsOf(total);
-  if (net !== 0n) {
-    return `${currency}: the positions add up to ${sumInFull(net, currency)} over the network, and not to zero`;
-  }
-  return alone === 0
-    ? `${currency}: the positions add up to zero over the network`
-    : `${currency}: the positions add up to zero over the network, but some have no counterparty (${alone})`;
+  const sum = net === 0n ? 'zero' : sumInFull(net, total.currency);
+  return `${total.currency}: the positions add up to ${sum} over the network${net === 0n ? '' : ', and not to zero'}.`;
 }
 
 function notRight(date: string, wrong: Total[]): CommandError {
@@ -130,7 +116,7 @@ function notRight(date: string, wrong: Total[]): CommandError {
   );
 }
 
-function inDecimals(of: Sides) {
+function inDecimals(of: Total) {
   const { owedToIt, owedByIt, net } = sumsOf(of);
   return {
     owedToIt: sumInFull(owedToIt, of.currency),
@@ -139,7 +125,7 @@ function inDecimals(of: Sides) {
   };
 }
 
-const inNumbers = (of: Sides) => shownSums(sumsOf(of), of.currency);
+const inNumbers = (of: Total) => shownSums(sumsOf(of), of.currency);
 
 function inJson({ of: { date, timeZone: timezone }, final, positions, totals }: Told) {
   return {
@@ -195,7 +181,7 @@ async function writeTable(told: Told): Promise<void> {
   }
 }
 
-function amounts(of: Sides): Cell[] {
+function amounts(of: Total): Cell[] {
   const { owedToIt, owedByIt, net } = inDecimals(of);
   return [of.currency, owedToIt, owedByIt, net];
 }
@@ -204,6 +190,6 @@ const finality = ({ of: { date }, final }: Told) =>
   `The positions of ${date} are ${final ? 'final' : 'not final yet'}.`;
 
 function verdicts({ of: { currency }, totals }: Told): string[] {
-  if (totals.length > 0) return totals.map((total) => `${verdictOn(total)}.`);
+  if (totals.length > 0) return totals.map(verdictOn);
   return [`Nobody owes anybody anything${currency === null ? '' : ` in ${currency}`} of what settled then.`];
 }

@@ -4,7 +4,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postEntries } from '../../src/database/ledger/entry';
 import { closePeriod, reopenPeriod } from '../../src/database/ledger/period';
 import { readFinality } from '../../src/database/ledger/statement';
-import { chargeEntry } from '../../src/domain/books/ledger';
+import { entryOf } from '../../src/domain/books/ledger';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';
 import { openTransaction, waitsForALock } from '../support/open-transaction';
@@ -33,9 +33,16 @@ const reopen = (month: string) => db.transaction((trx) => reopenPeriod(trx, OPER
 
 /** A charge of 1 kobo that there is no row of, at noon of the day. */
 const chargeOf = (day: string) =>
-  chargeEntry(
+  entryOf(
+    'charge',
     { resourceId: newId('billingRequest'), settledAt: new Date(`${day}T12:00:00+01:00`) },
-    { amount: 1n, currency: 'NGN', bankId: standing.bankId, payee: { merchantId: standing.merchantId } },
+    {
+      amount: 1n,
+      currency: 'NGN',
+      bankId: standing.bankId,
+      merchantId: standing.merchantId,
+      ownerId: standing.merchantId,
+    },
   );
 
 async function post(day: string): Promise<string> {

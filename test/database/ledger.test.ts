@@ -7,7 +7,7 @@ import { postEntries } from '../../src/database/ledger/entry';
 import { postReversal, postWriteOff } from '../../src/database/ledger/settlement';
 import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
 import { answerRefund } from '../../src/database/refund/outcome';
-import { chargeEntry, type LedgerEntry, type Posting } from '../../src/domain/books/ledger';
+import { entryOf as ledgerEntry, type LedgerEntry, type Posting } from '../../src/domain/books/ledger';
 import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { balancesOf, postingsOf, unequalBalances } from '../support/ledger';
@@ -301,13 +301,15 @@ describe('a charge whose money did not stay', () => {
 
 /** A charge of 1 kobo that there is no row of. */
 const anyCharge = (settledAt = new Date('2096-03-01T12:00:00Z')): LedgerEntry =>
-  chargeEntry(
+  ledgerEntry(
+    'charge',
     { resourceId: newId('billingRequest'), settledAt },
     {
       amount: 1n,
       currency: 'NGN',
       bankId: standing.bankId,
-      payee: { merchantId: standing.merchantId },
+      merchantId: standing.merchantId,
+      ownerId: standing.merchantId,
     },
   );
 

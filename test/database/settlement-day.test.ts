@@ -6,7 +6,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { postEntries } from '../../src/database/ledger/entry';
 import { readFinality, readTotals } from '../../src/database/ledger/statement';
 import { calendarDay, dayStart } from '../../src/domain/calendar';
-import { chargeEntry } from '../../src/domain/books/ledger';
+import { entryOf } from '../../src/domain/books/ledger';
 import { openBookingCase } from '../support/bank-file';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';
@@ -205,7 +205,14 @@ describe('a settlement day', () => {
 
 /** A charge of 1 kobo that there is no row of. */
 const entry = (settledAt: Date) =>
-  chargeEntry(
+  entryOf(
+    'charge',
     { resourceId: newId('billingRequest'), settledAt },
-    { amount: 1n, currency: 'NGN', bankId: standing.bankId, payee: { merchantId: standing.merchantId } },
+    {
+      amount: 1n,
+      currency: 'NGN',
+      bankId: standing.bankId,
+      merchantId: standing.merchantId,
+      ownerId: standing.merchantId,
+    },
   );

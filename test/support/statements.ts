@@ -3,7 +3,7 @@ import { row, rows, type Database } from '../../src/database/connection';
 import { postEntries } from '../../src/database/ledger/entry';
 import { calendarDay } from '../../src/domain/calendar';
 import type { Role } from '../../src/domain/entity';
-import { chargeEntry } from '../../src/domain/books/ledger';
+import { entryOf } from '../../src/domain/books/ledger';
 import { send, tokenOf, type Answered, type ServedApi } from './api';
 import { asOwner, type TestDatabase } from './database';
 import type { Standing } from './standing';
@@ -57,14 +57,14 @@ export async function postCharges(
   amount: bigint,
   count: number,
 ): Promise<void> {
-  const paid = { amount, currency: 'NGN', bankId, payee: { merchantId } };
+  const paid = { amount, currency: 'NGN', bankId, merchantId, ownerId: merchantId };
   const settledAt = new Date();
   await db.transaction((trx) =>
     postEntries(
       trx,
       timeZone,
       Array.from({ length: count }, () =>
-        chargeEntry({ resourceId: newId('billingRequest'), settledAt }, paid),
+        entryOf('charge', { resourceId: newId('billingRequest'), settledAt }, paid),
       ),
     ),
   );
@@ -110,11 +110,11 @@ async function settleAtOnce(
        WHERE id = ANY(:ids) RETURNING id, closed_at AS "settledAt"`,
       { ids },
     );
-    const paid = { amount: 100n, currency: 'NGN', bankId, payee: { merchantId } };
+    const paid = { amount: 100n, currency: 'NGN', bankId, merchantId, ownerId: merchantId };
     await postEntries(
       trx,
       timeZone,
-      closed.map(({ id, settledAt }) => chargeEntry({ resourceId: id, settledAt }, paid)),
+      closed.map(({ id, settledAt }) => entryOf('charge', { resourceId: id, settledAt }, paid)),
     );
   });
 }

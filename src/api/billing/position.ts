@@ -57,7 +57,11 @@ export async function listPositions({
   };
 }
 
-const sumsOf = ({ owedToYou, owedByYou }: Position) => ({ owedToYou, owedByYou, net: owedToYou - owedByYou });
+const sumsOf = ({ owedToIt, owedByIt }: Position) => ({
+  owedToYou: owedToIt,
+  owedByYou: owedByIt,
+  net: owedToIt - owedByIt,
+});
 
 function shown(position: Position) {
   const { counterpartyId, currency } = position;

@@ -16,7 +16,7 @@ import {
 import type { Viewer } from '../../database/viewer';
 import { Failure } from '../../domain/failures';
 import { formatSum, sumInFull } from '../../domain/money';
-import { closingBalance, HASHED_MAX, movementCount } from '../../domain/books/statement';
+import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
 import type { ApiDeps } from '../deps';
 import { sha256Of, type Download } from '../http/download';
 import { day, id, settledCurrency } from '../http/fields';
@@ -49,16 +49,24 @@ export async function showStatement({
 }: QueryCall<typeof statementQuery>) {
   const of = await statementOf(deps, caller, date, filter);
   const timeZone = deps.config.NETWORK_TIMEZONE;
-  const ask = (db: Executor) => readFinality(db, timeZone, date, of.party);
-  const { totals, finality, kept, made } = await readInOneSnapshot(deps.db, ask, (trx, seen) =>
-    readStatement(trx, timeZone, of, seen),
+  const { totals, final, edition, kept, made } = await readInOneSnapshot(
+    deps.db,
+    timeZone,
+    date,
+    of.party,
+    (trx, seen) => readStatement(trx, timeZone, of, seen),
   );
-  // Its month may have been reopened while the file was read.
-  const final = finality.final && (made === null || (await keep(deps, of, finality.edition, made)));
-  const sha256 = kept ?? made;
+  if (final && made !== null) await keep(deps, of, edition, made);
   return {
     message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
-    data: { date, currency: of.currency, timezone: timeZone, final, ...shown(of, totals), sha256 },
+    data: {
+      date,
+      currency: of.currency,
+      timezone: timeZone,
+      final,
+      ...shown(of.currency, totals),
+      sha256: kept ?? made,
+    },
   };
 }
 
@@ -66,9 +74,10 @@ export async function showStatement({
 async function readStatement(trx: Executor, timeZone: string, of: StatementOf, finality: Finality) {
   const totals = await readTotals(trx, timeZone, of);
   const kept = finality.final ? await readDigest(trx, of, finality.edition) : undefined;
-  const isLeft = movementCount(totals) > HASHED_MAX && !finality.closed;
+  const moved = MOVEMENTS.reduce((sum, name) => sum + totals[name].count, 0);
+  const isLeft = moved > HASHED_MAX && !finality.closed;
   const made = kept !== undefined || isLeft ? null : await digestOf(trx, of);
-  return { totals, finality, kept, made };
+  return { totals, ...finality, kept, made };
 }
 
 export async function statementFile({
@@ -82,11 +91,7 @@ export async function statementFile({
   return {
     ...fileOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
-    ...(final && {
-      sent: async (sha256: string) => {
-        await keep(deps, of, edition, sha256);
-      },
-    }),
+    ...(final && { sent: (sha256: string) => keep(deps, of, edition, sha256) }),
   } satisfies Download;
 }
 
@@ -122,23 +127,11 @@ async function partyOf(db: Executor, { entityId, role }: Viewer, merchantId?: st
   return { entityId: merchantId, role: 'merchant' };
 }
 
-/**
- * Without it the file is read once more when it is asked for next.
- *
- * @returns whether the day is still final, as far as is known
- */
-async function keep(
-  { db, log }: ApiDeps,
-  of: StatementOf,
-  edition: number,
-  sha256: string,
-): Promise<boolean> {
-  try {
-    return await keepDigest(db, of, edition, sha256);
-  } catch (err) {
-    log.warn({ err }, 'the digest of a statement was not kept');
-    return true;
-  }
+/** Without it the file is read once more when it is asked for next. */
+async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha256: string): Promise<void> {
+  await keepDigest(db, of, edition, sha256).catch((err: unknown) =>
+    log.warn({ err }, 'the digest of a statement was not kept'),
+  );
 }
 
 /** The SHA-256 of the statement's file, in hexadecimal. In memory is a page of it. */
@@ -169,20 +162,20 @@ async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[],
 }
 
 /** In major units; what had to be rounded is beside it in full. */
-function shown({ party, currency: code }: StatementOf, totals: StatementTotals) {
+function shown(code: string, totals: StatementTotals) {
   const exact: Partial<Record<SumName, string>> = {};
   const sum = (name: SumName, minor: bigint) => {
     const { rounded, exact: inFull } = formatSum(minor, code);
     if (inFull !== undefined) exact[name] = inFull;
     return rounded;
   };
-  const moved = (name: Exclude<SumName, 'openingBalance' | 'closingBalance'>) => ({
+  const moved = (name: keyof Movements) => ({
     count: totals[name].count,
     amount: sum(name, totals[name].amount),
   });
   return {
     openingBalance: sum('openingBalance', totals.openingBalance),
-    closingBalance: sum('closingBalance', closingBalance(party.role, totals.openingBalance, totals)),
+    closingBalance: sum('closingBalance', totals.closingBalance),
     charges: moved('charges'),
     refunds: moved('refunds'),
     refundReturns: moved('refundReturns'),
@@ -195,5 +188,4 @@ function shown({ party, currency: code }: StatementOf, totals: StatementTotals) 
   };
 }
 
-type SumName =
-  'openingBalance' | 'closingBalance' | Exclude<keyof StatementTotals, 'openingBalance' | 'exceptionsOpen'>;
+type SumName = 'openingBalance' | 'closingBalance' | keyof Movements;

@@ -1,3 +1,4 @@
+import { addDays } from '../../domain/calendar';
 import { CommandRefusal } from '../../domain/failures';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Executor, type Transaction } from '../connection';
@@ -109,11 +110,7 @@ export async function* statementsOfMonth(
   db: Executor,
   month: string,
 ): AsyncGenerator<StatementOf[], void, void> {
-  const days = await rows<{ date: string }>(
-    db,
-    `SELECT day::date::text AS date
-     FROM generate_series(:month::date, :month::date + interval '1 month' - interval '1 day', '1 day') AS day`,
-    { month },
-  );
-  for (const { date } of days) yield* statementsOfDay(db, date);
+  for (let date = month; nameOf(date) === nameOf(month); date = addDays(date, 1)) {
+    yield* statementsOfDay(db, date);
+  }
 }

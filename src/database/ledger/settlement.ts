@@ -1,13 +1,4 @@
-import {
-  chargeEntry,
-  creditEntry,
-  refundEntry,
-  refundReturnEntry,
-  reversalEntry,
-  writeOffEntry,
-  type ExpectedBooking,
-  type Payment,
-} from '../../domain/books/ledger';
+import { entryOf, type BookedBy, type LedgerEntry, type Payment } from '../../domain/books/ledger';
 import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
 import { endExpectedCredit } from '../bank-statement/expected';
 import { row, type Executor } from '../connection';
@@ -18,36 +9,8 @@ import { postEntries } from './entry';
  * makes the transition.
  */
 
-interface Settled {
-  amount: bigint;
-  currency: string;
-  /** The bank of the customer who paid. */
-  bankId: string;
-  /** Null of a payment between customers. */
-  merchantId: string | null;
-  /** Who billed: the merchant, or the payee's bank. */
-  ownerId: string;
-}
-
-const paymentOf = ({ amount, currency, bankId, merchantId, ownerId }: Settled): Payment => ({
-  amount,
-  currency,
-  bankId,
-  payee: merchantId === null ? { bankId: ownerId } : { merchantId },
-});
-
-/** What the customer's bank is to book by the id that it has named; nothing where it named none. */
-function bookingOf(
-  { bankId, amount, currency }: Pick<Settled, 'bankId' | 'amount' | 'currency'>,
-  identifier: string | null,
-  about: Pick<ExpectedBooking, 'direction' | 'billingRequestId' | 'refundId'>,
-): ExpectedBooking | undefined {
-  if (identifier === null) return undefined;
-  return { ...about, bankId, identifiedBy: 'bankTransactionId', identifier, amount, currency };
-}
-
 /** A charge as it ended; nothing is posted of one that did not succeed. */
-interface EndedCharge extends Settled {
+interface EndedCharge extends Payment {
   id: string;
   bankTransactionId: string | null;
   status: BillingRequestStatus;
@@ -55,79 +18,62 @@ interface EndedCharge extends Settled {
 }
 
 export async function postCharge(trx: Executor, timeZone: string, charge: EndedCharge): Promise<void> {
-  const { id, status, closedAt, bankTransactionId } = charge;
+  const { id, status, bankTransactionId: identifier } = charge;
   if (status !== 'successful') return;
-  const about = { direction: 'debit', billingRequestId: id, refundId: null } as const;
-  const booking = bookingOf(charge, bankTransactionId, about);
-  await postEntries(trx, timeZone, [
-    chargeEntry({ resourceId: id, settledAt: closedAt ?? new Date(Number.NaN), booking }, paymentOf(charge)),
-  ]);
+  const entry = entryOf('charge', ended(id, charge), charge, { identifier, billingRequestId: id });
+  await postEntries(trx, timeZone, [entry]);
 }
 
 /** Of payments between customers, that the payees' banks know of what they have to credit. */
 export async function postCredits(
   trx: Executor,
   timeZone: string,
-  credits: (Settled & { id: string; reference: string; at: Date })[],
+  credits: (Payment & { id: string; reference: string; at: Date })[],
 ): Promise<void> {
-  await postEntries(
-    trx,
-    timeZone,
-    credits.map((credit) => {
-      const { id, reference, ownerId, amount, currency, at } = credit;
-      const booking: ExpectedBooking = {
-        bankId: ownerId,
-        identifiedBy: 'reference',
-        identifier: reference,
-        direction: 'credit',
-        amount,
-        currency,
-        billingRequestId: id,
-        refundId: null,
-      };
-      return creditEntry({ resourceId: id, settledAt: at, booking }, paymentOf(credit), ownerId);
-    }),
-  );
+  const entries = credits.map((credit) => {
+    const { id, reference: identifier, at: settledAt } = credit;
+    return entryOf('credit', { resourceId: id, settledAt }, credit, { identifier, billingRequestId: id });
+  });
+  await postEntries(trx, timeZone, entries);
+}
+
+/** A refund, which is its merchant's. */
+interface OfRefund extends Omit<Payment, 'ownerId'> {
+  merchantId: string;
 }
 
 /** A refund as its bank has answered; nothing is posted of one that it did not complete. */
-interface AnsweredRefund {
+interface AnsweredRefund extends OfRefund {
   refundId: string;
   billingRequestId: string;
   bankTransactionId: string | null;
-  merchantId: string;
-  bankId: string;
-  amount: bigint;
-  currency: string;
   status: RefundStatus;
   closedAt: Date | null;
 }
 
 export async function postRefund(trx: Executor, timeZone: string, refund: AnsweredRefund): Promise<void> {
-  const { refundId, billingRequestId, merchantId, status, closedAt, bankTransactionId } = refund;
+  const { refundId, merchantId, status, bankTransactionId: identifier } = refund;
   if (status !== 'completed') return;
-  const booking = bookingOf(refund, bankTransactionId, { direction: 'credit', billingRequestId, refundId });
+  const paid = { ...refund, ownerId: merchantId };
   await postEntries(trx, timeZone, [
-    refundEntry(
-      { resourceId: refundId, settledAt: closedAt ?? new Date(Number.NaN), booking },
-      paymentOf({ ...refund, ownerId: merchantId }),
-    ),
+    entryOf('refund', ended(refundId, refund), paid, { ...refund, identifier }),
   ]);
 }
+
+const ended = (resourceId: string, { closedAt }: { closedAt: Date | null }) => ({
+  resourceId,
+  settledAt: closedAt ?? new Date(Number.NaN),
+});
 
 /** A completed refund whose money came back: the contra entry, of the day that this was found. */
 export async function postRefundReturn(
   trx: Executor,
   timeZone: string,
-  returned: Omit<Settled, 'ownerId'> & { transactionId: string; merchantId: string; at: Date },
+  returned: OfRefund & { transactionId: string; at: Date },
 ): Promise<void> {
-  const { transactionId, merchantId, at } = returned;
-  await postEntries(trx, timeZone, [
-    refundReturnEntry(
-      { resourceId: transactionId, settledAt: at },
-      paymentOf({ ...returned, ownerId: merchantId }),
-    ),
-  ]);
+  const { transactionId: resourceId, merchantId, at: settledAt } = returned;
+  const paid = { ...returned, ownerId: merchantId };
+  await postEntries(trx, timeZone, [entryOf('refund_return', { resourceId, settledAt }, paid)]);
 }
 
 /** Some or all of a successful charge, taken back or let off. */
@@ -155,14 +101,18 @@ export async function postReversal(
   /** The id by which the bank took the money back; null where it named none. */
   reversal: Undone & { bankTransactionId?: string | null },
 ): Promise<void> {
-  const { billingRequestId, bankTransactionId = null } = reversal;
-  const paid = await undonePayment(trx, reversal);
+  const { billingRequestId, bankTransactionId: identifier = null, amount } = reversal;
   const borne = await borneByNetwork(trx, billingRequestId);
-  const writtenOff = borne < reversal.amount ? borne : reversal.amount;
-  const about = { direction: 'credit', billingRequestId, refundId: null } as const;
-  const booking = bookingOf(paid, bankTransactionId, about);
-  await postEntries(trx, timeZone, [reversalEntry({ ...whatOf(reversal), booking }, paid, writtenOff)]);
-  if ('bankId' in paid.payee) await endExpectedCredit(trx, billingRequestId);
+  const writtenOff = borne < amount ? borne : amount;
+  const { merchantId } = await postUndone(
+    trx,
+    timeZone,
+    'reversal',
+    reversal,
+    { identifier, billingRequestId },
+    writtenOff,
+  );
+  if (merchantId === null) await endExpectedCredit(trx, billingRequestId);
 }
 
 /**
@@ -170,21 +120,28 @@ export async function postReversal(
  * it.
  */
 export async function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
-  const paid = await undonePayment(trx, writeOff);
-  await postEntries(trx, timeZone, [writeOffEntry(whatOf(writeOff), paid)]);
+  await postUndone(trx, timeZone, 'write_off', writeOff);
 }
 
-const whatOf = ({ resourceId, at }: Undone) => ({ resourceId, settledAt: at });
-
-async function undonePayment(trx: Executor, { billingRequestId, amount }: Undone): Promise<Payment> {
-  const charge = await row<Omit<Settled, 'amount'>>(
+async function postUndone(
+  trx: Executor,
+  timeZone: string,
+  kind: LedgerEntry['kind'],
+  { resourceId, billingRequestId, amount, at }: Undone,
+  booked?: BookedBy,
+  writtenOff?: bigint,
+): Promise<Payment> {
+  const charge = await row<Omit<Payment, 'amount'>>(
     trx,
     `SELECT currency, bank_id AS "bankId", merchant_id AS "merchantId", owner_id AS "ownerId"
      FROM billing_requests WHERE id = :billingRequestId AND status = 'successful'`,
     { billingRequestId },
   );
   if (!charge) throw new Error(`${billingRequestId} has not succeeded: nothing of it can be taken back`);
-  return paymentOf({ ...charge, amount });
+  const paid = { ...charge, amount };
+  const what = { resourceId, settledAt: at };
+  await postEntries(trx, timeZone, [entryOf(kind, what, paid, booked, writtenOff)]);
+  return paid;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Movement, Movements } from '../../domain/books/statement';
+import { MOVEMENTS, type Movements } from '../../domain/books/statement';
 import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
 import { pages } from '../pages';
@@ -51,6 +51,7 @@ export function statementsOfDay(db: Executor, date: string): AsyncGenerator<Stat
 
 export interface StatementTotals extends Movements {
   openingBalance: bigint;
+  closingBalance: bigint;
   /** How many reconciliation exceptions were not resolved when the day ended. */
   exceptionsOpen: number;
 }
@@ -73,10 +74,6 @@ export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHE
   AND e.settlement_day = :date`;
 
 const END_OF_DAY = dayBegin(':date::date + 1');
-
-/** Of a day whose month is `of_day.month`. */
-const NONE_REOPENED = `NOT EXISTS (
-  SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened')`;
 
 export interface Finality {
   final: boolean;
@@ -102,7 +99,8 @@ export function readFinality(
 ): Promise<Finality> {
   return oneRow<Finality>(
     db,
-    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND ${NONE_REOPENED} AS final,
+    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND NOT EXISTS (
+         SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
        coalesce(p.state = 'closed', false) AS closed, coalesce(p.reopenings, 0) AS edition
      FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
     { date, timeZone, owner: party?.role === 'merchant' ? party.entityId : null },
@@ -112,19 +110,21 @@ export function readFinality(
 /**
  * Reads a day as of one moment, knowing whether what is read is final.
  *
- * @param ask whether the day is final for whoever reads
+ * @param party for whom; null for the network
  */
 export async function readInOneSnapshot<Read>(
   db: Database,
-  ask: (db: Executor) => Promise<Finality>,
+  timeZone: string,
+  date: string,
+  party: Viewer | null,
   read: (trx: Transaction, finality: Finality) => Promise<Read>,
 ): Promise<Read> {
   // Asked before anything is read: what is read afterwards is all there will be.
-  const asked = await ask(db);
+  const asked = await readFinality(db, timeZone, date, party);
   return db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     // Its month may have been reopened since, and what follows read after a correction.
-    const seen = await ask(trx);
+    const seen = await readFinality(trx, timeZone, date, party);
     const final = asked.final && seen.final && seen.edition === asked.edition;
     return read(trx, { ...seen, final });
   });
@@ -141,12 +141,9 @@ export async function hasSettledIn(
 }
 
 /** As of the moment of the executor's snapshot, where it has one. */
-export async function readTotals(
-  db: Executor,
-  timeZone: string,
-  { party: { entityId: partyId, role }, date, currency }: StatementOf,
-): Promise<StatementTotals> {
-  const moved = await rows<{ what: string; count: number; amount: string; balance: string }>(
+export async function readTotals(db: Executor, timeZone: string, of: StatementOf): Promise<StatementTotals> {
+  const { party, date, currency } = of;
+  const found = await rows<{ what: string; count: number; amount: string; balance: string }>(
     db,
     `SELECT CASE WHEN day < :date::date THEN 'before' ELSE CASE kind || ' of ' || account
          WHEN 'charge of in_transit' THEN 'credits'
@@ -156,30 +153,21 @@ export async function readTotals(
          ELSE kind || 's' END END AS what,
        sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
      FROM ledger_balances
-     WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency AND account <> 'disputed'
+     WHERE party_id = ANY(${POSTED_TO[party.role]}) AND currency = :currency AND account <> 'disputed'
        AND (day < :date OR (day = :date AND kind <> 'credit')) GROUP BY 1`,
-    { partyId, date, currency },
+    { partyId: party.entityId, date, currency },
     'anew',
   );
-  const before = moved.find(({ what }) => what === 'before');
-  const of = (name: keyof Movements): Movement => {
-    const found = moved.find(({ what }) => what === name);
-    return { count: found?.count ?? 0, amount: BigInt(found?.amount ?? 0) };
-  };
+  const named = new Map(found.map((one) => [one.what, one]));
+  const moved = MOVEMENTS.map((name) => {
+    const { count = 0, amount = 0 } = named.get(name) ?? {};
+    return [name, { count, amount: BigInt(amount) }] as const;
+  });
   return {
-    openingBalance: BigInt(before?.balance ?? 0),
-    charges: of('charges'),
-    refunds: of('refunds'),
-    refundReturns: of('refundReturns'),
-    reversals: of('reversals'),
-    credits: of('credits'),
-    creditsReversed: of('creditsReversed'),
-    writeOffs: of('writeOffs'),
-    exceptionsOpen: await openExceptions(db, timeZone, {
-      party: { entityId: partyId, role },
-      date,
-      currency,
-    }),
+    ...(Object.fromEntries(moved) as unknown as Movements),
+    openingBalance: BigInt(named.get('before')?.balance ?? 0),
+    closingBalance: found.reduce((sum, { balance }) => sum + BigInt(balance), 0n),
+    exceptionsOpen: await openExceptions(db, timeZone, of),
   };
 }
 
@@ -195,7 +183,7 @@ async function openExceptions(
   timeZone: string,
   { party: { entityId: partyId, role }, date, currency }: StatementOf,
 ): Promise<number> {
-  const found = await row<{ count: number }>(
+  const { count } = await oneRow<{ count: number }>(
     db,
     `SELECT count(*)::int AS count FROM reconciliation_exceptions
      WHERE ${CONCERNED[role]} AND currency = :currency AND opened_at < ${END_OF_DAY}
@@ -203,7 +191,7 @@ async function openExceptions(
     { partyId, date, currency, timeZone },
     'anew',
   );
-  return found?.count ?? 0;
+  return count;
 }
 
 /** A transaction as it was when the day ended; or a write-off, which is none. */
@@ -219,24 +207,17 @@ const PAGE_BYTES = 1_000_000;
 
 /**
  * The lines of a statement in the order in which they were posted, a provider's merchant by
- * merchant; page by page, each a statement of SQL of its own. An entry whose charge, refund or
- * reversal somebody deleted has no line; `books verify` names it.
+ * merchant; page by page, each a statement of SQL of its own.
  */
 export async function* readLines(
   db: Executor,
   { party, date, currency }: StatementOf,
 ): AsyncGenerator<StatementLine[], void, void> {
   for (const partyId of await postedTo(db, { party, date, currency })) {
-    let after: bigint | undefined = 0n;
-    while (after !== undefined) {
-      const page: (StatementLine & { entryId: bigint; isKnown: boolean })[] = await rows(
-        db,
-        LINES,
-        { partyId, date, currency, after },
-        'anew',
-      );
-      const lines = page.filter((line) => line.isKnown);
-      if (lines.length > 0) yield lines;
+    for (let after: bigint | undefined = 0n; after !== undefined;) {
+      const bindings = { partyId, date, currency, after };
+      const page: (StatementLine & { entryId: bigint })[] = await rows(db, LINES, bindings, 'anew');
+      if (page.length > 0) yield page;
       after = page.at(-1)?.entryId;
     }
   }
@@ -279,8 +260,7 @@ const LINES = `
     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
     WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
     GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
-  SELECT * FROM (SELECT e.id AS "entryId", t.reference IS NOT NULL AS "isKnown",
-    t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
+  SELECT * FROM (SELECT e.id AS "entryId", t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
     t.description, t.customer_id AS "customerId", t.merchant_id AS "merchantId", t.bank_id AS "bankId",
     t.billing_request_id AS "billingRequestId", t.schedule_id AS "scheduleId",
     t.bank_transaction_id AS "bankTransactionId", t.decline_reason AS "declineReason",
@@ -289,7 +269,7 @@ const LINES = `
     t.created_at AS "createdAt", e.settled_at AS "settledAt", t.payee_bank_id AS "payeeBankId",
     t.payee_lookup_id AS "payeeLookupID", t.metadata,
     sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
-  FROM page JOIN ledger_entries e ON e.id = page.id LEFT JOIN LATERAL (
+  FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
     SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
     UNION ALL
     -- It follows an exception, or a refund that was rejected after one.
@@ -317,29 +297,19 @@ export async function readDigest(
 }
 
 /**
- * Keeps it, for a day that was final before the file was made, unless its month has been reopened
- * since: the file may have been read before and after what was corrected.
- *
- * @returns whether the day is still final, in that edition
+ * Keeps it, for a day that was final before the file was read. Should its month have been reopened
+ * since, nobody is told of this edition any more.
  */
 export async function keepDigest(
   db: Executor,
   { party, date, currency }: StatementOf,
   edition: number,
   sha256: string,
-): Promise<boolean> {
-  const { stands } = await oneRow<{ stands: boolean }>(
+): Promise<void> {
+  await rows(
     db,
-    `WITH still AS (
-       SELECT FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day
-         LEFT JOIN ledger_periods p USING (month)
-       WHERE coalesce(p.reopenings, 0) = :edition AND ${NONE_REOPENED}
-     ), kept AS (
-       INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
-       SELECT :partyId, :date, :currency, :edition, :sha256 FROM still
-       ON CONFLICT DO NOTHING)
-     SELECT EXISTS (SELECT FROM still) AS stands`,
+    `INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
+     VALUES (:partyId, :date, :currency, :edition, :sha256) ON CONFLICT DO NOTHING`,
     { partyId: party.entityId, date, currency, edition, sha256 },
   );
-  return stands;
 }

@@ -1,7 +1,7 @@
 import type { Direction } from './bank-statement';
 
 /**
- * Which entry of the ledger follows what has happened to money.
+ * Which entry of the ledger follows what has happened to money, and what a bank is to book of it.
  *
  * An entry is a set of postings that adds up to nothing: what one account is debited with, another
  * is credited with. A credit says that the network owes the party so much more, a debit that it
@@ -66,95 +66,95 @@ export interface ExpectedBooking {
   refundId: string | null;
 }
 
-type Holder = Pick<Posting, 'party' | 'account'>;
-
 /** Money, and who has to do with it. */
 export interface Payment {
   amount: bigint;
   currency: string;
   /** The bank of the customer who pays. */
   bankId: string;
-  payee: { merchantId: string } | { bankId: string };
+  /** Null of a payment between customers. */
+  merchantId: string | null;
+  /** Who billed: the merchant, or the payee's bank. */
+  ownerId: string;
 }
 
-type What = Pick<LedgerEntry, 'resourceId' | 'settledAt' | 'booking'>;
+type Holder = Pick<Posting, 'party' | 'account'>;
 
 const customerBank = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'customer_bank' });
+const disputed = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'disputed' });
+const inTransit = ({ ownerId }: Payment): Holder => ({ party: ownerId, account: 'in_transit' });
+const payee = ({ merchantId, ownerId }: Payment): Holder =>
+  merchantId === null
+    ? { party: ownerId, account: 'payee_bank' }
+    : { party: merchantId, account: 'merchant' };
 
-const disputedOf = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'disputed' });
+/** From which account each kind of entry moves its amount, and to which. */
+const MOVES: Record<EntryKind, (paid: Payment) => [from: Holder, to: Holder]> = {
+  // A merchant is owed it at once; another customer, once that customer's bank knows of it.
+  charge: (paid) => [customerBank(paid), paid.merchantId === null ? inTransit(paid) : payee(paid)],
+  credit: (paid) => [inTransit(paid), payee(paid)],
+  refund: (paid) => [payee(paid), customerBank(paid)],
+  refund_return: (paid) => [customerBank(paid), payee(paid)],
+  // A payment between customers is taken from the payee's bank, also while it is in transit: it
+  // arrives there later, and the two add up to nothing whichever comes first.
+  reversal: (paid) => [payee(paid), customerBank(paid)],
+  // The payee keeps the money, which the bank does not owe any more. On the account of what is
+  // disputed the balance is below nothing by as much as the network has borne.
+  write_off: (paid) => [disputed(paid), customerBank(paid)],
+};
 
-const payeeOf = ({ payee }: Payment): Holder =>
-  'merchantId' in payee
-    ? { party: payee.merchantId, account: 'merchant' }
-    : { party: payee.bankId, account: 'payee_bank' };
+/** What is booked of an entry: by which id, and what it is part of. */
+export interface BookedBy {
+  /** The reference of a payment that is credited, otherwise the bank's id; null where it named none. */
+  identifier: string | null;
+  billingRequestId: string;
+  refundId?: string;
+}
 
-const ownerOf = ({ payee }: Payment): string => ('merchantId' in payee ? payee.merchantId : payee.bankId);
-
-/** The entry that moves all of the amount from one account to another. */
-function entryOf(kind: EntryKind, what: What, paid: Payment, from: Holder, to: Holder): LedgerEntry {
-  const { amount, currency } = paid;
+/**
+ * @param what the thing that it follows, and when it settled
+ * @param paid with the amount that it moves: of a refund the refund's, of a reversal what is left
+ * @param booked left out where no bank books it
+ * @param writtenOff of a reversal's amount, what was written off before. It goes back to the
+ *   network: the customer's bank was let off by as much, and would otherwise be let off twice
+ */
+export function entryOf(
+  kind: EntryKind,
+  what: Pick<LedgerEntry, 'resourceId' | 'settledAt'>,
+  paid: Payment,
+  booked?: BookedBy,
+  writtenOff = 0n,
+): LedgerEntry {
+  const { amount, currency, ownerId } = paid;
+  const [from, to] = MOVES[kind](paid);
   const postings: Posting[] = [
     { ...from, direction: 'debit', amount, currency },
-    { ...to, direction: 'credit', amount, currency },
+    { ...to, direction: 'credit', amount: amount - writtenOff, currency },
+    { ...disputed(paid), direction: 'credit', amount: writtenOff, currency },
   ];
-  return { ...what, ownerId: ownerOf(paid), kind, postings };
-}
-
-/**
- * What is paid to a merchant is owed to it at once; to another customer, once that customer's bank
- * knows of it.
- */
-export function chargeEntry(what: What, paid: Payment): LedgerEntry {
-  const { payee } = paid;
-  const to: Holder = 'bankId' in payee ? { party: payee.bankId, account: 'in_transit' } : payeeOf(paid);
-  return entryOf('charge', what, paid, customerBank(paid), to);
-}
-
-/** @param party the payee's bank, which has been told to credit its customer */
-export const creditEntry = (what: What, paid: Payment, party: string): LedgerEntry =>
-  entryOf('credit', what, paid, { party, account: 'in_transit' }, { party, account: 'payee_bank' });
-
-/** @param paid with the amount of the refund */
-export const refundEntry = (what: What, paid: Payment): LedgerEntry =>
-  entryOf('refund', what, paid, payeeOf(paid), customerBank(paid));
-
-/** @param paid with the amount of the refund, whose entry it undoes */
-export const refundReturnEntry = (what: What, paid: Payment): LedgerEntry =>
-  entryOf('refund_return', what, paid, customerBank(paid), payeeOf(paid));
-
-/**
- * Takes a charge back. Of a payment between customers it is taken from the payee's bank, also while
- * it is in transit: it arrives there later, and the two add up to nothing whichever comes first.
- *
- * What the network bore of it meanwhile goes back to the network: the customer's bank was let off
- * by as much, and would otherwise be let off twice.
- *
- * @param paid with the amount that is left of the charge
- * @param writtenOff of that amount, what was written off before
- */
-export function reversalEntry(what: What, paid: Payment, writtenOff = 0n): LedgerEntry {
-  const back = paid.amount - writtenOff;
-  const { party, account } = payeeOf(paid);
-  const { currency } = paid;
   return {
     ...what,
-    ownerId: ownerOf(paid),
-    kind: 'reversal',
-    postings: [
-      { party, account, direction: 'debit', amount: paid.amount, currency },
-      ...credit(customerBank(paid), back, currency),
-      ...credit(disputedOf(paid), writtenOff, currency),
-    ],
+    kind,
+    ownerId,
+    postings: postings.filter((posting) => posting.amount > 0n),
+    booking: booked && bookingOf(kind, paid, booked),
   };
 }
 
-function credit({ party, account }: Holder, amount: bigint, currency: string): Posting[] {
-  return amount > 0n ? [{ party, account, direction: 'credit', amount, currency }] : [];
+function bookingOf(
+  kind: EntryKind,
+  { amount, currency, bankId, ownerId }: Payment,
+  { identifier, billingRequestId, refundId }: BookedBy,
+): ExpectedBooking | undefined {
+  if (identifier === null) return undefined;
+  return {
+    bankId: kind === 'credit' ? ownerId : bankId,
+    identifiedBy: kind === 'credit' ? 'reference' : 'bankTransactionId',
+    identifier,
+    direction: kind === 'charge' ? 'debit' : 'credit',
+    amount,
+    currency,
+    billingRequestId,
+    refundId: refundId ?? null,
+  };
 }
-
-/**
- * Lets the customer's bank off: the payee keeps the money, which the bank does not owe any more. On
- * the account of what is disputed the balance is below nothing by as much as the network has borne.
- */
-export const writeOffEntry = (what: What, paid: Payment): LedgerEntry =>
-  entryOf('write_off', what, paid, disputedOf(paid), customerBank(paid));

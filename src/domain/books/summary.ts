@@ -1,4 +1,5 @@
 import type { KindOfReason } from '../charge';
+import { groupBy } from '../group';
 import type { Movement } from './statement';
 
 /** What a party has moved on the days of a span, and of these together. */
@@ -36,58 +37,51 @@ export function daysBetween(from: string, to: string): number {
 
 export const firstOfMonth = (day: string) => `${day.slice(0, 7)}-01`;
 
-/** What is not there yet, beginning with nothing. */
-const nothing = (currency: string): Activity => ({
-  currency,
-  charged: { count: 0, amount: 0n },
-  declined: { count: 0, amount: 0n, reasons: [] },
-  refunded: { count: 0, amount: 0n },
-  returned: { count: 0, amount: 0n },
-  reversed: { count: 0, amount: 0n },
-});
-
 /**
  * Adds the lines up, of each day by itself and of all together.
  *
  * @returns in order of day and currency; days on which nothing has moved are left out
  */
-export function summarized(lines: readonly DailyTotal[]): {
-  days: (Activity & { date: string })[];
-  totals: Activity[];
-} {
-  const days = new Map<string, Activity & { date: string }>();
-  const totals = new Map<string, Activity>();
-  for (const line of lines.toSorted(inOrder)) {
-    const { day, currency } = line;
-    const key = `${day} ${currency}`;
-    const ofDay = days.get(key) ?? { date: day, ...nothing(currency) };
-    const ofAll = totals.get(currency) ?? nothing(currency);
-    days.set(key, ofDay);
-    totals.set(currency, ofAll);
-    count(ofDay, line);
-    count(ofAll, line);
-  }
+export function summarized(lines: DailyTotal[]) {
   return {
-    days: [...days.values()],
-    totals: [...totals.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1)),
+    days: inOrder(lines, ({ day, currency }) => `${day} ${currency}`).map(([key, ofDay]) => ({
+      date: key.slice(0, key.indexOf(' ')),
+      ...activityOf(ofDay),
+    })),
+    totals: inOrder(lines, ({ currency }) => currency).map(([, ofAll]) => activityOf(ofAll)),
   };
 }
 
-const inOrder = (a: DailyTotal, b: DailyTotal) =>
-  `${a.day} ${a.currency} ${a.reason}` < `${b.day} ${b.currency} ${b.reason}` ? -1 : 1;
+const inOrder = <Line, Key extends string>(lines: Line[], keyOf: (line: Line) => Key) =>
+  [...groupBy(lines, keyOf)].toSorted(([a], [b]) => (a < b ? -1 : 1));
 
-function count(activity: Activity, line: DailyTotal): void {
-  add(activity[line.what], line);
-  if (line.what !== 'declined') return;
-  const { reasons } = activity.declined;
-  const known = reasons.find(({ reason }) => reason === line.reason);
-  if (known) add(known, line);
-  else reasons.push({ reason: line.reason, count: line.count, amount: line.amount });
+/** @param lines of one currency */
+function activityOf(lines: DailyTotal[]): Activity {
+  const of = (what: DailyTotal['what']) => added(lines.filter((line) => line.what === what));
+  const declined = lines.flatMap((line) => (line.what === 'declined' ? [line] : []));
+  return {
+    currency: lines[0]?.currency ?? '',
+    charged: of('charged'),
+    declined: {
+      ...added(declined),
+      reasons: inOrder(declined, ({ reason }) => reason).map(([reason, some]) => ({
+        reason,
+        ...added(some),
+      })),
+    },
+    refunded: of('refunded'),
+    returned: of('returned'),
+    reversed: of('reversed'),
+  };
 }
 
-function add(movement: Movement, more: Movement): void {
-  movement.count += more.count;
-  movement.amount += more.amount;
+function added(some: Movement[]): Movement {
+  const sum = { count: 0, amount: 0n };
+  for (const { count, amount } of some) {
+    sum.count += count;
+    sum.amount += amount;
+  }
+  return sum;
 }
 
 /**

@@ -28,7 +28,7 @@ const kobo = (naira: number) => Math.round(naira * 100);
 const inOrder = (a: ToldPosition, b: ToldPosition) => (a.counterpartyId < b.counterpartyId ? -1 : 1);
 
 const netOf = (some: Position[]) =>
-  some.reduce((sum, { owedToYou, owedByYou }) => sum + owedToYou - owedByYou, 0n);
+  some.reduce((sum, { owedToIt, owedByIt }) => sum + owedToIt - owedByIt, 0n);
 
 /** The positions of every bank and merchant that anything was posted to. */
 async function toldToAll(date: string): Promise<Position[]> {

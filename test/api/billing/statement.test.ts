@@ -8,7 +8,7 @@ import { closePeriod, reopenPeriod } from '../../../src/database/ledger/period';
 import { LIST_REACH } from '../../../src/database/list';
 import { answerRefund } from '../../../src/database/refund/outcome';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
-import { chargeEntry } from '../../../src/domain/books/ledger';
+import { entryOf } from '../../../src/domain/books/ledger';
 import { serveApi, type ServedApi } from '../../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
 import { eventually } from '../../support/engine';
@@ -339,9 +339,10 @@ describe('a statement', () => {
     const one = await standingIn();
     const { bankId, merchantId } = one;
     const day = await dayOf(db, merchantId);
-    const entry = chargeEntry(
+    const entry = entryOf(
+      'charge',
       { resourceId: newId('billingRequest'), settledAt: new Date() },
-      { amount: 7n, currency: 'USD', bankId, payee: { merchantId } },
+      { amount: 7n, currency: 'USD', bankId, merchantId, ownerId: merchantId },
     );
     await db.transaction((trx) => postEntries(trx, 'Africa/Lagos', [entry]));
     const bank = await asking(api, one, 'bank');
