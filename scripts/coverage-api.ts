@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { format, resolveConfig } from 'prettier';
 import { RECORD_VARIABLE } from '../test/support/answer-record';
-import { COVERAGE_PAGE, coveragePage, documentedAnswers, readRecord } from '../test/support/api-coverage';
+import { COVERAGE_RECORD, documentedAnswers, readRecord, recordOf } from '../test/support/api-coverage';
 
 /**
- * Runs the tests that speak to the API, and writes docs/api-coverage.md of what they were answered.
- * Fails, and leaves the page as it is, where a test fails, or where what was seen and what is
+ * Runs the tests that speak to the API, and records which of them got each documented answer.
+ * Fails, and leaves the record as it is, where a test fails, or where what was seen and what is
  * documented are not the same.
  */
 async function main(): Promise<void> {
@@ -22,7 +21,7 @@ async function main(): Promise<void> {
       stdio: 'inherit',
     });
     const [code] = (await once(jest, 'exit')) as [number | null];
-    if (code !== 0) throw new Error('tests have failed: the page stays as it is');
+    if (code !== 0) throw new Error('tests have failed: the record stays as it is');
 
     const seen = readRecord(record);
     const answers = documentedAnswers();
@@ -34,9 +33,8 @@ async function main(): Promise<void> {
     ];
     if (problems.length > 0) throw new Error(problems.join('\n'));
 
-    const style = await resolveConfig(COVERAGE_PAGE);
-    await writeFile(COVERAGE_PAGE, await format(coveragePage(seen), { ...style, parser: 'markdown' }));
-    process.stdout.write(`${answers.length} documented answers, each of them seen: ${COVERAGE_PAGE}\n`);
+    await writeFile(COVERAGE_RECORD, recordOf(seen));
+    process.stdout.write(`${answers.length} documented answers, each of them seen: ${COVERAGE_RECORD}\n`);
   } finally {
     await rm(folder, { recursive: true });
   }
