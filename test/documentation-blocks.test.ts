@@ -34,12 +34,6 @@ const SHOWN: Shown[] = [
     kind: 'before',
     reason: 'for a database that no migration of today makes',
   },
-  {
-    page: 'CONTRIBUTING.md',
-    begins: 'src/domain/',
-    kind: 'drawing',
-    reason: 'the folders; test/architecture.test.ts knows the layers',
-  },
   { page: 'CONTRIBUTING.md', begins: 'npm run fuzz', kind: 'long', reason: 'minutes for each seed' },
   { page: 'SECURITY.md', begins: 'npm run hostile', kind: 'long', reason: 'minutes on servers of its own' },
   {
