@@ -36,8 +36,8 @@ export interface Started {
 }
 
 /**
- * `engine.json`, the lock of an engine's folder: its holder, the processes that the holder runs, and
- * what an `EngineFile` has, once all is up.
+ * `engine.json`, the lock of an engine's folder: its holder, the processes that the holder runs,
+ * and what an `EngineFile` has, once all is up.
  */
 interface Lock extends Started, Partial<Omit<EngineFile, 'pid'>> {
   processes: (Running & Started)[];

@@ -64,7 +64,7 @@ const SERVER_READY_MS = 60_000;
 /** The worker compiles the workflows first, which takes some seconds of a free core. */
 const READY_MS = 120_000;
 const READINESS_ANSWERS_MS = 5_000;
-/** Weeks of a sandbox. The log before is kept as well, so both take at most twice this and one run. */
+/** Weeks of a sandbox. The log before is kept too: both take at most twice this and one run. */
 const LONG_LOG_BYTES = 50 * 1024 * 1024;
 
 /**

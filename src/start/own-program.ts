@@ -19,7 +19,7 @@ export function ownProgram(name: 'API' | 'worker', environment: NodeJS.ProcessEn
     args: [...HEAP_LIMIT[name], ...compiler, join(__dirname, '..', name.toLowerCase(), `main${extension}`)],
     environment,
     stopSignal: 'SIGTERM',
-    // The worker's own limit for an effect that hangs is 7 s. Neither loses anything when it is killed.
+    // The worker's own limit for an effect that hangs is 7 s. Neither loses anything by a kill.
     endsWithinMs: name === 'API' ? 2_000 : 7_500,
   };
 }

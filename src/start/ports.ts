@@ -65,7 +65,7 @@ export async function whyNotFree(port: number): Promise<string | undefined> {
       server.close();
     }
   }
-  // `fetch` calls no port of another protocol, such as 6000. Any other refuses at once, as it is free.
+  // `fetch` calls no port of another protocol, such as 6000. Any other free port refuses at once.
   const refusal: unknown = await fetch(`http://127.0.0.1:${port}/`).catch((error: Error) => error.cause);
   const isBlocked = refusal instanceof Error && refusal.message === 'bad port';
   return isBlocked ? 'is one that browsers and most HTTP clients refuse to call' : undefined;

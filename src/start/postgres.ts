@@ -74,7 +74,7 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
     args: ['-D', data, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])],
     environment: {},
     cwd: '/',
-    // "Fast": ends sessions and writes all out. SIGTERM would wait for every session to end by itself.
+    // "Fast": ends sessions and writes all out. SIGTERM would wait for the end of every session.
     stopSignal: 'SIGINT',
     endsWithinMs: 9_500,
     advice,
@@ -95,7 +95,7 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
   };
 }
 
-/** No value of a row gets into the log: of failed statements neither text nor details are written. */
+/** The log has no value of a row: neither text nor details of failed statements are written. */
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
@@ -122,8 +122,8 @@ function findBinaries(): { postgres: string; initdb: string } {
 }
 
 /**
- * Postgres refuses to run as root, so root runs it as the owner of the data, and before there is any
- * as the user `postgres`, made where it is missing.
+ * Postgres refuses to run as root, so root runs it as the owner of the data, and before there is
+ * any as the user `postgres`, made where it is missing.
  */
 async function serverUser(data: string): Promise<User> {
   const owner = statSync(data, { throwIfNoEntry: false });

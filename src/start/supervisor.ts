@@ -45,8 +45,8 @@ const BACK_OFF_MS = 500;
 const QUOTE_LENGTH = 500;
 
 /**
- * The programs of one engine. Each is started again when it dies, with a line in the log. Those that
- * others need are started before them, and stopped after them.
+ * The programs of one engine. Each is started again when it dies, with a line in the log. A program
+ * that others need is started before them, and stopped after them.
  */
 export class Supervisor {
   private readonly failure = new AbortController();
@@ -115,8 +115,8 @@ export class Supervisor {
     const log = openSync(this.logFile, 'a', 0o600);
     const child = spawn(command, args, {
       env: environment,
-      // A process group of its own: Ctrl-C in a terminal reaches the whole foreground group at once,
-      // and only the supervisor knows in which order to stop.
+      // A process group of its own: Ctrl-C in a terminal reaches the whole foreground group at
+      // once, and only the supervisor knows in which order to stop.
       detached: true,
       // Standard output, where most is written, does not take the way round through here.
       stdio: ['ignore', log, 'pipe'],

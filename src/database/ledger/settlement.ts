@@ -150,7 +150,7 @@ async function postUndone(
  *
  * @param charges SQL of their ids
  */
-export const borneOf = (charges: string) => `
+const borneOf = (charges: string) => `
   SELECT of.charge, sum(p.amount) FILTER (WHERE p.direction = 'debit') AS written_off,
     sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END)::bigint AS amount
   FROM (SELECT billing_request_id AS charge, id FROM reconciliation_exceptions WHERE billing_request_id IN (${charges})

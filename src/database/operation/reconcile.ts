@@ -304,7 +304,7 @@ const OWN = new Map(
   ),
 );
 
-/** A call of several charges has no row of its own: its workflow is found by those that are open. */
+/** A call of several charges has no row of its own: its open charges tell its workflow. */
 const BATCH = {
   table: `(SELECT workflow_id AS id, count(*)::int AS count, min(amount)::bigint AS amount, min(currency) AS currency,
     min(owner_id) AS owner_id FROM billing_requests WHERE status = 'pending' GROUP BY workflow_id)`,
@@ -312,7 +312,7 @@ const BATCH = {
   title: workflowSummary.charges,
 };
 
-/** What the workflows of these ids are about, as when they were first started, where a row says it. */
+/** Titles of the workflows, as at their first start, where a row says it. */
 async function titlesOf(db: Executor, workflowIds: string[]): Promise<Map<string, string>> {
   const titled = await Promise.all(
     [...groupBy(workflowIds, namedBy)].map(async ([named, ids]) => {

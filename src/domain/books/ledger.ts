@@ -53,7 +53,7 @@ export interface LedgerEntry {
 }
 
 /** A line that the files of a bank are to have. */
-export interface ExpectedBooking {
+interface ExpectedBooking {
   bankId: string;
   /** The payee's bank knows a payment between customers by its reference alone. */
   identifiedBy: 'bankTransactionId' | 'reference';
@@ -105,7 +105,7 @@ const MOVES: Record<EntryKind, (paid: Payment) => [from: Holder, to: Holder]> = 
 
 /** What is booked of an entry: by which id, and what it is part of. */
 export interface BookedBy {
-  /** The reference of a payment that is credited, otherwise the bank's id; null where it named none. */
+  /** The reference of a credited payment, otherwise the bank's id; null where it named none. */
   identifier: string | null;
   billingRequestId: string;
   refundId?: string;

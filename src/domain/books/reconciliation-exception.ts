@@ -17,7 +17,7 @@ export const EXCEPTION_KINDS = [
   ...ANSWER_KINDS,
   'credit_undelivered', // the payee's bank was never reached with money to be credited
   'unknown_here', // a statement of the bank has a transaction that the network does not count
-  'missing_at_bank', // what settled here is in none of the bank's statements of its day
+  'missing_at_bank', // what settled here is in none of the bank's files, two business days on
   'amount_differs', // a statement has it with another amount, currency or direction
 ] as const;
 
