@@ -35,11 +35,40 @@ export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKey
 export async function* compareBooks({ db, keys, timeZone }: Means, days: Days): Pages {
   const next = days.to === null ? null : addDays(days.to, 1);
   const [first, last] = [await tipsBefore(db, days.from), await tipsBefore(db, next)];
-  for (const stream of STREAMS)
-    yield* compareLinks(db, stream, first?.[stream]?.n ?? 0, next === null ? null : (last?.[stream]?.n ?? 0));
-  yield* compareHeads(db, keys);
-  yield* compareMoney(db, await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next));
-  yield* compareBalances(db, days);
+  async function* chains(): Pages {
+    for (const stream of STREAMS)
+      yield* compareLinks(
+        db,
+        stream,
+        first?.[stream]?.n ?? 0,
+        next === null ? null : (last?.[stream]?.n ?? 0),
+      );
+    yield* compareHeads(db, keys);
+  }
+  async function* money(): Pages {
+    yield* compareMoney(db, await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next));
+    yield* compareBalances(db, days);
+  }
+  yield* beside(chains(), money());
+}
+
+/** Pages of both walks, as each comes: a statement keeps one core of Postgres busy. */
+async function* beside(...walks: Pages[]): Pages {
+  const coming = new Map(walks.map((walk) => [walk, walk.next()]));
+  try {
+    while (coming.size > 0) {
+      const { walk, page } = await Promise.race(
+        Array.from(coming, async ([walk, next]) => ({ walk, page: await next })),
+      );
+      if (page.done) coming.delete(walk);
+      else {
+        coming.set(walk, walk.next());
+        yield page.value;
+      }
+    }
+  } finally {
+    await Promise.allSettled(coming.values());
+  }
 }
 
 export async function* compareSpans(means: Means, spans: Days[]): Pages {
