@@ -121,8 +121,11 @@ const choicesFor = (exception: ReconciliationExceptionWithEvents): Choice[] => [
   },
 ];
 
-/** Only where a bank gave two answers is there a first. */
-const CONFIRMED: readonly string[] = ['conflicting_answer', 'refund_conflict'];
+/** A first answer stands for a charge that has two, and for a refund that was completed first. */
+function canBeConfirmed({ refundId, answers, events }: ReconciliationExceptionWithEvents): boolean {
+  if (refundId !== null) return answers[0]?.says === 'completed';
+  return events.some(({ kind }) => kind === 'conflicting_answer');
+}
 
 function Answer({
   to: exception,
@@ -145,7 +148,7 @@ function Answer({
     );
   }
   const choices = choicesFor(exception).filter(
-    (one) => one.said !== 'confirmed' || CONFIRMED.includes(exception.kind),
+    (one) => one.said !== 'confirmed' || canBeConfirmed(exception),
   );
   const chosen = choices.find((one) => one.said === said);
 
