@@ -52,7 +52,7 @@ const SAID = `CASE
   ELSE ARRAY[${FACTS.slice(0, 5)
     .map((fact) => `e.details->>'${fact}'`)
     .join(', ')}, NULL, NULL] END`;
-const SAYS = `CASE WHEN e.type LIKE 'exception.%' THEN e.type <> 'exception.updated' ELSE e.details ? 'status' END`;
+const SAYS = `CASE WHEN e.type LIKE 'exception.%' THEN e.type = ANY ('{exception.opened,exception.investigating,exception.resolved}') ELSE e.details ? 'status' END`;
 
 const differing = (facts: string) => `(
   SELECT string_agg(concat(name, ' ', coalesce(fact, 'none')), ', ')
