@@ -60,7 +60,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER act_chain_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON act_chain
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
 
-    -- Where the next look for rows that are in no chain begins. It is for speed alone.
+    -- Where the next look for rows that are in no chain begins.
     CREATE TABLE chain_progress (
       stream     text PRIMARY KEY CHECK (stream IN ('ledger', 'events', 'acts')),
       -- No row up to this id can still appear.
@@ -68,9 +68,11 @@ export async function up(knex: Knex): Promise<void> {
       -- The next such id, which holds once all transactions below this number have ended.
       next_after text NOT NULL,
       next_xmax  xid8 NOT NULL DEFAULT '3',
-      chained_at timestamptz NOT NULL DEFAULT clock_timestamp()
+      chained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      -- The last head that was signed: it is missed once it is deleted, and no other gets its number.
+      last_head  bigint NOT NULL DEFAULT 0
     );
-    GRANT SELECT, UPDATE (after, next_after, next_xmax, chained_at) ON chain_progress TO assent_app;
+    GRANT SELECT, UPDATE (after, next_after, next_xmax, chained_at, last_head) ON chain_progress TO assent_app;
 
     INSERT INTO chain_progress (stream, after, next_after)
       VALUES ('ledger', '0', '0'), ('events', '', ''), ('acts', '0', '0');

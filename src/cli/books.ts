@@ -1,25 +1,31 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { dailyHeads, publicKeys, readHead, signerOf, type StoredHead } from '../database/chain/head';
-import { chainKeys, isOwnRing } from '../database/chain/key';
+import {
+  dailyHeads,
+  publicKeys,
+  readHead,
+  signerOf,
+  type PublicKeys,
+  type StoredHead,
+} from '../database/chain/head';
+import { chainKeys } from '../database/chain/key';
+import { ringFaults } from '../database/keys/sealing-key';
 import type { PublicJwk } from '../database/keys/signing-key';
-import { compareKeptHeads } from '../database/verify/compare-heads';
 import { keepResult } from '../database/verify/night';
-import type { Days, Pages } from '../database/verify/page';
-import { compareBooks, provenKeys, verify, type Found, type Means } from '../database/verify/verify';
+import type { Days } from '../database/verify/page';
+import { compareBooks, provenKeys, verify, type Found } from '../database/verify/verify';
 import { parseDay } from '../domain/calendar';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
 import { progress } from './progress';
-import { tableOf } from './table';
 
 /** SQLSTATE of a statement that writes on a server that only reads. */
 const READ_ONLY = '25006';
 
 /** What `books heads --json` has printed, and somebody has kept. */
 interface Kept {
-  keys: PublicJwk[];
-  heads: { jws: string }[];
+  keys: PublicKeys;
+  heads: string[];
 }
 
 interface Options {
@@ -43,13 +49,13 @@ export function addBooksCommands(program: Command): void {
       onEngine(async ({ db, ring }, config, { kept: file, ...options }: Options) => {
         const days = daysOf(options);
         const kept = file === undefined ? undefined : await readKept(file);
-        const keys = kept ? publicKeys(kept.keys) : await provenKeys(db, ring);
-        const means: Means = { db, keys, timeZone: config.NETWORK_TIMEZONE };
-        const verified = await verify(compareAll(means, days, kept), ({ compared, differences }, check) =>
+        const keys = kept?.keys ?? (await provenKeys(db, ring));
+        const means = { db, keys, timeZone: config.NETWORK_TIMEZONE, kept: kept?.heads };
+        const verified = await verify(compareBooks(means, days), ({ compared, differences }, check) =>
           progress.say(`${compared[check]} ${check} compared, ${differences} differences`),
         );
         // An auditor's ring or kept heads, or a copy that only reads, say nothing of this service.
-        const isOwn = !kept && (await isOwnRing(db, ring));
+        const isOwn = !kept && (await ringFaults(db, ring)).length === 0;
         if (isOwn && days.from === null && days.to === null) {
           await keepResult(db, verified, null).catch((error: unknown) => {
             if ((error as { code?: string }).code !== READ_ONLY) throw error;
@@ -73,16 +79,9 @@ export function addBooksCommands(program: Command): void {
       progress.say('the heads are read');
       const heads = await dailyHeads(db);
       const keys = await chainKeys(db, ring);
-      return { json: { keys, heads: heads.map(shown) }, text: headsTable(heads) };
+      return { json: { keys, heads: heads.map(shown) }, text: heads.map(inLine).join('\n') };
     }, anyRing),
   );
-}
-
-async function* compareAll(means: Means, days: Days, kept: Kept | undefined): Pages {
-  yield* compareBooks(means, days);
-  if (!kept) return;
-  const heads = kept.heads.map(({ jws }) => jws);
-  yield* compareKeptHeads(means.db, heads);
 }
 
 /** @throws CommandError */
@@ -98,11 +97,12 @@ function daysOf({ from = null, to = null }: { from?: string | null; to?: string 
 /** The file is at most some megabytes: a head of each day. */
 async function readKept(file: string): Promise<Kept> {
   try {
-    const { keys, heads } = JSON.parse(await readFile(file, 'utf8')) as Partial<Kept>;
+    const { keys, heads } = JSON.parse(await readFile(file, 'utf8')) as {
+      keys?: PublicJwk[];
+      heads?: { jws: string }[];
+    };
     if (!Array.isArray(keys) || !Array.isArray(heads)) throw new Error('it has no keys, or no heads');
-    // Made here, so that what is none is found before anything is compared.
-    publicKeys(keys);
-    return { keys, heads };
+    return { keys: publicKeys(keys), heads: heads.map(({ jws }) => jws) };
   } catch (cause) {
     throw new CommandError(`--kept: ${file} is not what "assent books heads --json" prints`, { cause });
   }
@@ -114,10 +114,5 @@ function shown({ number, day, jws }: StoredHead) {
   return { number: Number(number), day, signedAt: readHead(jws)?.signedAt ?? null, jws };
 }
 
-function headsTable(heads: StoredHead[]): string {
-  const table = heads.map(({ number, day, jws }) => {
-    const { signedAt, tips } = readHead(jws) ?? {};
-    return [day, String(number), signedAt, signerOf(jws), tips?.ledger?.n, tips?.events?.n, tips?.acts?.n];
-  });
-  return tableOf(['day', 'head', 'signed', 'key', 'ledger', 'events', 'acts'], table);
-}
+const inLine = ({ number, day, jws }: StoredHead) =>
+  `${day}: head ${number}, signed at ${readHead(jws)?.signedAt} with ${signerOf(jws)}`;

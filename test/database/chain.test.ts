@@ -254,7 +254,7 @@ describe('what the owner of the schema changes', () => {
     await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`);
     await rebuild('acts');
     expect((await found())[0]).toMatch(
-      /^heads: head 2 of \S+: it says that link \d+ of acts is \w+, and the chain, which was made anew, has \w+$/,
+      /^heads: head 2 of \S+: it says that link \d+ of act_chain is \w+, and the chain, which was made anew, has \w+$/,
     );
   });
 
@@ -297,17 +297,17 @@ describe('what the owner of the schema changes', () => {
     );
   });
 
-  it('an end that was taken away contradicts the last head, and without that a head that was kept', async () => {
+  it('an end that was taken away contradicts the last head, and without any trace of that a head that was kept', async () => {
     const kept = (await lastHead(database.db))?.jws ?? '';
     expect(await keptDifferences(database.db, [kept])).toEqual([]);
     await tamper(`DELETE FROM audit_events WHERE action = 'entity.disabled';
       DELETE FROM act_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
     expect(await found()).toEqual([
       expect.stringMatching(
-        /^heads: head 2 of \S+: it says that the chain of acts has \d+ links: its end was deleted$/,
+        /^heads: head 2 of \S+: it says that act_chain has \d+ links: its end was deleted$/,
       ),
     ]);
-    await tamper(`DELETE FROM chain_heads WHERE number = 2`);
+    await tamper(`DELETE FROM chain_heads WHERE number = 2; UPDATE chain_progress SET last_head = 1`);
     expect(await found()).toEqual([]);
     expect(await keptDifferences(database.db, [kept])).toEqual([
       expect.stringMatching(/^heads: head 2 of \S+: it was kept, and the database has it no more/),
@@ -327,6 +327,15 @@ describe('what the owner of the schema changes', () => {
       expect.stringMatching(/^heads: head 3 of \S+: the heads from 2 to 2 were deleted$/),
     ]);
     await tamper(`DELETE FROM chain_heads`);
-    expect(await found()).toEqual(['heads: heads: the chains have links, and all heads were deleted']);
+    expect(await found()).toEqual(['heads: heads: the heads from 1 to 3 were deleted']);
+  });
+
+  it('the newest head is missed once it was taken away, and no other gets its number', async () => {
+    await tamper(`DELETE FROM chain_heads WHERE number = 2`);
+    expect(await found()).toEqual(['heads: heads: the heads from 2 to 2 were deleted']);
+    await chainBooks(database.db, keyring);
+    expect(await found()).toEqual([
+      expect.stringMatching(/^heads: head 3 of \S+: the heads from 2 to 2 were deleted$/),
+    ]);
   });
 });

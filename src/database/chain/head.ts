@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { decode, sign, verify } from 'jsonwebtoken';
 import { headHash, STREAMS, type Head, type Stream, type Tip } from '../../domain/books/chain';
-import { row, rows, type Database, type Executor } from '../connection';
+import { oneRow, row, rows, type Database, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import type { PublicJwk } from '../keys/signing-key';
 import { lastLink } from './advance';
@@ -9,7 +9,8 @@ import { chainSigner } from './key';
 
 /**
  * Heads: what each chain has come to, signed, one after the other. Each names the one before it, so
- * none can be taken away from between. A day has several; the last of them is the day's.
+ * none can be taken away from between; `chain_progress` has the number of the last. A day has
+ * several; the last of them is the day's.
  *
  * A head is a JSON Web Signature (RFC 7515) with ES256: whoever has it and the public key can judge
  * it without anything of ours.
@@ -35,6 +36,7 @@ export async function signHead(db: Database, ring: Keyring, timeZone: string): P
   return db.transaction(async (trx) => {
     // No run adds a link meanwhile, nor signs.
     await rows(trx, `SELECT FROM chain_progress ORDER BY stream FOR UPDATE`);
+    const signed = await lastSigned(trx);
     const before = await lastHead(trx);
     const tips = await readTips(trx);
     const here = await row<{ installation: string; day: string; now: Date }>(
@@ -49,7 +51,7 @@ export async function signHead(db: Database, ring: Keyring, timeZone: string): P
     if (!moved && before?.day === here.day) return undefined;
     const head: Head = {
       installation: here.installation,
-      number: Number(before?.number ?? 0n) + 1,
+      number: Math.max(Number(before?.number ?? 0n), Number(signed)) + 1,
       day: here.day,
       signedAt: here.now.toISOString(),
       previous: before ? headHash(before.jws) : null,
@@ -67,6 +69,7 @@ export async function signHead(db: Database, ring: Keyring, timeZone: string): P
       day: head.day,
       jws,
     });
+    await rows(trx, `UPDATE chain_progress SET last_head = :number`, { number: head.number });
     return head;
   });
 }
@@ -78,6 +81,15 @@ async function readTips(db: Executor): Promise<Record<Stream, Tip>> {
     tips[stream] = { n: Number(n), hash };
   }
   return tips as Record<Stream, Tip>;
+}
+
+/** The number of the last head that was signed, whether it is still there or not. */
+export async function lastSigned(db: Executor): Promise<bigint> {
+  const { number } = await oneRow<{ number: bigint }>(
+    db,
+    `SELECT max(last_head) AS number FROM chain_progress`,
+  );
+  return number;
 }
 
 /** @param before a day; only heads of the days before it count then */

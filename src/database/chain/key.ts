@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { recordAct, type Actor } from '../audit';
-import { oneRow, row, rows, type Database, type Executor } from '../connection';
+import { row, rows, type Database, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { open, type SealedPlace } from '../keys/sealing';
 import { makeKey, openPublicJwk, type PublicJwk, type StoredKey } from '../keys/signing-key';
@@ -56,12 +56,6 @@ export async function chainKeys(db: Executor, ring: Keyring): Promise<PublicJwk[
     `SELECT kid, private_key_sealed AS sealed FROM chain_keys ORDER BY created_at, kid`,
   );
   return all.flatMap((one) => openPublicJwk(ring, one, chainKeyPlace) ?? []);
-}
-
-/** Whether the ring proves all keys of the chain: an auditor's ring proves none. */
-export async function isOwnRing(db: Executor, ring: Keyring): Promise<boolean> {
-  const { count } = await oneRow<{ count: number }>(db, `SELECT count(*)::int AS count FROM chain_keys`);
-  return (await chainKeys(db, ring)).length === count;
 }
 
 function currentKey(db: Executor): Promise<StoredKey | undefined> {

@@ -21,6 +21,8 @@ export interface Means {
   /** Keys that heads may be signed with. */
   keys: PublicKeys;
   timeZone: string;
+  /** Heads that somebody has kept elsewhere. */
+  kept?: string[] | undefined;
 }
 
 /** The keys that the ring proves to be the network's. */
@@ -32,7 +34,7 @@ export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKey
  * Compares all there is or, of some days, what was chained, made, changed and posted on them. Spans
  * of days that follow each other have all there is between them.
  */
-export async function* compareBooks({ db, keys, timeZone }: Means, days: Days): Pages {
+export async function* compareBooks({ db, keys, timeZone, kept }: Means, days: Days): Pages {
   const next = days.to === null ? null : addDays(days.to, 1);
   const [first, last] = [await tipsBefore(db, days.from), await tipsBefore(db, next)];
   async function* chains(): Pages {
@@ -43,7 +45,7 @@ export async function* compareBooks({ db, keys, timeZone }: Means, days: Days): 
         first?.[stream]?.n ?? 0,
         next === null ? null : (last?.[stream]?.n ?? 0),
       );
-    yield* compareHeads(db, keys);
+    yield* compareHeads(db, keys, kept);
   }
   async function* money(): Pages {
     yield* compareMoney(db, await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next));
