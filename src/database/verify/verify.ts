@@ -60,7 +60,7 @@ async function* beside(...walks: Pages[]): Pages {
   try {
     while (coming.size > 0) {
       const { walk, page } = await Promise.race(
-        Array.from(coming, async ([walk, next]) => ({ walk, page: await next })),
+        Array.from(coming, async ([from, next]) => ({ walk: from, page: await next })),
       );
       if (page.done) coming.delete(walk);
       else {
