@@ -61,14 +61,10 @@ export async function up(knex: Knex): Promise<void> {
       -- Of the page, by its first line; what is missing comes after all lines.
       position     int NOT NULL CHECK (position >= 0),
       differences  jsonb NOT NULL,
-      -- What is still to become exceptions: 2 what holds money and unknown lines, 1 unknown lines, 0 none.
-      to_open      smallint NOT NULL CHECK (to_open BETWEEN 0 AND 2),
       counted_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (statement_id, position)
     );
     CREATE INDEX bank_statement_differences_by_time ON bank_statement_differences (counted_at);
-    CREATE INDEX bank_statement_differences_to_open ON bank_statement_differences (statement_id, to_open DESC, position)
-      WHERE to_open > 0;
 
     -- While a file is matched, which lines without a booking it has had: the same again is a duplicate.
     CREATE TABLE bank_statement_told (
@@ -109,7 +105,7 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT (id, bank_id, sha256, covered_from, covered_through, begins, reaches, lines),
       UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, exceptions, ended_at)
       ON bank_statements TO assent_app;
-    GRANT SELECT, INSERT (statement_id, position, differences, to_open), UPDATE (differences, to_open, counted_at), DELETE
+    GRANT SELECT, INSERT (statement_id, position, differences), UPDATE (differences, counted_at), DELETE
       ON bank_statement_differences TO assent_app;
     GRANT SELECT, INSERT, DELETE ON bank_statement_told TO assent_app;
     GRANT SELECT, INSERT, UPDATE (matched_by, told_in, ended_at) ON expected_bookings TO assent_app;

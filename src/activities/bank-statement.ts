@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { endStatement, openNextExceptions } from '../database/bank-statement/difference';
-import { endExplainedByLines, matchNextPage, type Matching } from '../database/bank-statement/match';
+import { completeStatement, openExceptions } from '../database/bank-statement/difference';
+import { endExplained, matchLines, type Matching } from '../database/bank-statement/match';
 import { findMissing } from '../database/bank-statement/missing';
 import { readStatement, type StatementStatus } from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
@@ -9,39 +9,22 @@ import type { Keyring } from '../database/keys/keyring';
 import { counted } from '../domain/words/counted';
 import { workflowIds } from '../domain/workflow/workflow-id';
 
-export interface StatementProgress {
-  status: StatementStatus;
-  /** Whether this step has come to its end. */
-  finished: boolean;
-  done: number;
-  lines: number;
-  /** What the lines came to so far, in words. */
-  counts: string;
-}
-
 /**
- * Matches a bank's file. Each call does some pages of its step and says how far it is, for an
- * operator to see. How far it has come is in the database, so a page counts once, however often it
- * is tried.
+ * Matches a bank's file, in steps. How far each has come is in the database: a page counts once,
+ * and a step that is tried again goes on.
  */
 export interface BankStatementActivities {
-  /** Matches the next lines with what the bank is to book. */
-  matchLines(statementId: string): Promise<StatementProgress>;
-  /**
-   * Ends what the lines explain, looks for what the bank's files lack, opens what differs, and
-   * completes the file.
-   */
-  findMissingAtBank(statementId: string): Promise<StatementProgress>;
+  /** Matches the lines with what the bank is to book. */
+  matchLines(statementId: string): Promise<void>;
+  /** Ends the exceptions that the lines explain. */
+  endExplained(statementId: string): Promise<void>;
+  /** Finds what none of the bank's files has. */
+  findMissingAtBank(statementId: string): Promise<void>;
+  /** Opens exceptions of what differs. */
+  openExceptions(statementId: string): Promise<void>;
+  /** @returns what came of the lines, in words */
+  completeStatement(statementId: string): Promise<{ status: StatementStatus; counts: string }>;
 }
-
-/**
- * Pages of one call: 50 000 lines, some seconds. A file at its largest has a few hundred such
- * calls, which one history holds.
- */
-const PAGES = 50;
-
-/** Does a page. @returns whether another may be left */
-type Part = (matching: Matching, statementId: string) => Promise<boolean>;
 
 /** @param bookingDays business days that banks have to book what settled */
 export function createBankStatementActivities(
@@ -50,35 +33,33 @@ export function createBankStatementActivities(
   bookingDays: number,
   log: Pick<Logger, 'info'>,
 ): BankStatementActivities {
-  /** @returns whether nothing is left */
-  async function work(parts: Part[], statementId: string): Promise<boolean> {
-    const activity = Context.current();
-    const beat = () => activity.heartbeat();
-    const matching = { db, keyring, bookingDays, workflowId: workflowIds.bankStatement(statementId), beat };
-    let pages = 0;
-    for (const part of parts) {
-      while (await part(matching, statementId)) {
-        beat();
-        // A worker that stops ends this early; another goes on.
-        if (++pages === PAGES || activity.cancellationSignal.aborted) return false;
-      }
-    }
-    return true;
-  }
-
-  const step =
-    (...parts: Part[]) =>
-    async (statementId: string): Promise<StatementProgress> => {
-      const finished = await work(parts, statementId);
-      const { status, done, summary } = await readStatement(db, statementId);
-      const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
-      log.info({ statementId, status, done, lines }, 'a bank statement goes on');
-      const counts = `${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${missingAtBank} missing at the bank, ${amountDiffers} with another amount, ${malformed} malformed`;
-      return { status, finished, done, lines, counts };
-    };
+  const matchingOf = (statementId: string): Matching => ({
+    db,
+    keyring,
+    bookingDays,
+    workflowId: workflowIds.bankStatement(statementId),
+    beat,
+  });
 
   return {
-    matchLines: step(matchNextPage),
-    findMissingAtBank: step(endExplainedByLines, findMissing, openNextExceptions, endStatement),
+    matchLines: (statementId) => matchLines(matchingOf(statementId), statementId),
+    endExplained: (statementId) => endExplained(matchingOf(statementId), statementId),
+    findMissingAtBank: (statementId) => findMissing(matchingOf(statementId), statementId),
+    openExceptions: (statementId) => openExceptions(matchingOf(statementId), statementId),
+    async completeStatement(statementId) {
+      await completeStatement(matchingOf(statementId), statementId);
+      const { status, summary } = await readStatement(db, statementId);
+      const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
+      log.info({ statementId, status, lines }, 'a bank statement has ended');
+      const counts = `${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${missingAtBank} missing at the bank, ${amountDiffers} with another amount, ${malformed} malformed`;
+      return { status, counts };
+    },
   };
+}
+
+/** A worker that stops ends a step early; another goes on. */
+function beat(): void {
+  const activity = Context.current();
+  activity.heartbeat();
+  activity.cancellationSignal.throwIfAborted();
 }

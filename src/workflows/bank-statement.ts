@@ -5,17 +5,17 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BankStatementActivities, StatementProgress } from '../activities/bank-statement';
+import type { BankStatementActivities } from '../activities/bank-statement';
 import type { WebhookActivities } from '../activities/webhook';
 import { local } from './local';
 import { BANK_STATEMENT_TASK_QUEUE } from './messages';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 
-const { matchLines, findMissingAtBank } = proxyActivities<BankStatementActivities>({
+const steps = proxyActivities<BankStatementActivities>({
   taskQueue: BANK_STATEMENT_TASK_QUEUE,
-  // One step takes some seconds, and on a busy machine some minutes. A dead worker is noticed by
-  // its heartbeat, which comes with each page.
-  startToCloseTimeout: '30m',
+  // The lines of a day take some minutes, and on a busy machine half an hour. A dead worker is
+  // noticed by its heartbeat, which comes with each page.
+  startToCloseTimeout: '2h',
   heartbeatTimeout: '30s',
   // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts
   // it there.
@@ -26,34 +26,22 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
 );
 
 /**
- * A bank's file: matches its lines with what the bank is to book, and then looks for what none of
- * the bank's files has. What differs becomes exceptions, of which both sides are told.
+ * A bank's file: matches its lines with what the bank is to book, ends the exceptions that they
+ * explain, finds what none of the bank's files has, and opens exceptions of what differs, of which
+ * both sides are told.
  *
  * @param statementId the statement and its pages are there before this starts
  */
 export async function bankStatement(statementId: string): Promise<void> {
-  await repeated('Match the lines', matchLines, statementId);
-  const { status, counts } = await repeated(
-    'Look for what the bank lacks, and open what differs',
-    findMissingAtBank,
-    statementId,
+  await steps.matchLines.executeWithOptions({ summary: 'Match the lines' }, [statementId]);
+  await steps.endExplained.executeWithOptions({ summary: 'End what the lines explain' }, [statementId]);
+  await steps.findMissingAtBank.executeWithOptions({ summary: 'Find what the bank lacks' }, [statementId]);
+  await steps.openExceptions.executeWithOptions({ summary: 'Open what differs' }, [statementId]);
+  await deliverFirstAttempts(workflowInfo().workflowId);
+  const { status, counts } = await steps.completeStatement.executeWithOptions(
+    { summary: 'Complete the file' },
+    [statementId],
   );
   setCurrentDetails(`The statement is ${status}: ${counts}.`);
   upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
-}
-
-/** One step, until it has come to its end. */
-async function repeated(
-  summary: string,
-  step: typeof matchLines,
-  statementId: string,
-): Promise<StatementProgress> {
-  for (let more = ''; ;) {
-    const progress = await step.executeWithOptions({ summary: summary + more }, [statementId]);
-    await deliverFirstAttempts(workflowInfo().workflowId);
-    if (progress.finished) return progress;
-    const at = `${progress.done} of ${progress.lines}`;
-    setCurrentDetails(`${at} lines done: ${progress.counts}.`);
-    more = `, after ${at}`;
-  }
 }

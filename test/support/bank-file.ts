@@ -1,5 +1,5 @@
-import { endStatement, openNextExceptions } from '../../src/database/bank-statement/difference';
-import { endExplainedByLines, matchNextPage, type Matching } from '../../src/database/bank-statement/match';
+import { completeStatement, openExceptions } from '../../src/database/bank-statement/difference';
+import { endExplained, matchLines, type Matching } from '../../src/database/bank-statement/match';
 import { findMissing } from '../../src/database/bank-statement/missing';
 import { rows, type Database, type Executor } from '../../src/database/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
@@ -15,23 +15,21 @@ export const matchingOf = (db: Database, keyring: Keyring, statementId: string):
   keyring,
   bookingDays: 2,
   workflowId: `bank-statement/${statementId}`,
+  beat: () => undefined,
 });
-
-/** Matches the next page of a file. @returns whether there may be more */
-export const matchPage = matchNextPage;
 
 /** Ends what the lines of a file explain, looks for all that is missing, and opens what differs. */
 export async function lookForMissing(matching: Matching, statementId: string): Promise<void> {
-  await endExplainedByLines(matching, statementId);
-  while (await findMissing(matching, statementId));
-  while (await openNextExceptions(matching, statementId));
-  await endStatement(matching, statementId);
+  await endExplained(matching, statementId);
+  await findMissing(matching, statementId);
+  await openExceptions(matching, statementId);
+  await completeStatement(matching, statementId);
 }
 
 /** Does what the workflow of a bank's file does. */
 export async function workOnFile(db: Database, keyring: Keyring, statementId: string): Promise<void> {
   const matching = matchingOf(db, keyring, statementId);
-  while (await matchPage(matching, statementId));
+  await matchLines(matching, statementId);
   await lookForMissing(matching, statementId);
 }
 

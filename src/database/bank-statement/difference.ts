@@ -50,33 +50,56 @@ const OF_BANK = 10_000;
 /** A difference that becomes an exception. */
 type Opening = DifferenceRecord & { difference: NewCase['kind'] & Difference; direction: Direction };
 
-/** By what a page has still to open: what holds money of merchants comes first. */
-const TO_OPEN: Record<number, readonly Difference[]> = {
-  2: ['amount_differs', 'missing_at_bank'],
-  1: ['unknown_here'],
-};
+/** In turn: what holds money of merchants comes first. */
+const TURNS: readonly (readonly Opening['difference'][])[] = [
+  ['amount_differs', 'missing_at_bank'],
+  ['unknown_here'],
+];
+
+/** Differences that one transaction looks at: each that it opens takes some milliseconds. */
+const LOOKED_AT = 500;
+
+/** Where a difference stands: its page, and its place in it from 1. */
+interface Place {
+  position: number;
+  n: number;
+}
+
+type Found = Place & { one: Opening; of: NewCase };
 
 /**
- * Opens the exceptions of the next page that has some to open, as long as there is room for more.
- *
- * @returns whether there was such a page
+ * Opens the exceptions of a file, as long as there is room. Begun again it finds those that are
+ * there.
  */
-export function openNextExceptions(
+export async function openExceptions(matching: Matching, statementId: string): Promise<void> {
+  for (const kinds of TURNS) {
+    let after: Place | false = { position: -1, n: 0 };
+    while (after) {
+      after = await openNext(matching, statementId, kinds, after);
+      matching.beat();
+    }
+  }
+}
+
+/** @returns the last that it has looked at; false: none is left to look at */
+function openNext(
   { db, keyring, workflowId }: Matching,
   statementId: string,
-): Promise<boolean> {
+  kinds: readonly Difference[],
+  after: Place,
+): Promise<Place | false> {
   return inTurn(db, statementId, async (trx, { bankId, exceptions }) => {
-    const page = await row<{ position: number; toOpen: number; differences: DifferenceRecord[] }>(
-      trx,
-      `SELECT position, to_open AS "toOpen", differences FROM bank_statement_differences
-       WHERE statement_id = :statementId AND to_open > 0 ORDER BY to_open DESC, position LIMIT 1`,
-      { statementId },
-    );
-    if (!page) return false;
-    const { position, toOpen, differences } = page;
-    const isToOpen = (one: DifferenceRecord): one is Opening =>
-      TO_OPEN[toOpen]?.includes(one.difference) === true;
-    const found = differences.filter(isToOpen).map((one) => ({ one, of: caseOf(bankId, one) }));
+    const found = (
+      await rows<Omit<Found, 'of'>>(
+        trx,
+        `SELECT d.position, e.n::int, e.one
+         FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
+         WHERE d.statement_id = :statementId AND d.position >= :position AND (d.position, e.n) > (:position, :n)
+           AND e.one->>'difference' = ANY(:kinds)
+         ORDER BY d.position, e.n LIMIT ${LOOKED_AT}`,
+        { statementId, kinds, ...after },
+      )
+    ).map((at) => ({ ...at, of: caseOf(bankId, at.one) }));
     await lockCharges(
       trx,
       found.flatMap(({ of }) => of.billingRequestId ?? []),
@@ -86,20 +109,17 @@ export function openNextExceptions(
     const fresh = found.flatMap(({ of }, n) => (there[n]?.isNew === true ? [of] : [])).slice(0, room);
     const opened = await openCases(trx, keyring, 'bank', fresh, workflowId);
     const idOf = new Map(fresh.flatMap((of, n) => (opened.has(n) ? [[subjectOf(of), opened.get(n)]] : [])));
-    found.forEach(({ one, of }, n) => {
-      const exceptionId = there[n]?.exceptionId ?? idOf.get(subjectOf(of));
-      if (exceptionId !== undefined) one.exceptionId = exceptionId;
-    });
-    const left = found.flatMap(({ one }) => (toOpen === 2 && one.exceptionId === undefined ? [one] : []));
-    await rows(trx, KEEP_OPENED, {
-      statementId,
-      bankId,
+    const looked = found.map(({ position, n, one, of }, at) => ({
       position,
-      opened: opened.size,
-      differences: jsonOf(differences),
-      left: jsonOf(left),
-    });
-    return true;
+      n,
+      exceptionId: there[at]?.exceptionId ?? idOf.get(subjectOf(of)) ?? null,
+      bankTransactionId: one.bankTransactionId ?? null,
+      networkReference: one.networkReference ?? null,
+    }));
+    await rows(trx, KEEP_OPENED, { statementId, bankId, opened: opened.size, looked: jsonOf(looked) });
+    // Unknown lines that no room is for keep nothing back; a missing booking is to be told again.
+    const isFull = opened.size === room && kinds.includes('unknown_here');
+    return !isFull && found.length === LOOKED_AT && (found.at(-1) ?? false);
   });
 }
 
@@ -168,7 +188,7 @@ const THERE = `
 function findThere(
   trx: Transaction,
   bankId: string,
-  found: { one: DifferenceRecord; of: NewCase }[],
+  found: readonly Found[],
 ): Promise<{ exceptionId: string | null; isNew: boolean }[]> {
   const given = found.map(({ one: { networkReference }, of: { booking, ...of } }, n) => ({
     ...booking,
@@ -192,25 +212,29 @@ async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promis
   return Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved));
 }
 
-/** A next file tells again what there was no room for. */
+/** A next file tells again the bookings that there was no room for. */
 const KEEP_OPENED = `
-  WITH counted AS (
+  WITH looked AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(:looked::jsonb) AS d
+      (position int, n int, "exceptionId" text, "bankTransactionId" text, "networkReference" text)),
+  counted AS (
     UPDATE bank_statements SET exceptions = exceptions + :opened WHERE id = :statementId),
   untold AS (
-    UPDATE expected_bookings e SET told_in = NULL
-    FROM jsonb_to_recordset(:left::jsonb) AS d ("bankTransactionId" text, "networkReference" text)
-    WHERE ${IS_BOOKING} AND e.told_in = :statementId)
-  UPDATE bank_statement_differences SET differences = :differences, to_open = to_open - 1
-  WHERE statement_id = :statementId AND position = :position`;
+    UPDATE expected_bookings e SET told_in = NULL FROM looked d
+    WHERE d."exceptionId" IS NULL AND ${IS_BOOKING} AND e.told_in = :statementId)
+  UPDATE bank_statement_differences d SET differences = (
+    SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l."exceptionId")) ORDER BY e.n)
+    FROM jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
+      LEFT JOIN looked l ON l.position = d.position AND l.n = e.n)
+  WHERE d.statement_id = :statementId
+    AND d.position IN (SELECT position FROM looked WHERE "exceptionId" IS NOT NULL)`;
 
 /**
  * Ends the work on a file. It has failed where lines are left that no page has: a restored back-up
  * has lost them.
- *
- * @returns false: nothing is left
  */
-export function endStatement({ db }: Matching, statementId: string): Promise<boolean> {
-  return inTurn(db, statementId, async (trx, { done, summary }) => {
+export async function completeStatement({ db }: Matching, statementId: string): Promise<void> {
+  await inTurn(db, statementId, async (trx, { done, summary }) => {
     const status = done < summary.lines ? 'failed' : 'completed';
     await rows(
       trx,
@@ -218,7 +242,6 @@ export function endStatement({ db }: Matching, statementId: string): Promise<boo
       { statementId, status },
     );
     await rows(trx, `DELETE FROM bank_statement_told WHERE statement_id = :statementId`, { statementId });
-    return false;
   });
 }
 
@@ -234,7 +257,7 @@ export async function deleteCounted(db: Executor): Promise<boolean> {
          SELECT jsonb_agg(d ORDER BY n) FROM jsonb_array_elements(differences) WITH ORDINALITY AS e (d, n)
          WHERE d ? 'exceptionId') AS kept
        FROM bank_statement_differences
-       WHERE counted_at < (SELECT clock_timestamp()) - interval '${KEPT_DAYS} days' AND to_open = 0
+       WHERE counted_at < (SELECT clock_timestamp()) - interval '${KEPT_DAYS} days'
        ORDER BY counted_at LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED),
      gone AS (
        DELETE FROM bank_statement_differences d USING old

@@ -19,8 +19,8 @@ export interface Matching {
   bookingDays: number;
   /** Of the workflow that makes the first attempts at what is announced. */
   workflowId: string;
-  /** Told before each exception that ends: a file may end as many as are open. */
-  beat?: () => void;
+  /** Told after each page, and before each exception that ends. */
+  beat: () => void;
 }
 
 /** By its id; the payee's bank has an id of its own for a payment between customers. */
@@ -34,8 +34,8 @@ const EXPECTED = `
 
 /**
  * By an id that settled nothing: the exception of the answer that named the id, or the exception
- * that the id took the money back of. A line of another amount is none of a charge that another id
- * has paid, whose end would reverse the charge.
+ * that the id took the money back of. A charge paid under another id does not match a line of
+ * another amount: ending that exception could reverse the charge.
  */
 const IN_DOUBT = `
   SELECT x.id, x.billing_request_id, x.refund_id, x.amount, x.currency,
@@ -110,14 +110,13 @@ const MATCH_PAGE = `
         ELSE verdict END AS difference
     FROM judged j LEFT JOIN told t ON t.line_hash = j.hash),
   kept AS (
-    INSERT INTO bank_statement_differences (statement_id, position, differences, to_open)
+    INSERT INTO bank_statement_differences (statement_id, position, differences)
     SELECT :statementId, min(s.position), jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
         'line', s.line, 'difference', s.difference, 'bankTransactionId', s.id, 'bookingDate', s.day, 'direction', s.direction,
         'amount', s.amount::text, 'currency', s.currency, 'reference', s.reference,
         'networkReference', coalesce(r.reference, b.reference), 'networkAmount', s.network_amount::text,
         'networkCurrency', s.network_currency, 'billingRequestId', s.charge, 'refundId', s.refund, 'problem', s.problem))
-        ORDER BY s.position),
-      max(CASE s.difference WHEN 'amount_differs' THEN 2 WHEN 'unknown_here' THEN 1 ELSE 0 END)
+        ORDER BY s.position)
     FROM said s LEFT JOIN billing_requests b ON b.id = s.charge LEFT JOIN refunds r ON r.id = s.refund
     WHERE s.difference <> 'matched' HAVING count(*) > 0)
   UPDATE bank_statements s SET matched = s.matched + c.matched, duplicates = s.duplicates + c.duplicates,
@@ -132,8 +131,12 @@ const MATCH_PAGE = `
     FROM said) AS c
   WHERE s.id = :statementId AND c.lines > 0 RETURNING s.id`;
 
+export async function matchLines(matching: Matching, statementId: string): Promise<void> {
+  while (await matchNextPage(matching, statementId)) matching.beat();
+}
+
 /** @returns whether there was a page left */
-export const matchNextPage = ({ db }: Matching, statementId: string): Promise<boolean> =>
+const matchNextPage = ({ db }: Matching, statementId: string): Promise<boolean> =>
   inTurn(
     db,
     statementId,
@@ -160,24 +163,14 @@ const MISSING_NO_MORE = `
     AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
   WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID}`;
 
-/**
- * Ends the exceptions that lines, or the bank's answers since an earlier file, have explained.
- *
- * @returns false: none is left
- */
-export async function endExplainedByLines(
-  { db, keyring, beat }: Matching,
-  statementId: string,
-): Promise<boolean> {
-  const explained: { id: string }[] = [];
-  await inTurn(db, statementId, async (trx, { bankId }) => {
-    explained.push(...(await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId })));
-    explained.push(...(await rows<{ id: string }>(trx, MISSING_NO_MORE, { bankId })));
-    return false;
-  });
-  for (const { id } of explained) {
-    beat?.();
+/** Ends the exceptions that lines, or the bank's answers since an earlier file, have explained. */
+export async function endExplained({ db, keyring, beat }: Matching, statementId: string): Promise<void> {
+  const explained = await inTurn(db, statementId, async (trx, { bankId }) => [
+    ...(await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId })),
+    ...(await rows<{ id: string }>(trx, MISSING_NO_MORE, { bankId })),
+  ]);
+  for (const { id } of explained || []) {
+    beat();
     await db.transaction((trx) => endExceptions(trx, keyring, [id]));
   }
-  return false;
 }

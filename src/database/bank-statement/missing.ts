@@ -42,13 +42,17 @@ const TELL_MISSING = `
     FROM missing m JOIN billing_requests b ON b.id = m.billing_request_id LEFT JOIN refunds r ON r.id = m.refund_id
     HAVING count(*) > 0),
   kept AS (
-    INSERT INTO bank_statement_differences (statement_id, position, differences, to_open)
-    SELECT s.id, s.lines + s.missing_at_bank, page.differences, 2 FROM page, bank_statements s WHERE s.id = :statementId)
+    INSERT INTO bank_statement_differences (statement_id, position, differences)
+    SELECT s.id, s.lines + s.missing_at_bank, page.differences FROM page, bank_statements s WHERE s.id = :statementId)
   UPDATE bank_statements s SET missing_at_bank = s.missing_at_bank + page.bookings FROM page
   WHERE s.id = :statementId RETURNING s.id`;
 
+export async function findMissing(matching: Matching, statementId: string): Promise<void> {
+  while (await findNextMissing(matching, statementId)) matching.beat();
+}
+
 /** @returns whether something was missing: there may be more */
-export function findMissing({ db, bookingDays }: Matching, statementId: string): Promise<boolean> {
+function findNextMissing({ db, bookingDays }: Matching, statementId: string): Promise<boolean> {
   return inTurn(db, statementId, async (trx, { bankId, done, summary }) => {
     // What the file has lost with a restored back-up is not missing at the bank.
     if (done < summary.lines) return false;

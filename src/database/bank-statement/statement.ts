@@ -207,14 +207,14 @@ export async function readStatement(db: Executor, statementId: string, bankId?: 
  * two that have the same line would both open its exception, or what the one has just matched would
  * be missing for the other. The turn is taken before anything else is locked.
  *
- * @param work given the file as it is once its turn has come @returns whether more may be left
- * @returns the same; false where the file has ended
+ * @param work given the file as it is once its turn has come
+ * @returns what the work does; false where the file has ended
  */
-export function inTurn(
+export function inTurn<T>(
   db: Pick<Database, 'transaction'>,
   statementId: string,
-  work: (trx: Transaction, statement: Statement) => Promise<boolean>,
-): Promise<boolean> {
+  work: (trx: Transaction, statement: Statement) => Promise<T>,
+): Promise<T | false> {
   return db.transaction(async (trx) => {
     await rows(
       trx,

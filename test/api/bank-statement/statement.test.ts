@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { matchLines } from '../../../src/database/bank-statement/match';
 import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
 import { rows as select } from '../../../src/database/connection';
 import { claimKey } from '../../../src/database/idempotency';
@@ -10,7 +11,7 @@ import { addDays, calendarDay } from '../../../src/domain/calendar';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { bookDifferences } from '../../support/books';
-import { lookForMissing, matchingOf, matchPage, workOnFile } from '../../support/bank-file';
+import { lookForMissing, matchingOf, workOnFile } from '../../support/bank-file';
 import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
@@ -299,8 +300,8 @@ test.each(['missing', 'has'] as const)(
       ids[file] = String((await upload(files[file], {}, {}, await reaching())).body.data?.['statementId']);
     }
     const matching = matchingOf(db, ring, 'stm_w');
-    while (await matchPage(matching, ids.missing));
-    const steps = { missing: lookForMissing, has: matchPage };
+    await matchLines(matching, ids.missing);
+    const steps = { missing: lookForMissing, has: matchLines };
     const second = first === 'missing' ? 'has' : 'missing';
 
     const open = await openTransaction(db);
