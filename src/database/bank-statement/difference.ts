@@ -68,8 +68,8 @@ interface Place {
 type Found = Place & { one: Opening; of: NewCase };
 
 /**
- * Opens the exceptions of a file, as long as there is room. Begun again it finds those that are
- * there.
+ * Opens the exceptions of a file, as long as there is room. Begun again it goes on with those that
+ * have none.
  */
 export async function openExceptions(matching: Matching, statementId: string): Promise<void> {
   for (const kinds of TURNS) {
@@ -95,7 +95,7 @@ function openNext(
         `SELECT d.position, e.n::int, e.one
          FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
          WHERE d.statement_id = :statementId AND d.position >= :position AND (d.position, e.n) > (:position, :n)
-           AND e.one->>'difference' = ANY(:kinds)
+           AND e.one->>'difference' = ANY(:kinds) AND e.one->>'exceptionId' IS NULL
          ORDER BY d.position, e.n LIMIT ${LOOKED_AT}`,
         { statementId, kinds, ...after },
       )
