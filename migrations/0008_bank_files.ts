@@ -35,14 +35,6 @@ export async function up(knex: Knex): Promise<void> {
     COMMENT ON COLUMN bank_statements.reaches IS
       'The last day of the file for each currency, and under * for all';
 
-    -- Lines that each bank has sent on the latest day that it sent any.
-    CREATE TABLE bank_statement_days (
-      bank_id text PRIMARY KEY REFERENCES entities,
-      day     date NOT NULL,
-      lines   int NOT NULL CHECK (lines >= 0)
-    );
-    GRANT SELECT, INSERT, UPDATE (day, lines) ON bank_statement_days TO assent_app;
-
     CREATE TABLE bank_statement_pages (
       statement_id text CHECK (statement_id ~ '^stm_'),
       -- How many lines come before it.

@@ -25,8 +25,6 @@ import { readCsv } from './csv';
 export const FORMATS = { 'text/csv': readCsv, 'application/xml': readCamt } as const;
 export type StatementType = keyof typeof FORMATS;
 
-/** Each is kept with what is wrong about it. A file that has more is something else. */
-const MALFORMED_MAX = 100_000;
 /** No bank books, or sends, what is older: a year that is written wrong is. */
 const BOOKABLE_YEARS = 5;
 
@@ -69,7 +67,6 @@ export async function stageStatement(
   const days = { timeZone: limit.timeZone, first: `${firstYear}${today.slice(4)}` };
   let firstDay: string | undefined;
   let lines = 0;
-  let malformed = 0;
   let page: ReadLine[] = [];
   async function stage(): Promise<void> {
     if (page.length > 0) await stagePage(db, statementId, lines - page.length, page);
@@ -78,14 +75,9 @@ export async function stageStatement(
   try {
     for await (const line of FORMATS[type](hashed(bytes, hash), days, reach)) {
       if (++lines > limit.linesPerDay) throw await tooManyLines(db, limit);
-      if ('problem' in line) malformed += 1;
-      else {
+      if (!('problem' in line)) {
         reach(line.currency, line.bookingDate);
         if (firstDay === undefined || line.bookingDate < firstDay) firstDay = line.bookingDate;
-      }
-      if (malformed > MALFORMED_MAX) {
-        const message = `has more than ${MALFORMED_MAX} lines that cannot be read`;
-        throw invalidRequest([{ path: 'body', message }]);
       }
       page.push(line);
       if (page.length === PAGE_LINES) await stage();

@@ -127,7 +127,7 @@ export async function acceptStatement(
     );
     return { ...known, isNew: false };
   }
-  await countLines(trx, bankId, lines, limit);
+  await requireLinesLeft(trx, bankId, limit);
   await enqueueStarts(trx, [
     {
       workflowId: workflowIds.bankStatement(statementId),
@@ -139,23 +139,21 @@ export async function acceptStatement(
 }
 
 /**
- * Counts the lines that a bank sends on a day of real time. One statement decides between files at
- * the same time.
+ * Holds a bank to the lines of a day of real time, with the file that has just been accepted. Its
+ * files take turns: two at the same time would not see each other.
  *
  * @throws Failure rate_limited
  */
-async function countLines(trx: Transaction, bankId: string, lines: number, limit: LinesLimit): Promise<void> {
-  const counted = await row(
+async function requireLinesLeft(trx: Transaction, bankId: string, limit: LinesLimit): Promise<void> {
+  await rows(trx, `SELECT FROM entities WHERE id = :bankId FOR NO KEY UPDATE`, { bankId });
+  const passed = await row(
     trx,
-    `INSERT INTO bank_statement_days AS d (bank_id, day, lines)
-     SELECT :bankId, (clock_timestamp() AT TIME ZONE :timeZone)::date, :lines WHERE :lines::int <= :linesPerDay::int
-     ON CONFLICT (bank_id) DO UPDATE SET day = excluded.day,
-       lines = CASE WHEN d.day = excluded.day THEN d.lines ELSE 0 END + excluded.lines
-     WHERE d.day <> excluded.day OR d.lines + excluded.lines <= :linesPerDay
-     RETURNING true`,
-    { bankId, lines, ...limit },
+    `SELECT FROM bank_statements WHERE bank_id = :bankId
+       AND recorded_at >= ${dayBegin('(clock_timestamp() AT TIME ZONE :timeZone)::date')}
+     HAVING sum(lines) > :linesPerDay`,
+    { bankId, ...limit },
   );
-  if (!counted) throw await tooManyLines(trx, limit);
+  if (passed) throw await tooManyLines(trx, limit);
 }
 
 /** The refusal of a file that passes the lines of a day. */

@@ -260,6 +260,7 @@ describe('the lines of a day', () => {
     const before = await count('SELECT count(*)::int FROM bank_statements');
     isRefused(await upload(big('L')));
     isRefused(await upload(big('M', LINES_PER_DAY + 1)));
+    isRefused(await upload(`${HEADER}\n${'a\n'.repeat(LINES_PER_DAY + 1)}`));
     expect(await count('SELECT count(*)::int FROM bank_statements')).toBe(before);
     expect(await staged()).toBe(0);
     // A repeat counts nothing, and is answered.
@@ -276,7 +277,10 @@ describe('the lines of a day', () => {
     expect((await upload(big('L'))).status).toBe(429);
     const { credentials, bankId } = await standingApproval(database.db, api.deps.ring);
     expect((await upload(big('L'), '', await tokenOf(api, credentials.bank))).status).toBe(202);
-    await asOwner(database.url, `UPDATE bank_statement_days SET day = day - 1 WHERE bank_id <> '${bankId}'`);
+    await asOwner(
+      database.url,
+      `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id <> '${bankId}'`,
+    );
     expect((await upload(big('L'))).status).toBe(202);
   });
 
