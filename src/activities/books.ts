@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { chainStream } from '../database/chain/advance';
 import { signHead } from '../database/chain/head';
+import { ROWS_OF } from '../database/chain/stream';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { keepResult, planNight } from '../database/verify/night';
@@ -31,7 +32,8 @@ export function createBooksActivities(
   return {
     async chainBooks() {
       const chained: string[] = [];
-      for (const stream of STREAMS) chained.push(`${await chainStream(db, stream, beat)} of the ${stream}`);
+      for (const stream of STREAMS)
+        chained.push(`${await chainStream(db, stream, beat)} of ${ROWS_OF[stream].table}`);
       const head = await signHead(db, keyring, timeZone);
       if (!head) return 'Nothing was written since the last head.';
       // A log that is kept elsewhere tells of a head that was taken away.

@@ -66,7 +66,7 @@ it('names what somebody changed by hand until it is put right, and writes nothin
   const id = await forge();
   const before = await counts();
   const verified = await verifyBooks();
-  // By its last audit event, and by the ledger.
+  // By its last event, and by the ledger.
   expect(verified).toMatch(/ of all books: 2 differences, /);
   expect(await counts()).toEqual(before);
   const unposted = expect.objectContaining({ check: 'charges', id }) as object;

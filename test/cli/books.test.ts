@@ -42,7 +42,7 @@ describe('assent books verify', () => {
       `SET session_replication_role = replica;
        UPDATE billing_requests SET bank_transaction_id = 'other' WHERE id = '${chargeId}'`,
     );
-    const what = `its row says bankTransactionId other, and its last audit event says bankTransactionId tx-${chargeId}`;
+    const what = `its row says bankTransactionId other, and its last event (table events) says bankTransactionId tx-${chargeId}`;
     const wrong = await cli.run('books', 'verify', '--json');
     expect(wrong.code).toBe(1);
     expect(JSON.parse(wrong.out)).toMatchObject({

@@ -43,7 +43,7 @@ const exceptionOf = async (id: string) =>
 
 /** The words of `books verify` for an event that a receiver was not told of. */
 const untold = (id: string, event: string, webhookType: string, receiverId: string) =>
-  `${id}: its audit event ${event} is there, and the webhook ${webhookType} to ${receiverId} that tells of it is gone`;
+  `${id}: its event ${event} (table events) is there, and the webhook ${webhookType} to ${receiverId} that tells of it is gone`;
 
 describe('charges, refunds and exceptions', () => {
   it('agree with their webhooks, also once these are forgotten', async () => {
@@ -63,11 +63,23 @@ describe('charges, refunds and exceptions', () => {
     expect(await bookDifferences(database.db)).toEqual([]);
   });
 
+  it('agree with their webhooks once an event was restored, and name the one that is gone', async () => {
+    const theirs = `resource_id IN ('${made.chargeId}', '${made.reversedId}', '${made.expiredId}')`;
+    await tamper(`UPDATE webhook_deliveries SET created_at = created_at - interval '1 hour'
+        WHERE created_xid::text IN (SELECT xmin::text FROM events WHERE ${theirs});
+      UPDATE events SET recorded_at = recorded_at - interval '1 hour' WHERE ${theirs}`);
+    expect(await bookDifferences(database.db)).toEqual([]);
+    await tamper(`DELETE FROM webhook_deliveries WHERE webhook_type = 'billing.reversed'`);
+    expect(await bookDifferences(database.db)).toContainEqual(
+      `charges: ${untold(made.reversedId, 'billing_request.reversed', 'billing.reversed', standing.merchantId)}`,
+    );
+  });
+
   it('name the exception of a silence that is gone', async () => {
     const id = await exceptionOf(made.expiredId);
     await tamper(`DELETE FROM reconciliation_exceptions WHERE id = '${id}'`);
     expect(await bookDifferences(database.db)).toEqual([
-      `exceptions: ${id}: it was deleted: its last audit event says state open, and there is no row`,
+      `exceptions: ${id}: it was deleted: its last event (table events) says state open, and there is no row`,
     ]);
   });
 

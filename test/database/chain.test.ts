@@ -206,12 +206,12 @@ describe('what the owner of the schema changes', () => {
     [
       'who did something',
       () => `UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`,
-      'links of acts: act \\d+: its',
+      'links of audit events: audit event \\d+: its',
     ],
     [
       'a link alone',
       () => `UPDATE act_chain SET hash = sha256(hash) WHERE n = 1`,
-      'links of acts: act \\d+: its',
+      'links of audit events: audit event \\d+: its',
     ],
   ])('%s, is the first thing that is told', async (_, change, first) => {
     await tamper(change());
@@ -234,7 +234,7 @@ describe('what the owner of the schema changes', () => {
     await tamper(`DELETE FROM audit_events WHERE action = 'entity.trust_set';
       DELETE FROM act_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
     expect((await found())[0]).toMatch(
-      /^links of acts: act \d+: the links from (\d+) to \1, before its own, were deleted$/,
+      /^links of audit events: audit event \d+: the links from (\d+) to \1, before its own, were deleted$/,
     );
   });
 
@@ -243,10 +243,10 @@ describe('what the owner of the schema changes', () => {
       UPDATE act_chain c SET row_id = -(SELECT row_id FROM act_chain o WHERE o.n = 3 - c.n) WHERE n = 1;
       UPDATE act_chain c SET row_id = (SELECT id FROM audit_events a WHERE NOT EXISTS
         (SELECT FROM act_chain o WHERE o.row_id = a.id) ORDER BY id LIMIT 1) WHERE n = 2`);
-    const named = (await found()).filter((one) => one.startsWith('links of acts'));
+    const named = (await found()).filter((one) => one.startsWith('links of audit events'));
     expect(named.slice(0, 2)).toEqual([
-      changed('links of acts: act \\d+: its'),
-      changed('links of acts: act \\d+: its'),
+      changed('links of audit events: audit event \\d+: its'),
+      changed('links of audit events: audit event \\d+: its'),
     ]);
   });
 

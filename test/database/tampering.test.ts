@@ -108,13 +108,13 @@ const AT = '\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z';
 const FOUND: [change: string, finding: string][] = [
   // A charge.
   ...Object.entries({
-    'amount = 101': 'amount 101, and its last audit event says amount 100',
-    "currency = 'KES'": 'currency KES, and its last audit event says currency NGN',
+    'amount = 101': 'amount 101, and its last event \\(table events\\) says amount 100',
+    "currency = 'KES'": 'currency KES, and its last event \\(table events\\) says currency NGN',
     "bank_transaction_id = 'other'":
-      'bankTransactionId other, and its last audit event says bankTransactionId tx-',
-    "closed_at = closed_at + interval '1 ms'": `closedAt ${AT}, and its last audit event says closedAt ${AT}`,
+      'bankTransactionId other, and its last event \\(table events\\) says bankTransactionId tx-',
+    "closed_at = closed_at + interval '1 ms'": `closedAt ${AT}, and its last event \\(table events\\) says closedAt ${AT}`,
     "status = 'declined', decline_reason = 'x', bank_transaction_id = NULL, counted_day = NULL, counted_month = NULL, refunded_amount = 0":
-      'status declined, bankTransactionId none, and its last audit event says status successful, bankTransactionId tx-',
+      'status declined, bankTransactionId none, and its last event \\(table events\\) says status successful, bankTransactionId tx-',
   }).map(([set, says]): [string, string] => [
     `UPDATE billing_requests SET ${set} WHERE id = ':chargeId'`,
     `charges: :chargeId: its row says ${says}`,
@@ -125,14 +125,14 @@ const FOUND: [change: string, finding: string][] = [
   ],
   [
     `DELETE FROM ${THE_CHARGE}`,
-    `charges: :chargeId: it was deleted: its last audit event says .*status successful, .* and there is no row`,
+    `charges: :chargeId: it was deleted: its last event \\(table events\\) says .*status successful, .* and there is no row`,
   ],
   [
     `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
        amount, currency, description, approval_required, workflow_id, expires_at, created_at)
      SELECT 'brq_forged', 'txn_forged', 'FORGED', batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id, amount, currency,
        description, true, workflow_id, expires_at, created_at FROM ${THE_CHARGE}`,
-    'charges: brq_forged: its row says amount 100, currency NGN, status pending, and no audit event says that it was made',
+    'charges: brq_forged: its row says amount 100, currency NGN, status pending, and no event \\(table events\\) says that it was made',
   ],
   [
     `UPDATE billing_requests SET credit_settled = false WHERE id = ':paymentId'`,
@@ -140,12 +140,12 @@ const FOUND: [change: string, finding: string][] = [
   ],
   // A refund, and its return.
   ...Object.entries({
-    'amount = 31': 'amount 31, and its last audit event says amount 30',
+    'amount = 31': 'amount 31, and its last event \\(table events\\) says amount 30',
     "currency = 'KES'": 'currency KES, and',
     "bank_transaction_id = 'other'": 'bankTransactionId other, and',
     "closed_at = closed_at + interval '1 ms'": 'closedAt ',
     "status = 'rejected', bank_transaction_id = NULL":
-      'status rejected, bankTransactionId none, and its last audit event says status completed',
+      'status rejected, bankTransactionId none, and its last event \\(table events\\) says status completed',
   }).map(([set, says]): [string, string] => [
     `UPDATE refunds SET ${set} WHERE id = ':refundId'`,
     `refunds: :refundId: its row says ${says}`,
@@ -154,7 +154,7 @@ const FOUND: [change: string, finding: string][] = [
   [
     `UPDATE refunds SET status = 'completed', returned_at = NULL, return_transaction_id = NULL, return_reference = NULL,
        returned_by = NULL WHERE id = ':returnedId'`,
-    'refunds: :returnedId: its row says status completed, and its last audit event says status returned',
+    'refunds: :returnedId: its row says status completed, and its last event \\(table events\\) says status returned',
   ],
   [
     `UPDATE refunds SET returned_at = returned_at - interval '1 h' WHERE id = ':returnedId'`,
@@ -253,25 +253,25 @@ const FOUND: [change: string, finding: string][] = [
   // An exception.
   [
     `UPDATE reconciliation_exceptions SET state = 'investigating', owner = 'operator' WHERE id = ':openId'`,
-    'exceptions: :openId: its row says state investigating, and its last audit event says state open',
+    'exceptions: :openId: its row says state investigating, and its last event \\(table events\\) says state open',
   ],
   [
     `UPDATE reconciliation_exceptions SET resolution = 'no_difference' WHERE id = ':writtenOffBy'`,
-    'exceptions: :writtenOffBy: its row says resolution no_difference, and its last audit event says resolution written_off',
+    'exceptions: :writtenOffBy: its row says resolution no_difference, and its last event \\(table events\\) says resolution written_off',
   ],
   [
     `UPDATE reconciliation_exceptions SET resolution = 'no_difference' WHERE id = ':writtenOffBy'`,
     'exceptions: :writtenOffBy: its row asks for no write_off; the ledger has ',
   ],
   [`DELETE FROM reconciliation_exceptions WHERE id = ':openId'`, 'exceptions: :openId: it was deleted: '],
-  // A chained act, and a signed head.
+  // A chained audit event, and a signed head.
   [
     `UPDATE audit_events SET actor = 'operator:other' WHERE id = :actId`,
-    'links of acts: act :actId: its row or its link \\d+ was changed',
+    'links of audit events: audit event :actId: its row or its link \\d+ was changed',
   ],
   [
     `DELETE FROM audit_events WHERE id = :actId`,
-    'links of acts: act :actId: its link \\d+ of the chain is there, and its row was',
+    'links of audit events: audit event :actId: its link \\d+ of the chain is there, and its row was',
   ],
   [
     `UPDATE event_chain SET hash = sha256(hash) WHERE n = 3`,
@@ -283,7 +283,7 @@ const FOUND: [change: string, finding: string][] = [
   ],
   [`UPDATE chain_heads SET jws = substr(jws, 1, 40)`, 'heads: head 1 of [\\d-]+: it is signed with no key'],
   [`DELETE FROM chain_heads`, 'heads: heads: the heads from 1 to 1 were deleted'],
-  // A chained audit event, last: what is written again has another transaction's id.
+  // A chained event, last: what is written again has another transaction's id.
   ...[
     "type = 'billing_request.declined'",
     "cause = 'operator'",

@@ -36,7 +36,7 @@ export const ROWS_OF: Record<Stream, Rows> = {
     table: 'audit_events',
     chain: 'act_chain',
     idType: 'bigint',
-    called: 'act',
+    called: 'audit event',
     content: `ROW(r.id, ${microseconds('r.recorded_at')}, r.actor, r.action, r.entity_id, r.request_id,
       r.own_request_id, r.reason, r.before, r.after)::text`,
   },

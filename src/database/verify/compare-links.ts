@@ -4,8 +4,8 @@ import { LINK_INPUT, ROWS_OF } from '../chain/stream';
 import { listed, walk, type Pages } from './page';
 
 /**
- * Makes each link anew from its row and the link before it, and compares. A page takes every link
- * before it as it stands, so one change is told once.
+ * Makes each link anew from its row and the link before it, and compares. Each link is checked
+ * against the stored link before it, so one change gives one finding.
  */
 
 /** Links of a page: some ten milliseconds of Postgres. */
@@ -38,7 +38,7 @@ const comparison = (stream: Stream) => {
 const LINKS = {
   ledger: ['links of the ledger', comparison('ledger')],
   events: ['links of events', comparison('events')],
-  acts: ['links of acts', comparison('acts')],
+  acts: ['links of audit events', comparison('acts')],
 } as const;
 
 /** @param after the link to begin after, and `end` the last; null for all that there are */

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
  * again, by a key that the database alone does not have.
  */
 
-/** What is chained: entries with their postings, audit events, and privileged acts. */
+/** Chains: entries with their postings, events, and audit events, which privileged acts write. */
 export const STREAMS = ['ledger', 'events', 'acts'] as const;
 
 export type Stream = (typeof STREAMS)[number];
