@@ -207,20 +207,18 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER statement_digests_record_time BEFORE INSERT ON statement_digests
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
+    -- The last result of "books verify". Books that are too large for a night are compared in parts.
     CREATE TABLE books_verified (
-      only_row    boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+      -- A span of days: 1 has the last.
+      part        int PRIMARY KEY,
       -- Null until the first result.
       differences int CHECK (differences >= 0),
       -- The first of the differences, in words.
       found       jsonb NOT NULL DEFAULT '[]',
-      -- Of books that are too large for a night: the day that the next part begins with, null for
-      -- the first day, and how often the parts have been through all days.
-      part_from   date,
-      round       int NOT NULL DEFAULT 0,
       verified_at timestamptz NOT NULL DEFAULT clock_timestamp()
     );
-    GRANT SELECT, UPDATE ON books_verified TO assent_app;
+    GRANT SELECT, UPDATE (differences, found, verified_at) ON books_verified TO assent_app;
 
-    INSERT INTO books_verified DEFAULT VALUES;
+    INSERT INTO books_verified (part) SELECT generate_series(1, 5);
   `);
 }

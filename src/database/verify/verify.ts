@@ -102,10 +102,10 @@ export interface Verified {
 
 /** Differences that are told one by one: more have one cause to look for. */
 export const LISTED_MAX = 100;
-/** Differences that are known again, should two spans of days find the same: some megabytes. */
+/** Differences that are known again, should two walks find the same: some megabytes. */
 const KNOWN_MAX = 10_000;
 
-export const nameOf = ({ id, what }: Difference): string => `${id} ${what}`;
+const nameOf = ({ id, what }: Difference): string => `${id} ${what}`;
 
 /** @param beat told of what there is so far after each page, with the check of the page */
 export async function verify(
