@@ -19,7 +19,7 @@ import type { DeliverFirstAttempts } from './webhook';
  */
 export type RecurringActivities = Record<
   ScheduleActivity,
-  (scheduleId: string, workflowId: string, reportedUntil: ReportedUntil | null) => Promise<ScheduleState>
+  (scheduleId: string, workflowId: string, reportedUntil: ReportedUntil) => Promise<ScheduleState>
 >;
 
 /** Where a schedule has come to, for its workflow and for who reads its history. */
@@ -53,7 +53,7 @@ export function createRecurringActivities(
 ): RecurringActivities {
   const as =
     (activity: ScheduleActivity) =>
-    async (scheduleId: string, workflowId: string, reportedUntil: ReportedUntil | null) => {
+    async (scheduleId: string, workflowId: string, reportedUntil: ReportedUntil) => {
       if (activity === 'settleBilling') await waitForAnswer(workflowId);
       const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity, reportedUntil);
       const { told } = await deliver(workflowId);

@@ -16,7 +16,7 @@ import { ForeignNamespaceError } from './foreign-namespace';
 export const SCHEDULED = [WORKFLOW_TYPE.reconcile, WORKFLOW_TYPE.chain, WORKFLOW_TYPE.verify] as const;
 type Scheduled = (typeof SCHEDULED)[number];
 
-/** The name of the memo that says whose the namespace is. */
+/** The memo that names the database owning the namespace. */
 const OWNER = 'installation';
 /**
  * Longest wait for a schedule, which is a workflow of the server's own: a busy server takes a while

@@ -3,7 +3,6 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
-  patched,
   proxyLocalActivities,
   setCurrentDetails,
   upsertSearchAttributes,
@@ -26,11 +25,6 @@ const SUMMARIES: Record<keyof RecurringActivities, string> = {
 };
 
 const activities = proxyLocalActivities<RecurringActivities>(local(''));
-
-interface Reported {
-  /** Left out where no run was before, or it reported nothing. */
-  reportedUntil?: number | undefined;
-}
 
 /**
  * Activities in one run; after the next sleep the workflow continues as new. Each leaves about five
@@ -56,17 +50,17 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * schedule, as an operator's act; a charge that its bank has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
- * @param reported of the schedule's events, the sequence of the last that the run before reported
+ * @param reportedUntil sequence of the schedule's last event that an earlier run reported
  * @returns what was done last, who was told, and how it has ended, in words
  */
-export async function recurring(scheduleId: string, reported: Reported = {}): Promise<string[]> {
-  return hearingSignals((signals) => run(scheduleId, reported, signals));
+export async function recurring(scheduleId: string, reportedUntil: number | null = null): Promise<string[]> {
+  return hearingSignals((signals) => run(scheduleId, reportedUntil, signals));
 }
 
-async function run(scheduleId: string, { reportedUntil }: Reported, signals: Signals): Promise<string[]> {
+async function run(scheduleId: string, reportedUntil: number | null, signals: Signals): Promise<string[]> {
   const { workflowId, startTime } = workflowInfo();
   const startedAt = startTime.toISOString();
-  let sequence: number | null | undefined = reportedUntil ?? null;
+  let sequence = reportedUntil;
   let activity: keyof RecurringActivities = 'readSchedule';
   /** What has been done and not been said in a summary. */
   let done: string[] = [];
@@ -74,10 +68,9 @@ async function run(scheduleId: string, { reportedUntil }: Reported, signals: Sig
     signals.forget();
     const state: ScheduleState = await activities[activity].executeWithOptions(
       local(after(done, SUMMARIES[activity])),
-      [scheduleId, workflowId, sequence === undefined ? null : { sequence, startedAt }],
+      [scheduleId, workflowId, { sequence, startedAt }],
     );
-    // Of a run that an older version began, the results say nothing of it.
-    sequence = state.sequence as number | undefined;
+    sequence = state.sequence;
     const { status, nextBillingDate, next, inMs, waitingFor } = state;
     done = [...state.did, ...state.told];
     setCurrentDetails(waitingFor);
@@ -97,16 +90,11 @@ async function run(scheduleId: string, { reportedUntil }: Reported, signals: Sig
     }
   }
   await condition(allHandlersFinished);
-  return continueAsNew<typeof recurring>(scheduleId, { reportedUntil: sequence });
+  return continueAsNew<typeof recurring>(scheduleId, sequence);
 }
 
-/**
- * A test clock has come to what is waited for: it is done as if the timer had run to its end. A run
- * that began with an older version reads first.
- */
-function onlyFellDue(heard: Heard): boolean {
-  return heard.size === 1 && heard.has('fellDue') && patched('fell-due');
-}
+/** A test clock has come to what is waited for: it is done as if the timer had run to its end. */
+const onlyFellDue = (heard: Heard) => heard.size === 1 && heard.has('fellDue');
 
 /**
  * Keeps the search attributes up; each change is an event in the history, so only changes are sent.

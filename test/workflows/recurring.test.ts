@@ -18,9 +18,7 @@ class Plan {
   readonly charged: number[] = [];
   readonly ran: { name: keyof RecurringActivities; at: number }[] = [];
   /** Up to which event the workflow said that its history has it. */
-  readonly reportedUntil: (number | null | 'unknown')[] = [];
-  /** Whether the activities answer as those of an older version did. */
-  isOlder = false;
+  readonly reportedUntil: (number | null)[] = [];
   readonly runs = new Set<string>();
   /** Whether a bank answers while its answer is waited for. */
   answersAtOnce = true;
@@ -45,8 +43,8 @@ class Plan {
     ] as const;
     const entries = names.map((name) => [
       name,
-      (scheduleId: string, _workflowId: string, reportedUntil: { sequence: number | null } | null) => {
-        this.reportedUntil.push(reportedUntil === null ? 'unknown' : reportedUntil.sequence);
+      (scheduleId: string, _workflowId: string, reportedUntil: { sequence: number | null }) => {
+        this.reportedUntil.push(reportedUntil.sequence);
         return this.run(name, scheduleId);
       },
     ]);
@@ -76,7 +74,6 @@ class Plan {
     if (name === 'settleBilling' && this.answersAtOnce) this.asked = false;
     const state = this.state(name, now);
     await this.afterActivity(String(workflowId));
-    if (this.isOlder) delete (state as Partial<ScheduleState>).sequence;
     return state;
   }
 
@@ -266,14 +263,6 @@ describe('the workflow of a schedule', () => {
     // Each says up to where the one before it reported, across the runs too.
     expect(plan.reportedUntil).toEqual([null, ...plan.ran.slice(1).map((_, before) => before + 1)]);
   }, 120_000);
-
-  it('does not know up to where the history goes that an older version has begun', async () => {
-    const plan = new Plan(environment, monthly(1));
-    plan.isOlder = true;
-    await run(plan);
-    expect(plan.charged).toHaveLength(1);
-    expect(plan.reportedUntil).toEqual([null, 'unknown', 'unknown']);
-  });
 
   it('is cancelled also where the request comes as a run has done its two hundred activities', async () => {
     const dues = Array.from({ length: 120 }, (_, n) => start + (n + 1) * DAY_MS);

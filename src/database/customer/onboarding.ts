@@ -122,7 +122,6 @@ export async function onboardPage(
 
 /**
  * A reason names fields as the bank has them, and Postgres keeps neither NUL nor half a character.
- * Cleaned here, and not before it is staged, it also frees batches that older versions staged.
  */
 function kept(reason: string): string {
   return reason.replaceAll(/[\p{Surrogate}\0]/gu, '\uFFFD');

@@ -5,7 +5,7 @@ const FOLDED_AT_ONCE = 10_000;
 
 /**
  * Folds changes of balances into the sums of their accounts and days; only for speed, for
- * `ledger_balances` counts both. Where another process is at it, nothing is done.
+ * `ledger_balances` counts both. One process folds at a time; others return.
  *
  * @returns whether there may be more
  */

@@ -1,7 +1,7 @@
 import { entryOf, type BookedBy, type LedgerEntry, type Payment } from '../../domain/books/ledger';
 import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
 import { endExpectedCredit } from '../bank-statement/expected';
-import { row, type Executor } from '../connection';
+import { oneRow, row, type Executor } from '../connection';
 import { postEntries } from './entry';
 
 /**
@@ -78,10 +78,7 @@ export async function postRefundReturn(
 
 /** Some or all of a successful charge, taken back or let off. */
 interface Undone {
-  /**
-   * Of the reversal, the exception, or the refund that was rejected: of one there is one entry,
-   * however often this is said.
-   */
+  /** The reversal, the exception, or the rejected refund. A resource has one entry of a kind. */
   resourceId: string;
   billingRequestId: string;
   /** Minor units, in the currency of the charge. */
@@ -144,25 +141,17 @@ async function postUndone(
   return paid;
 }
 
-/**
- * Of each of some charges, by its id as `charge`: as `written_off` all that ever was, and as
- * `amount` what of that no reversal has given back.
- *
- * @param charges SQL of their ids
- */
-const borneOf = (charges: string) => `
-  SELECT of.charge, sum(p.amount) FILTER (WHERE p.direction = 'debit') AS written_off,
-    sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END)::bigint AS amount
-  FROM (SELECT billing_request_id AS charge, id FROM reconciliation_exceptions WHERE billing_request_id IN (${charges})
-        UNION ALL
-        SELECT billing_request_id, id FROM refunds WHERE billing_request_id IN (${charges})
-        UNION ALL
-        SELECT billing_request_id, transaction_id FROM reversals WHERE billing_request_id IN (${charges})) AS of
-    JOIN ledger_entries e ON e.resource_id = of.id JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
-  GROUP BY of.charge`;
-
-/** Of a charge, what was written off and no reversal has given back. */
+/** What the network still bears of a charge. */
 export async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
-  const borne = await row<{ amount: bigint }>(trx, borneOf(':billingRequestId'), { billingRequestId });
-  return borne?.amount ?? 0n;
+  const { amount } = await oneRow<{ amount: bigint }>(
+    trx,
+    `SELECT coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0)::bigint AS amount
+     FROM (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId
+           UNION ALL SELECT id FROM refunds WHERE billing_request_id = :billingRequestId
+           UNION ALL SELECT transaction_id FROM reversals WHERE billing_request_id = :billingRequestId) AS of
+       JOIN ledger_entries e ON e.resource_id = of.id
+       JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'`,
+    { billingRequestId },
+  );
+  return amount;
 }

@@ -3,7 +3,7 @@ import { oneRow, row, rows, type Database, type Executor, type Transaction } fro
 import { dayBegin } from '../day-begin';
 import { pages } from '../pages';
 import type { TransactionRecord } from '../transaction';
-import type { Viewer } from '../viewer';
+import { SIDES, type Viewer } from '../viewer';
 
 /**
  * What a party is owed at the end of a settlement day, and what has moved on it: read from the
@@ -171,24 +171,17 @@ export async function readTotals(db: Executor, timeZone: string, of: StatementOf
   };
 }
 
-/** On which sides of an exception a party may stand. */
-const CONCERNED: Record<Viewer['role'], string> = {
-  bank: '(bank_id = :partyId OR payee_bank_id = :partyId)',
-  merchant: 'merchant_id = :partyId',
-  provider: 'provider_id = :partyId',
-};
-
 async function openExceptions(
   db: Executor,
   timeZone: string,
-  { party: { entityId: partyId, role }, date, currency }: StatementOf,
+  { party: { entityId, role }, date, currency }: StatementOf,
 ): Promise<number> {
   const { count } = await oneRow<{ count: number }>(
     db,
     `SELECT count(*)::int AS count FROM reconciliation_exceptions
-     WHERE ${CONCERNED[role]} AND currency = :currency AND opened_at < ${END_OF_DAY}
+     WHERE (${SIDES[role].join(' OR ')}) AND currency = :currency AND opened_at < ${END_OF_DAY}
        AND (resolved_at IS NULL OR resolved_at >= ${END_OF_DAY})`,
-    { partyId, date, currency, timeZone },
+    { entityId, date, currency, timeZone },
     'anew',
   );
   return count;

@@ -5,8 +5,8 @@ import type { Keyring } from '../keys/keyring';
 import { tellCases } from './announce';
 
 /**
- * The end of exceptions. Money moves by none of those that `endExplained` and `endExceptions` end:
- * what follows where it does is in `resolve-case.ts`. The callers hold the charges locked.
+ * The end of exceptions. `endExplained` and `endExceptions` move no money; `resolve-case.ts` may.
+ * The callers hold the charges locked.
  */
 
 export interface Finding {

@@ -77,7 +77,7 @@ export interface Advanced {
 }
 
 /**
- * @param reportedUntil null where it is not known, or no history tells of it
+ * @param reportedUntil null where no history tells of it
  * @throws Error where there is no such schedule
  */
 export async function advanceSchedule(
