@@ -5,11 +5,12 @@ import { listEntities } from '../database/entity/entity';
 import { readNetworkPositions, type NetworkDay, type NetworkPosition } from '../database/ledger/position';
 import { parseDay } from '../domain/calendar';
 import { minorUnitDigits } from '../domain/currency';
-import { shownSums, sumInFull } from '../domain/money';
+import { groupBy } from '../domain/group';
+import { shownSums, sumInFull, sumsInFull } from '../domain/money';
 import { command, CommandError, onEngineWriting } from './command';
 import { progress } from './progress';
 import { write } from './standard-output';
-import { tableOf, type Cell } from './table';
+import { tableOf } from './table';
 
 /**
  * `assent positions`: who owes whom of what settled on a day, of all parties, and whether that adds
@@ -29,18 +30,23 @@ interface Given {
   json?: boolean;
 }
 
-/** What all positions of one currency come to, in minor units. */
-type Total = Pick<NetworkPosition, 'currency' | 'owedToIt' | 'owedByIt'>;
-
 interface Told {
   of: NetworkDay;
   final: boolean;
-  positions: Named[];
-  totals: Total[];
+  positions: Line[];
+  /** Of all positions of a currency. */
+  totals: Line[];
 }
 
-/** With the name of the party; the network has none. */
-type Named = NetworkPosition & { name: string };
+const NUMBERS = ['owedToIt', 'owedByIt', 'net'] as const;
+const COLUMNS = ['partyId', 'name', 'counterpartyId', 'currency', ...NUMBERS] as const;
+
+interface Line extends Omit<NetworkPosition, 'owedToIt' | 'owedByIt'> {
+  /** Of the party; the network has none. */
+  name: string;
+  /** Minor units. */
+  sums: Record<(typeof NUMBERS)[number], bigint>;
+}
 
 export function addPositionsCommand(program: Command): void {
   command(program, 'positions', 'who owes whom of what settled on a day, of all parties, and their sum')
@@ -82,32 +88,29 @@ async function readAll(db: Database, of: NetworkDay): Promise<Told> {
     );
   }
   const names = new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
-  const named = positions.map((one) => ({ ...one, name: names.get(one.partyId) ?? '' }));
-  return { of, final, positions: named, totals: totalsOf(positions) };
+  return {
+    of,
+    final,
+    positions: positions.map((one) => ({ ...one, name: names.get(one.partyId) ?? '', sums: sumsOf([one]) })),
+    totals: [...groupBy(positions, ({ currency }) => currency)].map(([currency, all]) => ({
+      partyId: 'total',
+      name: '',
+      counterpartyId: '',
+      currency,
+      sums: sumsOf(all),
+    })),
+  };
 }
 
-function totalsOf(positions: Total[]): Total[] {
-  const totals = new Map<string, Total>();
-  for (const { currency, owedToIt, owedByIt } of positions) {
-    const total = totals.get(currency) ?? { currency, owedToIt: 0n, owedByIt: 0n };
-    total.owedToIt += owedToIt;
-    total.owedByIt += owedByIt;
-    totals.set(currency, total);
-  }
-  return [...totals.values()];
+function sumsOf(positions: NetworkPosition[]): Line['sums'] {
+  const owedToIt = positions.reduce((sum, one) => sum + one.owedToIt, 0n);
+  const owedByIt = positions.reduce((sum, one) => sum + one.owedByIt, 0n);
+  return { owedToIt, owedByIt, net: owedToIt - owedByIt };
 }
 
-const sumsOf = ({ owedToIt, owedByIt }: Total) => ({ owedToIt, owedByIt, net: owedToIt - owedByIt });
+const isRight = ({ sums }: Line) => sums.net === 0n;
 
-const isRight = (total: Total) => sumsOf(total).net === 0n;
-
-function verdictOn(total: Total): string {
-  const { net } = sumsOf(total);
-  const sum = net === 0n ? 'zero' : sumInFull(net, total.currency);
-  return `${total.currency}: the positions add up to ${sum} over the network${net === 0n ? '' : ', and not to zero'}.`;
-}
-
-function notRight(date: string, wrong: Total[]): CommandError {
+function notRight(date: string, wrong: Line[]): CommandError {
   const currencies = wrong.map(({ currency }) => currency);
   return new CommandError(
     `the positions of ${date} are not right (${currencies.join(', ')}): ` +
@@ -116,51 +119,29 @@ function notRight(date: string, wrong: Total[]): CommandError {
   );
 }
 
-function inDecimals(of: Total) {
-  const { owedToIt, owedByIt, net } = sumsOf(of);
-  return {
-    owedToIt: sumInFull(owedToIt, of.currency),
-    owedByIt: sumInFull(owedByIt, of.currency),
-    net: sumInFull(net, of.currency),
-  };
-}
-
-const inNumbers = (of: Total) => shownSums(sumsOf(of), of.currency);
-
 function inJson({ of: { date, timeZone: timezone }, final, positions, totals }: Told) {
+  const shown = ({ currency, sums }: Line) => ({ currency, ...shownSums(sums, currency) });
   return {
     date,
     timezone,
     final,
     ok: totals.every(isRight),
-    totals: totals.map((total) => ({ currency: total.currency, ...inNumbers(total) })),
+    totals: totals.map(shown),
     positions: positions.map((one) => {
-      const { partyId, name, counterpartyId, currency } = one;
-      return { partyId, name, counterpartyId, currency, ...inNumbers(one) };
+      const { partyId, name, counterpartyId } = one;
+      return { partyId, name, counterpartyId, ...shown(one) };
     }),
   };
 }
 
-const NUMBERS = ['owedToIt', 'owedByIt', 'net'] as const;
-const COLUMNS = ['partyId', 'name', 'counterpartyId', 'currency', ...NUMBERS] as const;
+const inFull = ({ sums, ...line }: Line) => ({ ...line, ...sumsInFull(sums, line.currency) });
 
 /** The file alone is on standard output; what is said of it is beside it. */
 async function writeFile(told: Told): Promise<void> {
-  await writeCsv(
-    {
-      columns: COLUMNS,
-      numbers: NUMBERS,
-      pages: (async function* () {
-        yield told.positions.map((one) => ({ ...one, ...inDecimals(one) }));
-        yield told.totals.map((total) => ({
-          partyId: 'total',
-          currency: total.currency,
-          ...inDecimals(total),
-        }));
-      })(),
-    },
-    process.stdout,
-  );
+  const pages = (async function* () {
+    yield [...told.positions, ...told.totals].map(inFull);
+  })();
+  await writeCsv({ columns: COLUMNS, numbers: NUMBERS, pages }, process.stdout);
   process.stderr.write(`${[finality(told), ...verdicts(told)].join('\n')}\n`);
 }
 
@@ -168,10 +149,10 @@ async function writeTable(told: Told): Promise<void> {
   const { positions, totals } = told;
   const shown = positions.slice(0, TABLE_ROWS_MAX);
   const head = ['party', 'name', 'counterparty', 'currency', 'is owed', 'owes', 'net'];
-  const table = [
-    ...shown.map((one) => [one.partyId, one.name, one.counterpartyId ?? 'none', ...amounts(one)]),
-    ...totals.map((total) => ['total', '', '', ...amounts(total)]),
-  ];
+  const table = [...shown, ...totals].map((line) => {
+    const cells = inFull({ ...line, counterpartyId: line.counterpartyId ?? 'none' });
+    return COLUMNS.map((column) => cells[column]);
+  });
   const lines = [finality(told), ...(positions.length > 0 ? [tableOf(head, table)] : []), ...verdicts(told)];
   await write(`${lines.join('\n')}\n`);
   if (shown.length < positions.length) {
@@ -181,15 +162,18 @@ async function writeTable(told: Told): Promise<void> {
   }
 }
 
-function amounts(of: Total): Cell[] {
-  const { owedToIt, owedByIt, net } = inDecimals(of);
-  return [of.currency, owedToIt, owedByIt, net];
-}
-
 const finality = ({ of: { date }, final }: Told) =>
   `The positions of ${date} are ${final ? 'final' : 'not final yet'}.`;
 
-function verdicts({ of: { currency }, totals }: Told): string[] {
-  if (totals.length > 0) return totals.map(verdictOn);
-  return [`Nobody owes anybody anything${currency === null ? '' : ` in ${currency}`} of what settled then.`];
+function verdicts({ of, totals }: Told): string[] {
+  if (totals.length === 0) {
+    return [
+      `Nobody owes anybody anything${of.currency === null ? '' : ` in ${of.currency}`} of what settled then.`,
+    ];
+  }
+  return totals.map(({ currency, sums: { net } }) => {
+    const sum =
+      net === 0n ? 'zero over the network' : `${sumInFull(net, currency)} over the network, and not to zero`;
+    return `${currency}: the positions add up to ${sum}.`;
+  });
 }

@@ -143,3 +143,10 @@ export function sumInFull(minor: bigint, currency: string): string {
   const { rounded, exact } = formatSum(minor, currency);
   return exact ?? String(rounded);
 }
+
+/** Sums by their names, each as `sumInFull` has it. */
+export function sumsInFull<Name extends string>(sums: Record<Name, bigint>, currency: string) {
+  const texts = {} as Record<Name, string>;
+  for (const name of Object.keys(sums) as Name[]) texts[name] = sumInFull(sums[name], currency);
+  return texts;
+}

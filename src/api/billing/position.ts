@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readPositions, type Position } from '../../database/ledger/position';
 import { readFinality } from '../../database/ledger/statement';
 import { Failure } from '../../domain/failures';
-import { shownSums, sumInFull } from '../../domain/money';
+import { shownSums, sumsInFull } from '../../domain/money';
 import { day } from '../http/fields';
 import type { QueryCall } from '../http/route';
 
@@ -63,19 +63,10 @@ const sumsOf = ({ owedToIt, owedByIt }: Position) => ({
   net: owedToIt - owedByIt,
 });
 
-function shown(position: Position) {
-  const { counterpartyId, currency } = position;
-  return { counterpartyId, currency, ...shownSums(sumsOf(position), currency) };
-}
+const shown = (one: Position) => ({
+  counterpartyId: one.counterpartyId,
+  currency: one.currency,
+  ...shownSums(sumsOf(one), one.currency),
+});
 
-function inDecimals(position: Position) {
-  const { counterpartyId, currency } = position;
-  const sums = sumsOf(position);
-  return {
-    counterpartyId,
-    currency,
-    owedToYou: sumInFull(sums.owedToYou, currency),
-    owedByYou: sumInFull(sums.owedByYou, currency),
-    net: sumInFull(sums.net, currency),
-  };
-}
+const inDecimals = (one: Position) => ({ ...one, ...sumsInFull(sumsOf(one), one.currency) });
