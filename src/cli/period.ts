@@ -1,11 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { digestOf } from '../api/billing/statement';
-import type { Actor } from '../database/audit';
 import type { Database } from '../database/connection';
-import { closePeriod, reopenPeriod, statementsOfMonth, type Closing } from '../database/ledger/period';
-import { keepDigest, readDigest, readFinality } from '../database/ledger/statement';
-import { parseDay } from '../domain/calendar';
+import { closePeriod, reopenPeriod } from '../database/ledger/period';
+import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/statement';
+import { addDays, parseDay } from '../domain/calendar';
+import { HASHED_MAX } from '../domain/books/statement';
 import { counted } from '../domain/words/counted';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
@@ -23,12 +22,12 @@ export function addPeriodCommands(program: Command): void {
     .action(
       onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, given: string, options: Explained) => {
         const month = monthOf(given);
-        const closing = await close(db, operator(options), timeZone, month);
+        const changed = await db.transaction((trx) => closePeriod(trx, operator(options), timeZone, month));
         const statements = await freeze(db, timeZone, month);
-        const kept = `${counted(statements, 'statements')} kept by ${statements === 1 ? 'its' : 'their'} SHA-256`;
+        const kept = `${counted(statements, 'statements')} of more than ${HASHED_MAX} lines kept by SHA-256`;
         return {
-          json: { period: given, state: 'closed', changed: closing === 'closed', statements },
-          text: `${given} is closed${closing === 'closed' ? '' : ' already'}: ${kept}`,
+          json: { period: given, state: 'closed', changed, statements },
+          text: `${given} is closed${changed ? '' : ' already'}: ${kept}`,
         };
       }, anyRing),
     );
@@ -55,33 +54,19 @@ function monthOf(given: string): string {
   return first.value;
 }
 
-/** A transaction ends within ten seconds, or Postgres ends it. */
-const SETTLED_WITHIN_S = 30;
-
-/** Waits for what settled in the month's last moments, and has not committed. */
-async function close(db: Database, by: Actor, timeZone: string, month: string): Promise<Closing> {
-  for (let second = 0; second < SETTLED_WITHIN_S; second++) {
-    const closing = await db.transaction((trx) => closePeriod(trx, by, timeZone, month));
-    if (closing !== 'settling') return closing;
-    progress.say('a charge of that month is being settled: waiting for it');
-    await wait(1_000);
-  }
-  throw new CommandError('a charge of that month is still being settled: see "assent status", and try again');
-}
-
 /**
- * Works out the SHA-256 of every statement of the month. What was kept before stays, so it goes on
- * where it was interrupted.
+ * Works out the SHA-256 of the month's long statements; that of others is made when it is asked for.
+ * What was kept before stays, so it goes on where it was interrupted.
  *
  * @returns how many there are
  * @throws CommandError where it was reopened meanwhile
  */
 async function freeze(db: Database, timeZone: string, month: string): Promise<number> {
   let done = 0;
-  for await (const page of statementsOfMonth(db, month)) {
-    for (const of of page) {
+  for (let date = month; date.slice(0, 7) === month.slice(0, 7); date = addDays(date, 1)) {
+    for (const of of await longStatements(db, date)) {
       // Another operator may reopen it meanwhile: the next close makes those files anew.
-      const { final, edition } = await readFinality(db, timeZone, of.date, of.party);
+      const { final, edition } = await readFinality(db, timeZone, date, of.party);
       if (!final) {
         throw new CommandError(
           `${month.slice(0, 7)} was reopened meanwhile: close it again when what was missing is posted`,
@@ -91,7 +76,7 @@ async function freeze(db: Database, timeZone: string, month: string): Promise<nu
         await keepDigest(db, of, edition, await digestOf(db, of));
       }
       done += 1;
-      progress.say(`${of.date}: ${counted(done, 'statements')}`);
+      progress.say(`${date}: ${counted(done, 'statements')}`);
     }
   }
   return done;

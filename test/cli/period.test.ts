@@ -21,12 +21,17 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
+/** As if more had moved than is hashed while somebody waits. */
+const makeLong = (url = test.url) => asOwner(url, 'UPDATE ledger_balance_changes SET count = 10001');
 const digests = () => rows(test.db, 'SELECT FROM statement_digests');
 const said = (message: string) => ({ code: 1, out: '', err: expect.stringContaining(message) as string });
 
 describe('assent period', () => {
-  it('closes a month that is over, keeps its statements, and reopens it with a reason', async () => {
+  it('closes a month that is over, keeps its long statements, and reopens it with a reason', async () => {
     const { bankId, merchantId } = await standingApproval(test.db, keyring);
+    await postThen(test.db, '2026-01-30', { bankId, merchantId });
+    await makeLong();
+    // Not this one: it is made when it is asked for.
     await postThen(test.db, '2026-01-31', { bankId, merchantId });
     // Of the bank, the merchant and its provider.
     const closed = { period: '2026-01', state: 'closed', changed: true, statements: 3 };
@@ -34,7 +39,7 @@ describe('assent period', () => {
     expect(await digests()).toHaveLength(3);
     expect(await cli.run('period', 'close', '2026-01')).toMatchObject({
       code: 0,
-      out: '2026-01 is closed already: 3 statements kept by their SHA-256\n',
+      out: '2026-01 is closed already: 3 statements of more than 10000 lines kept by SHA-256\n',
     });
     expect(await digests()).toHaveLength(3);
 
@@ -54,6 +59,7 @@ describe('assent period', () => {
   it('keeps no SHA-256 of a file that is corrected while a close still works them out', async () => {
     const { bankId, merchantId } = await standingApproval(test.db, keyring);
     await postThen(test.db, '2025-12-30', { bankId, merchantId });
+    await makeLong();
     const holder = new Client(test.url);
     await holder.connect();
     await holder.query('BEGIN; LOCK statement_digests');
@@ -121,6 +127,7 @@ describe('the files of a closed month', () => {
       );
     };
     await chargedThen();
+    await makeLong(own.url);
     await operator.json('period', 'close', '2025-11');
     const first = await files();
     for (const { kept, made } of first) expect(kept).toBe(made);

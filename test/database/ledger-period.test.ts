@@ -98,8 +98,8 @@ describe('a closed month', () => {
 
   it('takes nothing more: what belongs to it goes to today, and says so', async () => {
     await postThen(db, '2026-01-31', standing);
-    expect(await close('2026-01-01')).toBe('closed');
-    expect(await close('2026-01-01')).toBe('closed before');
+    expect(await close('2026-01-01')).toBe(true);
+    expect(await close('2026-01-01')).toBe(false);
     expect(await bookedTo(await post('2026-01-31'))).toEqual({ day: await today(), belongsTo: '2026-01-31' });
     // Nor by any other way.
     await expect(postThen(db, '2026-01-31', standing)).rejects.toThrow('the month of 2026-01-31 is closed');
@@ -115,7 +115,7 @@ describe('a closed month', () => {
     expect(await finality('2025-12-31')).toEqual({ final: true, closed: false, edition: 0 });
     expect(await bookedTo(await post('2026-01-31'))).toEqual({ day: '2026-01-31', belongsTo: null });
     expect(await bookedTo(await post('2026-02-01'))).toEqual({ day: await today(), belongsTo: '2026-02-01' });
-    expect(await close('2026-01-01')).toBe('closed');
+    expect(await close('2026-01-01')).toBe(true);
     expect(await finality('2026-01-31')).toEqual({ final: true, closed: true, edition: 1 });
     expect(await finality('2026-02-01')).toEqual({ final: true, closed: false, edition: 0 });
     expect(await bookedTo(await post('2026-01-31'))).toMatchObject({ belongsTo: '2026-01-31' });
@@ -139,7 +139,7 @@ describe('a closed month', () => {
     await expect(close('2026-03-01')).rejects.toThrow('2026-01 is open: close it before 2026-03.');
     await close('2026-01-01');
     // Nothing was ever posted to February.
-    expect(await close('2026-03-01')).toBe('closed');
+    expect(await close('2026-03-01')).toBe(true);
     await expect(reopen('2026-01-01')).rejects.toThrow('2026-03 is closed: reopen it first.');
     await reopen('2026-03-01');
     await reopen('2026-01-01');
@@ -148,15 +148,17 @@ describe('a closed month', () => {
 });
 
 describe('the close of a month', () => {
-  it('waits for what has read its clock in that month and is not committed', async () => {
+  it('is refused while what has read its clock in that month is not committed', async () => {
     const settling = await openTransaction(db);
     await rows(
       settling.trx,
       `SELECT pg_advisory_xact_lock_shared(settling_owner('mch_1'), settling_quarter('2026-01-31T23:59:59+01:00'))`,
     );
-    expect(await close('2026-01-01')).toBe('settling');
+    await expect(close('2026-01-01')).rejects.toThrow(
+      'a charge of 2026-01 is still being settled: try again.',
+    );
     await settling.commit();
-    expect(await close('2026-01-01')).toBe('closed');
+    expect(await close('2026-01-01')).toBe(true);
   });
 
   it('has a correction that is under way, or turns it away: never both, never neither', async () => {
@@ -168,7 +170,7 @@ describe('the close of a month', () => {
     const closing = close('2026-01-01');
     await waitsForALock(db);
     await correcting.commit();
-    expect(await closing).toBe('closed');
+    expect(await closing).toBe(true);
     expect(await bookedTo(first.resourceId)).toEqual({ day: '2026-01-31', belongsTo: null });
 
     await reopen('2026-01-01');

@@ -1,9 +1,7 @@
-import { addDays } from '../../domain/calendar';
 import { CommandRefusal } from '../../domain/failures';
 import { recordAct, type Actor } from '../audit';
-import { row, rows, type Executor, type Transaction } from '../connection';
+import { row, rows, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
-import { statementsOfDay, type StatementOf } from './statement';
 
 /**
  * The close of a month: from then on nothing is posted to it, and what belongs to it goes to the
@@ -24,22 +22,21 @@ const EARLIER_OPEN = `
      WHERE settlement_day < :month AND settlement_day >= coalesce(
        (SELECT max(month) + interval '1 month' FROM ledger_periods WHERE month < :month), '-infinity')))`;
 
-/** `settling`: a transaction that read its clock in that month has not committed yet. */
-export type Closing = 'closed' | 'closed before' | 'settling';
-
 /**
  * One statement decides, by real time: nobody's clock is behind it. Whoever still settles in the
  * month is seen by it; whoever is not seen reads a later clock.
  *
  * @param month its first day
- * @throws CommandRefusal (the month is not over, or one before it is open)
+ * @returns false: it was closed before
+ * @throws CommandRefusal (the month is not over, one before it is open, or a transaction that read
+ *   its clock in it has not committed)
  */
 export async function closePeriod(
   trx: Transaction,
   by: Actor,
   timeZone: string,
   month: string,
-): Promise<Closing> {
+): Promise<boolean> {
   await rows(trx, LOCK_PERIODS);
   const closed = await row<{ reopenings: number }>(
     trx,
@@ -54,24 +51,25 @@ export async function closePeriod(
       entityId: null,
       after: { month: nameOf(month), reopenings: closed.reopenings },
     });
-    return 'closed';
+    return true;
   }
-  return whyNotClosed(trx, timeZone, month);
+  await refuseUnlessClosed(trx, timeZone, month);
+  return false;
 }
 
-async function whyNotClosed(trx: Transaction, timeZone: string, month: string): Promise<Closing> {
+async function refuseUnlessClosed(trx: Transaction, timeZone: string, month: string): Promise<void> {
   const found = await row<{ state: string | null; over: boolean; earlier: string | null }>(
     trx,
     `SELECT (SELECT state FROM ledger_periods WHERE month = :month) AS state,
        clock_timestamp() >= ${END_OF_MONTH} AS over, (${EARLIER_OPEN})::text AS earlier`,
     { month, timeZone },
   );
-  if (found?.state === 'closed') return 'closed before';
+  if (found?.state === 'closed') return;
   if (found?.over === false) throw new CommandRefusal(`${nameOf(month)} is not over.`);
   if (found?.earlier) {
     throw new CommandRefusal(`${nameOf(found.earlier)} is open: close it before ${nameOf(month)}.`);
   }
-  return 'settling';
+  throw new CommandRefusal(`a charge of ${nameOf(month)} is still being settled: try again.`);
 }
 
 /** @throws CommandRefusal (it is not closed, or one after it is) */
@@ -104,13 +102,3 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
 
 /** `2026-11` */
 const nameOf = (month: string) => month.slice(0, 7);
-
-/** Every statement of a month on which anything has moved. */
-export async function* statementsOfMonth(
-  db: Executor,
-  month: string,
-): AsyncGenerator<StatementOf[], void, void> {
-  for (let date = month; nameOf(date) === nameOf(month); date = addDays(date, 1)) {
-    yield* statementsOfDay(db, date);
-  }
-}

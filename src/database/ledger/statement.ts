@@ -1,7 +1,6 @@
-import { MOVEMENTS, type Movements } from '../../domain/books/statement';
+import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
 import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
-import { pages } from '../pages';
 import type { TransactionRecord } from '../transaction';
 import { SIDES, type Viewer } from '../viewer';
 
@@ -22,31 +21,21 @@ export interface StatementOf {
   currency: string;
 }
 
-/** Statements that are made one after the other before the next are looked up. */
-const STATEMENTS = 1_000;
-
-/** Every statement of a day on which anything has moved. */
-export function statementsOfDay(db: Executor, date: string): AsyncGenerator<StatementOf[], void, void> {
-  return pages(
-    STATEMENTS,
-    { partyId: '', currency: '' },
-    ({ party, currency }) => ({ partyId: party.entityId, currency }),
-    async (after) => {
-      const found = await rows<{ partyId: string; role: Viewer['role']; currency: string }>(
-        db,
-        `SELECT DISTINCT party.id AS "partyId", party.type AS role, b.currency
-         FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
-         WHERE b.day = :date AND (party.id, b.currency) > (:partyId, :currency) ORDER BY 1, 3 LIMIT ${STATEMENTS}`,
-        { date, ...after },
-        'anew',
-      );
-      return found.map(({ partyId, role, currency }) => ({
-        party: { entityId: partyId, role },
-        date,
-        currency,
-      }));
-    },
+/** The statements of a day that may have more lines than are hashed while somebody waits. */
+export async function longStatements(db: Executor, date: string): Promise<StatementOf[]> {
+  const found = await rows<{ partyId: string; role: Viewer['role']; currency: string }>(
+    db,
+    `SELECT party.id AS "partyId", party.type AS role, b.currency
+     FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
+     WHERE b.day = :date GROUP BY 1, 2, 3 HAVING sum(b.count) > ${HASHED_MAX} ORDER BY 1, 3`,
+    { date },
+    'anew',
   );
+  return found.map(({ partyId: entityId, role, currency }) => ({
+    party: { entityId, role },
+    date,
+    currency,
+  }));
 }
 
 export interface StatementTotals extends Movements {
