@@ -119,8 +119,9 @@ function notRight(date: string, wrong: Line[]): CommandError {
   );
 }
 
+const shown = ({ currency, sums }: Line) => ({ currency, ...shownSums(sums, currency) });
+
 function inJson({ of: { date, timeZone: timezone }, final, positions, totals }: Told) {
-  const shown = ({ currency, sums }: Line) => ({ currency, ...shownSums(sums, currency) });
   return {
     date,
     timezone,
@@ -147,15 +148,15 @@ async function writeFile(told: Told): Promise<void> {
 
 async function writeTable(told: Told): Promise<void> {
   const { positions, totals } = told;
-  const shown = positions.slice(0, TABLE_ROWS_MAX);
+  const listed = positions.slice(0, TABLE_ROWS_MAX);
   const head = ['party', 'name', 'counterparty', 'currency', 'is owed', 'owes', 'net'];
-  const table = [...shown, ...totals].map((line) => {
+  const table = [...listed, ...totals].map((line) => {
     const cells = inFull({ ...line, counterpartyId: line.counterpartyId ?? 'none' });
     return COLUMNS.map((column) => cells[column]);
   });
   const lines = [finality(told), ...(positions.length > 0 ? [tableOf(head, table)] : []), ...verdicts(told)];
   await write(`${lines.join('\n')}\n`);
-  if (shown.length < positions.length) {
+  if (listed.length < positions.length) {
     process.stderr.write(
       `These are the first ${TABLE_ROWS_MAX} of ${positions.length} positions: have all with --csv or --json.\n`,
     );
