@@ -1,6 +1,6 @@
 import { row, rows, type Database } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { endExceptions, IS_ALL_SAID } from '../reconciliation-exception/end-case';
+import { endException, IS_ALL_SAID } from '../reconciliation-exception/end-case';
 import { inTurn } from './statement';
 
 /**
@@ -171,6 +171,6 @@ export async function endExplained({ db, keyring, beat }: Matching, statementId:
   ]);
   for (const { id } of explained || []) {
     beat();
-    await db.transaction((trx) => endExceptions(trx, keyring, [id]));
+    await db.transaction((trx) => endException(trx, keyring, id));
   }
 }

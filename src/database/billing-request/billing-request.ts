@@ -13,7 +13,7 @@ import type { Keyring } from '../keys/keyring';
 import { merchantFace, payerOf, type MerchantFace, type PayeeFace, type Payer } from '../entity/party';
 import { readOneTimePayers } from './one-time-payer';
 import { makePaymentId } from '../agreement/payment-id';
-import { unresolvedOfSameAmount } from '../reconciliation-exception/list-cases';
+import { unresolvedOfSameAmount } from '../reconciliation-exception/held-amount';
 import { prepareDeliveries, writeDeliveries, type Announcement } from '../webhook/webhook';
 
 /**

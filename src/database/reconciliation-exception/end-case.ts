@@ -5,7 +5,7 @@ import type { Keyring } from '../keys/keyring';
 import { tellCases } from './announce';
 
 /**
- * The end of exceptions. `endExplained` and `endExceptions` move no money; `resolve-case.ts` may.
+ * The end of exceptions. `endExplained` and `endException` move no money; `resolve-case.ts` may.
  * The callers hold the charges locked.
  */
 
@@ -89,15 +89,23 @@ export async function endDuplicates(
   });
 }
 
-/** There was no difference, once the bank's next file was there. Locks the charges. */
-export async function endExceptions(trx: Executor, keyring: Keyring, exceptionIds: string[]): Promise<void> {
+/** There was no difference, once the bank's next file was there. Locks the charge. */
+export async function endException(trx: Executor, keyring: Keyring, exceptionId: string): Promise<void> {
+  await lockChargeOf(trx, { exceptionId, bankId: null });
+  const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
+  await endCases(trx, keyring, { cause: 'network', note: null }, [exceptionId], finding);
+}
+
+/** The charge is locked before what is about it, as everywhere. A `bankId` of null is any bank. */
+export async function lockChargeOf(
+  trx: Executor,
+  of: { exceptionId: string; bankId: string | null },
+): Promise<void> {
   await rows(
     trx,
-    `SELECT FROM billing_requests
-     WHERE id = ANY(ARRAY(SELECT billing_request_id FROM reconciliation_exceptions WHERE id = ANY(:exceptionIds)))
-     ORDER BY id FOR UPDATE`,
-    { exceptionIds },
+    `SELECT FROM billing_requests WHERE id = (
+       SELECT billing_request_id FROM reconciliation_exceptions
+       WHERE id = :exceptionId AND bank_id = coalesce(:bankId, bank_id)) FOR UPDATE`,
+    of,
   );
-  const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-  await endCases(trx, keyring, { cause: 'network', note: null }, exceptionIds, finding);
 }

@@ -13,6 +13,7 @@ import { row, rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { SIDES, type Viewer } from '../viewer';
+import { HELD } from './held-amount';
 
 /** Reconciliation exceptions, as those see them whose money it is, and as the operator does. */
 
@@ -58,24 +59,6 @@ export interface ExceptionRecord {
   /** How long it has been there, by the database's clock. */
   ageS: number;
 }
-
-/**
- * Minor units that an exception `x` of a charge `b`, and of its refund `r`, keeps from being
- * refunded: the charge, of which nothing is left then; or the refund, where its amount may have
- * gone beside what is counted.
- */
-const HELD = `(CASE
-  WHEN x.state = 'resolved' THEN 0
-  WHEN x.refund_id IS NULL THEN b.amount
-  WHEN r.status IN ('rejected', 'returned') OR x.kind = 'amount_differs' OR EXISTS (
-    SELECT FROM exception_answers a
-    WHERE a.exception_id = x.id AND a.says = 'completed' AND a.kind = 'refund_conflict') THEN r.amount
-  ELSE 0 END)`;
-
-/** What of a charge `b` its exceptions hold. Right for a charge that was locked before. */
-export const HELD_OF_CHARGE = `coalesce((SELECT sum(${HELD})
-  FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
-  WHERE x.billing_request_id = b.id), 0)::bigint`;
 
 export const EXCEPTION_COLUMNS = `x.id AS "exceptionId", x.kind, x.state, x.reference,
   x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId", x.merchant_id AS "merchantId",
@@ -298,29 +281,4 @@ export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
      WHERE counted.count > 0 ORDER BY k.kind`,
     { kinds: EXCEPTION_KINDS, atMost: COUNTED_MAX },
   );
-}
-
-/**
- * Customers who are to be billed again while nobody knows whether they have paid already: those
- * with an unresolved exception of the same merchant, amount and currency.
- *
- * @returns the latest exception by customer
- */
-export async function unresolvedOfSameAmount(
-  trx: Executor,
-  merchantId: string,
-  billed: { agreementIds: string[]; lookupIds: string[]; amount: bigint; currency: string },
-): Promise<Map<string, string>> {
-  const unresolved = await rows<{ customerId: string; exceptionId: string }>(
-    trx,
-    `SELECT DISTINCT ON (customer_id) customer_id AS "customerId", id AS "exceptionId"
-     FROM reconciliation_exceptions
-     WHERE merchant_id = :merchantId AND amount = :amount AND currency = :currency AND state <> 'resolved'
-       AND customer_id = ANY(ARRAY(
-         SELECT customer_id FROM agreements WHERE id = ANY(:agreementIds)
-         UNION ALL SELECT id FROM customers WHERE lookup_id = ANY(:lookupIds)))
-     ORDER BY customer_id, opened_at DESC, id DESC`,
-    { merchantId, ...billed },
-  );
-  return new Map(unresolved.map(({ customerId, exceptionId }) => [customerId, exceptionId]));
 }

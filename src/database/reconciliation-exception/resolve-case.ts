@@ -9,7 +9,7 @@ import { settleCreditByWord } from '../customer/payment-credit';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { returnRefund } from '../refund/return';
-import { endCases, type Finding } from './end-case';
+import { endCases, lockChargeOf, type Finding } from './end-case';
 import { UNKNOWN_EXCEPTION } from './list-cases';
 import { noteRefusedAnswer } from './refused-answer';
 import { reverseRest, writeOffRest } from './reverse-charge';
@@ -132,20 +132,10 @@ const LETS_OFF = `(CASE
   WHEN x.kind = 'amount_differs' THEN x.amount
   ELSE 0 END)::bigint`;
 
-/**
- * The charge is locked before what is about it, as everywhere.
- *
- * @throws Failure not_found, also of another bank's
- */
+/** @throws Failure not_found, also of another bank's */
 async function lockCase(trx: Transaction, by: Resolver, exceptionId: string): Promise<Case> {
   const own = { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null };
-  await rows(
-    trx,
-    `SELECT FROM billing_requests WHERE id = (
-       SELECT billing_request_id FROM reconciliation_exceptions
-       WHERE id = :exceptionId AND bank_id = coalesce(:bankId, bank_id)) FOR UPDATE`,
-    own,
-  );
+  await lockChargeOf(trx, own);
   // Read once the charge is held: until then it may have been resolved.
   const found = await row<Case>(
     trx,

@@ -10,7 +10,7 @@ import { newId, newReference } from '../ids';
 import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { merchantFace } from '../entity/party';
-import { HELD_OF_CHARGE } from '../reconciliation-exception/list-cases';
+import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 import { OWN, type Viewer } from '../viewer';
 import { announce } from '../webhook/webhook';
 

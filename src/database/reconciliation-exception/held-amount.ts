@@ -1,0 +1,46 @@
+import { rows, type Executor } from '../connection';
+
+/** What exceptions keep from being refunded, and which of them warn of a payment made twice. */
+
+/**
+ * Minor units that an exception `x` of a charge `b`, and of its refund `r`, keeps from being
+ * refunded: the charge, of which nothing is left then; or the refund, where its amount may have
+ * gone beside what is counted.
+ */
+export const HELD = `(CASE
+  WHEN x.state = 'resolved' THEN 0
+  WHEN x.refund_id IS NULL THEN b.amount
+  WHEN r.status IN ('rejected', 'returned') OR x.kind = 'amount_differs' OR EXISTS (
+    SELECT FROM exception_answers a
+    WHERE a.exception_id = x.id AND a.says = 'completed' AND a.kind = 'refund_conflict') THEN r.amount
+  ELSE 0 END)`;
+
+/** What of a charge `b` its exceptions hold. Right for a charge that was locked before. */
+export const HELD_OF_CHARGE = `coalesce((SELECT sum(${HELD})
+  FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
+  WHERE x.billing_request_id = b.id), 0)::bigint`;
+
+/**
+ * Customers who are to be billed again while nobody knows whether they have paid already: those
+ * with an unresolved exception of the same merchant, amount and currency.
+ *
+ * @returns the latest exception by customer
+ */
+export async function unresolvedOfSameAmount(
+  trx: Executor,
+  merchantId: string,
+  billed: { agreementIds: string[]; lookupIds: string[]; amount: bigint; currency: string },
+): Promise<Map<string, string>> {
+  const unresolved = await rows<{ customerId: string; exceptionId: string }>(
+    trx,
+    `SELECT DISTINCT ON (customer_id) customer_id AS "customerId", id AS "exceptionId"
+     FROM reconciliation_exceptions
+     WHERE merchant_id = :merchantId AND amount = :amount AND currency = :currency AND state <> 'resolved'
+       AND customer_id = ANY(ARRAY(
+         SELECT customer_id FROM agreements WHERE id = ANY(:agreementIds)
+         UNION ALL SELECT id FROM customers WHERE lookup_id = ANY(:lookupIds)))
+     ORDER BY customer_id, opened_at DESC, id DESC`,
+    { merchantId, ...billed },
+  );
+  return new Map(unresolved.map(({ customerId, exceptionId }) => [customerId, exceptionId]));
+}
