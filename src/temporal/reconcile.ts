@@ -99,36 +99,29 @@ export interface RowlessWorkflow {
   since: Date;
 }
 
+/** Others may share the namespace; their workers poll other queues. */
+const OURS_THAT_RUN = `ExecutionStatus = 'Running' AND TaskQueue IN ('${TASK_QUEUES.join(`', '`)}')`;
+
 /**
  * Each page of our workflows that run, and which of them have no row, as after Postgres was
- * restored to an earlier moment: they read it, fail, and try again for ever. A namespace may hold
- * workflows of others, whose workers poll other queues.
+ * restored to an earlier moment: they read it, fail, and try again for ever.
  */
 export async function* pagesWithoutRow(
   db: Executor,
   client: Client,
 ): AsyncGenerator<{ checked: number; gone: RowlessWorkflow[] }, void, undefined> {
-  let nextPageToken: Uint8Array | undefined;
-  do {
-    const page = await within(client, () =>
-      client.workflowService.listWorkflowExecutions({
-        namespace: client.options.namespace,
-        query: `ExecutionStatus = 'Running'`,
-        pageSize: LIST_PAGE,
-        ...(nextPageToken && { nextPageToken }),
-      }),
-    );
-    const running = page.executions
-      .filter(({ taskQueue }) => TASK_QUEUES.some((ours) => ours === taskQueue))
-      .map(({ execution, type, startTime }) => ({
-        workflowId: execution?.workflowId ?? '',
-        runId: execution?.runId ?? '',
-        type: type?.name ?? '',
-        since: new Date(Number(startTime?.seconds ?? 0) * 1_000),
-      }));
+  const list = client.workflow.list({ query: OURS_THAT_RUN, pageSize: LIST_PAGE })[Symbol.asyncIterator]();
+  for (let done = false; !done;) {
+    const running: (RowlessWorkflow & { type: string })[] = [];
+    while (running.length < LIST_PAGE) {
+      const next = await within(client, () => list.next());
+      done = next.done === true;
+      if (next.done) break;
+      const { workflowId, runId, type, startTime: since } = next.value;
+      running.push({ workflowId, runId, type, since });
+    }
     yield { checked: running.length, gone: await withoutRow(db, running) };
-    nextPageToken = page.nextPageToken;
-  } while (nextPageToken?.length);
+  }
 }
 
 /** Ends them; what has ended meanwhile is left. Should a row come back, its workflow is started. */

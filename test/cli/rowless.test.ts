@@ -3,7 +3,6 @@ import { scanRowless } from '../../src/cli/rowless';
 import { row, rows } from '../../src/database/connection';
 import { newId } from '../../src/database/ids';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
-import { TASK_QUEUES } from '../../src/temporal/task-queues';
 import { operatorActor } from '../../src/operator';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
@@ -23,18 +22,19 @@ function temporalWith(listed: string[], { diesAt, later = [] }: { diesAt?: strin
   const client = {
     options: { namespace: 'default' },
     withDeadline: (_deadline: number, call: () => unknown) => call(),
-    workflowService: {
-      listWorkflowExecutions() {
-        const executions = listing.map((workflowId) => ({
-          execution: { workflowId, runId: `run of ${workflowId}` },
-          type: { name: runOf(workflowId).type },
-          taskQueue: TASK_QUEUES[0],
-        }));
-        listing = later;
-        return Promise.resolve({ executions, nextPageToken: new Uint8Array() });
-      },
-    },
     workflow: {
+      async *list() {
+        const executions = listing;
+        listing = later;
+        for (const workflowId of executions) {
+          yield await Promise.resolve({
+            workflowId,
+            runId: `run of ${workflowId}`,
+            type: runOf(workflowId).type,
+            startTime: new Date(),
+          });
+        }
+      },
       getHandle: (workflowId: string) => ({
         async terminate() {
           if (workflowId === diesAt) throw new Error('Temporal went away');
