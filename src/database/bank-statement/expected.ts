@@ -1,4 +1,5 @@
 import { rows, type Executor } from '../connection';
+import type { CaseBooking } from '../reconciliation-exception/open-case';
 
 /**
  * Bookings that banks are to have in their files. Each is expected from its ledger entry on
@@ -9,18 +10,23 @@ import { rows, type Executor } from '../connection';
  * Ends what an exception has found never to have moved: the booking that a file lacked or had
  * otherwise, else the debit of its charge, or the credit of its refund. A line of that id is
  * unknown here from then on. The caller holds the charge locked.
+ *
+ * @returns the booking, where a file has it all the same
  */
-export async function endExpected(trx: Executor, exceptionId: string): Promise<void> {
-  await rows(
+export async function endExpected(trx: Executor, exceptionId: string): Promise<CaseBooking[]> {
+  return rows<CaseBooking>(
     trx,
-    `UPDATE expected_bookings e SET ended_at = clock_timestamp()
+    `WITH ended AS (UPDATE expected_bookings e SET ended_at = clock_timestamp()
      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
        LEFT JOIN refunds r ON r.id = x.refund_id
      WHERE x.id = :exceptionId AND x.resolution = 'no_money_moved' AND x.undoes
        AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
        AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs') AND x.bank_transaction_id IS NOT NULL
          THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
-       AND e.refund_id IS NOT DISTINCT FROM r.id`,
+       AND e.refund_id IS NOT DISTINCT FROM r.id RETURNING e.*)
+     SELECT bank_id AS "bankId", identifier AS "bankTransactionId", direction, amount, currency, amount AS "bookedAmount",
+       currency AS "bookedCurrency", NULL AS reference
+     FROM ended WHERE matched_by IS NOT NULL`,
     { exceptionId },
   );
 }

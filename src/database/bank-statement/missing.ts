@@ -18,7 +18,10 @@ const REACHES = `
   FROM bank_statements s, jsonb_each_text(s.reaches) AS r
   WHERE s.bank_id = :bankId AND (s.status = 'completed' OR s.id = :statementId) GROUP BY 1`;
 
-/** Tells of a page of the bookings that the bank's files have passed. */
+/**
+ * Tells of a page of the bookings that the bank's files have passed. The last of the files that are
+ * under way together tells for all of them.
+ */
 const TELL_MISSING = `
   WITH due AS (
     SELECT e.* FROM expected_bookings e
@@ -28,6 +31,9 @@ const TELL_MISSING = `
       AND e.settlement_day >= (
         SELECT begins FROM bank_statements WHERE bank_id = :bankId AND begins IS NOT NULL
         ORDER BY recorded_at, id LIMIT 1)
+      AND NOT EXISTS (
+        SELECT FROM bank_statements o JOIN bank_statement_pages p ON p.statement_id = o.id
+        WHERE o.bank_id = :bankId AND o.id <> :statementId AND o.status = 'processing')
     ORDER BY e.settlement_day, e.identifier LIMIT ${PAGE}),
   missing AS (
     UPDATE expected_bookings e SET told_in = :statementId FROM due d

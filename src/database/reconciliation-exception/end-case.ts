@@ -3,6 +3,7 @@ import { rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { tellCases } from './announce';
+import { openCases } from './open-case';
 
 /**
  * The end of exceptions. `endExplained` and `endException` move no money; `resolve-case.ts` may.
@@ -44,7 +45,47 @@ export async function endCases(
   );
   const told = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
   await tellCases(trx, keyring, 'exception.resolved', cause, told);
+  if (!undoes) await tellAgain(trx, keyring, exceptionIds);
   return ended;
+}
+
+/** Bookings of the charge, or the refund, of an exception `x`. */
+const BOOKINGS = `(
+  SELECT b.bank_id, 'bankTransactionId' AS identified_by, coalesce(r.bank_transaction_id, b.bank_transaction_id) AS identifier
+  UNION ALL SELECT b.payee_bank_id, 'reference', b.reference WHERE r.id IS NULL
+  UNION ALL SELECT v.bank_id, 'bankTransactionId', v.bank_transaction_id
+  FROM reversals v WHERE v.billing_request_id = b.id AND r.id IS NULL)`;
+
+/**
+ * A charge has one unresolved exception, so another fault met meanwhile has opened none. Once that
+ * exception has ended, the bank's next file tells again what is in no file, and a credit that is
+ * overdue has an exception of its own.
+ */
+async function tellAgain(trx: Executor, keyring: Keyring, exceptionIds: string[]): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE expected_bookings e SET told_in = NULL
+     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+       LEFT JOIN refunds r ON r.id = x.refund_id, LATERAL ${BOOKINGS} AS i
+     WHERE x.id = ANY(:exceptionIds) AND (e.bank_id, e.identified_by, e.identifier) = (i.bank_id, i.identified_by, i.identifier)
+       AND e.told_in IS NOT NULL AND e.matched_by IS NULL
+       AND (x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`,
+    { exceptionIds },
+  );
+  const overdue = await rows<{ billingRequestId: string }>(
+    trx,
+    `SELECT DISTINCT b.id AS "billingRequestId" FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+     WHERE x.id = ANY(:exceptionIds) AND b.credit_overdue AND NOT b.credit_settled AND NOT EXISTS (
+       SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = b.id AND o.kind = 'credit_undelivered')`,
+    { exceptionIds },
+  );
+  const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
+  await openCases(
+    trx,
+    keyring,
+    'network',
+    overdue.map((one) => ({ ...undelivered, ...one })),
+  );
 }
 
 /** Whether nothing is in doubt about an exception `x` but what has opened it. */

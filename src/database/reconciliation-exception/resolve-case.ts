@@ -11,6 +11,7 @@ import type { Keyring } from '../keys/keyring';
 import { returnRefund } from '../refund/return';
 import { endCases, lockChargeOf, type Finding } from './end-case';
 import { UNKNOWN_EXCEPTION } from './list-cases';
+import { openCases } from './open-case';
 import { noteRefusedAnswer } from './refused-answer';
 import { reverseRest, writeOffRest } from './reverse-charge';
 
@@ -80,7 +81,14 @@ async function follow(
     await (refundId === null
       ? reverseRest(trx, keyring, timeZone, cause, { exceptionId, billingRequestId, refundId })
       : returnRefund(trx, keyring, timeZone, cause, { exceptionId, refundId }));
-    await endExpected(trx, exceptionId);
+    const booked = await endExpected(trx, exceptionId);
+    const unknown = { kind: 'unknown_here', billingRequestId: null, refundId: null } as const;
+    await openCases(
+      trx,
+      keyring,
+      cause,
+      booked.map((booking) => ({ ...unknown, booking })),
+    );
   } else if (resolution === 'written_off' && refundId === null) {
     await writeOffRest(trx, timeZone, { resourceId: exceptionId, billingRequestId, at });
   } else if (resolution === 'no_difference' && kind === 'credit_undelivered') {

@@ -607,6 +607,56 @@ test.each([
   await theBooksAreRight();
 });
 
+test('a charge that was missing while its exception was about another thing is told of again', async () => {
+  await paid('L0');
+  const { id } = await paid('L1');
+  await contradict(id);
+  expect((await match(csv(debit('L0')), reaching())).summary).toMatchObject({ missingAtBank: 1 });
+  const [one] = await openOnes();
+  expect(one).toMatchObject({ kind: 'conflicting_answer' });
+  expect((await respond(one?.['exceptionId'], { resolution: 'confirmed' })).status).toBe(200);
+  expect((await match(csv(debit('L0')), reaching(await ahead(8)))).summary).toMatchObject({
+    missingAtBank: 1,
+  });
+  const [missing, ...more] = await openOnes();
+  expect(more).toEqual([]);
+  expect(missing).toMatchObject({ kind: 'missing_at_bank', billingRequestId: id, bankTransactionId: 'L1' });
+  expect((await match(csv(debit('L0'), debit('L1')), reaching(await ahead(9)))).summary).toMatchObject({
+    matched: 2,
+  });
+  expect(await openOnes()).toEqual([]);
+  await theBooksAreRight();
+});
+
+test('a debit that a file has is unknown here once its bank says that no money moved', async () => {
+  const { id } = await paid('L1');
+  expect((await match(csv(debit('L1')))).summary).toMatchObject({ matched: 1 });
+  await contradict(id);
+  const [one] = await openOnes();
+  expect((await respond(one?.['exceptionId'], { resolution: 'no_money_moved' })).status).toBe(200);
+  const [unknown, ...more] = await openOnes();
+  expect(more).toEqual([]);
+  expect(unknown).toMatchObject({
+    kind: 'unknown_here',
+    bankTransactionId: 'L1',
+    amount: 100,
+    billingRequestId: null,
+  });
+  expect((await match(csv(debit('L1')), reaching())).summary).toMatchObject({ unknownHere: 1 });
+  expect(await openOnes()).toMatchObject([{ exceptionId: unknown?.['exceptionId'] }]);
+  await theBooksAreRight();
+});
+
+test('what a file has that came together with another is missing in neither', async () => {
+  await paid('L0');
+  await paid('L1');
+  const one = await upload(csv(debit('L0')), {}, {}, await reaching());
+  const other = await upload(csv(debit('L1')));
+  for (const { body } of [one, other])
+    await workOnFile(api.deps.db, api.deps.ring, String(body.data?.['statementId']));
+  expect(await exceptions()).toEqual([]);
+});
+
 test.each([
   ['the bank takes it back', { resolution: 'reversed', bankTransactionId: 'G2' }, 200],
   ['the bank finds that none moved', { resolution: 'no_money_moved' }, 200],
