@@ -55,8 +55,8 @@ function monthOf(given: string): string {
 }
 
 /**
- * Works out the SHA-256 of the month's long statements; that of others is made when it is asked for.
- * What was kept before stays, so it goes on where it was interrupted.
+ * Works out the SHA-256 of the month's long statements; that of others is made when it is asked
+ * for. What was kept before stays, so it goes on where it was interrupted.
  *
  * @returns how many there are
  * @throws CommandError where it was reopened meanwhile
