@@ -260,7 +260,6 @@ describe('the lines of a day', () => {
     const before = await count('SELECT count(*)::int FROM bank_statements');
     isRefused(await upload(big('L')));
     isRefused(await upload(big('M', LINES_PER_DAY + 1)));
-    isRefused(await upload(`${HEADER}\n${'a\n'.repeat(LINES_PER_DAY + 1)}`));
     expect(await count('SELECT count(*)::int FROM bank_statements')).toBe(before);
     expect(await staged()).toBe(0);
     // A repeat counts nothing, and is answered.
@@ -270,6 +269,19 @@ describe('the lines of a day', () => {
     // An empty file has no line; the same lines for other days are lines once more.
     expect((await upload(csv())).status).toBe(202);
     isRefused(await upload(big('K'), `?through=${today}`));
+  });
+
+  test('bound a file while it arrives, also where none of them can be read', async () => {
+    const lines = 'a\n'.repeat(LINES_PER_DAY + 1);
+    const { status } = await fetch(api.url + STATEMENTS, {
+      method: 'POST',
+      headers: { 'content-type': 'text/csv', ...authorized(bank) },
+      // It never ends.
+      body: new ReadableStream({ start: (body) => body.enqueue(Buffer.from(`${HEADER}\n${lines}`)) }),
+      duplex: 'half',
+    });
+    expect(status).toBe(429);
+    expect(await staged()).toBe(0);
   });
 
   test('are of each bank, and of each day', async () => {
