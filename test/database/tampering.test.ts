@@ -205,6 +205,31 @@ const FOUND: [change: string, finding: string][] = [
      SELECT 7000, 'reversal', ':chargeId', settled_at, settlement_day FROM ledger_entries WHERE id = :entryId`,
     `charges: :chargeId: its row asks for no reversal; the ledger has ${AT}: no postings`,
   ],
+  [
+    `INSERT INTO ledger_entries (id, kind, resource_id, settled_at, settlement_day) OVERRIDING SYSTEM VALUE
+     SELECT 7000, 'write_off', ':returnedId', settled_at, settlement_day FROM ledger_entries WHERE id = :entryId;
+     INSERT INTO ledger_postings SELECT 7000, n, party_id, account, currency, direction, amount
+     FROM ledger_postings WHERE entry_id = :entryId`,
+    `refunds: :returnedId: its row asks for no write_off; the ledger has ${AT}: debit 100 NGN customer_bank :bankId, credit 100 NGN merchant`,
+  ],
+  [
+    `UPDATE ledger_postings SET amount = amount + 1 WHERE entry_id IN (
+       SELECT id FROM ledger_entries WHERE (resource_id, kind) = (':writtenOffBy', 'write_off'))`,
+    `exceptions: :writtenOffBy: its row asks for no write_off; the ledger has ${AT}: debit \\d+ NGN disputed`,
+  ],
+  [
+    `UPDATE ledger_postings SET party_id = ':otherBankId' WHERE direction = 'credit' AND entry_id IN (
+       SELECT id FROM ledger_entries WHERE resource_id = ':reversalId')`,
+    `reversals and returns: :reversalId: its row asks for this reversal: .*; the ledger has .* customer_bank :otherBankId`,
+  ],
+  [
+    `UPDATE billing_requests SET refunded_amount = 1 WHERE id = ':chargeId'`,
+    'charges: :chargeId: its row says refunded 1 and reversed 0; its refunds and reversals come to \\d+ and 0',
+  ],
+  [
+    `UPDATE billing_requests SET reversed_amount = 0 WHERE id = ':reversedId'`,
+    'charges: :reversedId: its row says refunded \\d+ and reversed 0; its refunds and reversals come to ',
+  ],
   ...[
     'amount = 1',
     "party_id = 'bnk_x'",

@@ -68,25 +68,49 @@ const PAYEE = `account, ' ', payee_id`;
 
 const EXPECTED = `
   SELECT id, kind, concat(${moment('closed_at')}, ': ', CASE kind WHEN 'refund' THEN ${moves(PAYEE, BANK)}
-    WHEN 'reversal' THEN concat(${posting('debit', PAYEE)}) ELSE ${moves(BANK, PAYEE)} END) AS says
+    WHEN 'reversal' THEN ${moves(PAYEE, BANK)} ELSE ${moves(BANK, PAYEE)} END) AS says
   FROM r WHERE status IN ('successful', 'completed', 'returned')
   UNION ALL
   -- The moment at which the payee's bank was told is on no row.
   SELECT id, 'credit', ${moves(`'in_transit ', payee_id`, `'payee_bank ', payee_id`)} FROM r WHERE credited`;
 
+/** A reversal gives the network back what it bore of the bank's part, and the bank the rest. */
+const POSTINGS = `CASE e.kind WHEN 'reversal' THEN (
+    SELECT string_agg(concat(direction, ' ', amount, ' ', currency, ' ', holder), ', ' ORDER BY direction DESC, holder)
+    FROM (SELECT direction, sum(amount) AS amount, currency,
+            concat(replace(account, 'disputed', 'customer_bank'), ' ', party_id) AS holder
+          FROM ledger_postings WHERE entry_id = e.id GROUP BY direction, currency, holder) AS p)
+  ELSE (
+    SELECT string_agg(concat(direction, ' ', amount, ' ', currency, ' ', account, ' ', party_id), ', ' ORDER BY direction DESC, n)
+    FROM ledger_postings WHERE entry_id = e.id) END`;
+
 /**
- * No row holds a write-off. Its entry is allowed where the exception ended `written_off`, or the
- * refund was rejected or returned. A reversal's row holds its debit alone: the network gets back
- * what it bore, and the bank the rest.
+ * No row asks for a write-off. An exception that ended `written_off`, or a refund that was rejected
+ * or returned, allows one of at most its amount, which its bank owes no more.
  */
 const POSTED = `
-  SELECT e.resource_id AS id, e.kind, concat(CASE e.kind WHEN 'credit' THEN NULL ELSE ${moment('e.settled_at')} || ': ' END,
-    coalesce((
-      SELECT string_agg(concat(direction, ' ', amount, ' ', currency, ' ', account, ' ', party_id), ', ' ORDER BY direction DESC, n)
-      FROM ledger_postings WHERE entry_id = e.id AND (e.kind <> 'reversal' OR direction = 'debit')), 'no postings')) AS says
-  FROM ledger_entries e
-  WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND NOT (e.kind = 'write_off' AND EXISTS (
-    SELECT FROM r WHERE r.id = e.resource_id AND (r.resolution = 'written_off' OR r.status IN ('rejected', 'returned'))))`;
+  SELECT * FROM (
+    SELECT e.resource_id AS id, e.kind, concat(CASE e.kind WHEN 'credit' THEN NULL ELSE ${moment('e.settled_at')} || ': ' END,
+      coalesce(${POSTINGS}, 'no postings')) AS says
+    FROM ledger_entries e WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids))) AS e
+  WHERE NOT (kind = 'write_off' AND EXISTS (
+    SELECT FROM r LEFT JOIN reconciliation_exceptions x ON x.id = r.id, substring(e.says FROM 'debit (\\d+) ') AS debited
+    WHERE r.id = e.id AND (r.resolution = 'written_off' OR r.status IN ('rejected', 'returned'))
+      AND debited::numeric <= coalesce(r.amount, x.let_off)
+      AND e.says LIKE format('%%: debit %1$s %2$s disputed %3$s, credit %1$s %2$s customer_bank %3$s',
+        debited, coalesce(r.currency, x.currency), r.bank_id)))`;
+
+/** What decides how much of a charge is left, and the rows that it counts. */
+const SUMMED = `
+  SELECT b.id, format('its row says refunded %s and reversed %s; its refunds and reversals come to %s and %s',
+    b.refunded_amount, b.reversed_amount, coalesce(refunded, 0), coalesce(reversed, 0)) AS what
+  FROM billing_requests b LEFT JOIN (
+    SELECT id, sum(amount) FILTER (WHERE is_refund) AS refunded, sum(amount) FILTER (WHERE NOT is_refund) AS reversed
+    FROM (SELECT billing_request_id AS id, amount, true AS is_refund FROM refunds WHERE status IN ('pending', 'completed')
+          UNION ALL SELECT billing_request_id, amount, false FROM reversals) AS parts
+    WHERE id = ANY(ARRAY(SELECT id FROM ids)) GROUP BY id) AS s USING (id)
+  WHERE b.id = ANY(ARRAY(SELECT id FROM ids))
+    AND (b.refunded_amount, b.reversed_amount) IS DISTINCT FROM (coalesce(refunded, 0), coalesce(reversed, 0))`;
 
 /** Events, when a receiver is told of them, who that is, and by which webhooks. */
 const TOLD = `
@@ -158,6 +182,7 @@ const comparison = (page: string) => `
       SELECT id, format('its row asks for %s; the ledger has %s',
         coalesce('this ' || kind || ': ' || expected.says, 'no ' || kind), coalesce(posted.says, 'none'))
       FROM expected FULL JOIN posted USING (id, kind) WHERE expected.says IS DISTINCT FROM posted.says
+      UNION ALL ${SUMMED}
       UNION ALL ${UNTOLD}`)} AS differences`;
 
 const BETWEEN = (id: string) => `${id} > :after AND ${id} < :end`;
