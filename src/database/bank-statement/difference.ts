@@ -206,7 +206,10 @@ async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promis
     `SELECT count(*)::int AS unresolved FROM (
        SELECT FROM reconciliation_exceptions x
        WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
-         AND :bankId IN (x.bank_id, x.payee_bank_id) LIMIT ${OF_BANK}) AS all_of_bank`,
+         AND :bankId IN (x.bank_id, x.payee_bank_id)
+         -- The bank whose file it is: the payee's bank lacks a credit, and has its own id for it.
+         AND :bankId = CASE WHEN x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
+       LIMIT ${OF_BANK}) AS all_of_bank`,
     { bankId },
   );
   return Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved));
@@ -233,7 +236,8 @@ const KEEP_OPENED = `
  * Ends the work on a file. It has failed where lines are left that no page has: a restored back-up
  * has lost them.
  */
-export async function completeStatement({ db }: Matching, statementId: string): Promise<void> {
+export async function completeStatement({ db, beat }: Matching, statementId: string): Promise<void> {
+  while (await forgetTold(db, statementId)) beat?.();
   await inTurn(db, statementId, async (trx, { done, summary }) => {
     const status = done < summary.lines ? 'failed' : 'completed';
     await rows(
@@ -241,8 +245,22 @@ export async function completeStatement({ db }: Matching, statementId: string): 
       `UPDATE bank_statements SET status = :status, ended_at = clock_timestamp() WHERE id = :statementId`,
       { statementId, status },
     );
-    await rows(trx, `DELETE FROM bank_statement_told WHERE statement_id = :statementId`, { statementId });
   });
+}
+
+/** Lines of one statement of SQL: a tenth of a second. */
+const FORGOTTEN_AT_ONCE = 10_000;
+
+/** No line is matched any more, so no line is a duplicate. @returns whether there may be more */
+async function forgetTold(db: Executor, statementId: string): Promise<boolean> {
+  const gone = await rows(
+    db,
+    `DELETE FROM bank_statement_told WHERE (statement_id, line_hash) IN (
+       SELECT statement_id, line_hash FROM bank_statement_told WHERE statement_id = :statementId LIMIT ${FORGOTTEN_AT_ONCE})
+     RETURNING true`,
+    { statementId },
+  );
+  return gone.length === FORGOTTEN_AT_ONCE;
 }
 
 /** A bank that books by the month has looked at its differences by then. */

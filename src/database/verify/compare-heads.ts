@@ -24,8 +24,8 @@ const deleted = (from: bigint, to: bigint) => `the heads from ${from} to ${to} w
  * signature, with the chains and with the number of the last that was signed: it stands for all
  * before it.
  *
- * @param kept heads that somebody has kept elsewhere. Rows, links and heads that were deleted at the
- * end, together with that number, leave nothing else that tells.
+ * @param kept heads that somebody has kept elsewhere. Rows, links and heads that were deleted at
+ * the end, together with that number, leave nothing else that tells.
  */
 export async function* compareHeads(db: Database, keys: PublicKeys, kept: string[] = []): Pages {
   // Read ahead of the heads: those that are signed meanwhile are not missed.

@@ -49,7 +49,7 @@ export async function planNight(db: Executor, timeZone: string, wholeMax: number
   };
 }
 
-/** Keeps a result in place of the last one of the part; null for all books, and so for each part. */
+/** Keeps a result in place of the last of its part; null for all books, and so for each part. */
 export async function keepResult(
   db: Executor,
   { differences, found }: Verified,

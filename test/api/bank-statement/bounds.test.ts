@@ -147,13 +147,14 @@ test('a thousand differences of a file become exceptions, those that hold money 
   expect(await count('SELECT count(*)::int FROM bank_statement_told')).toBe(0);
 });
 
-const openBefore = (length: number) =>
+const openBefore = (length: number, bankId = standing.bankId, payeeBankId?: string) =>
   asOwner(
     database.url,
     `SET session_replication_role = replica;
      INSERT INTO reconciliation_exceptions (id, kind, bank_id, amount, currency, bank_transaction_id, direction,
-       booked_amount, booked_currency, opened_at)
-     SELECT '${standing.bankId.replace('bnk', 'exc')}' || n, 'unknown_here', '${standing.bankId}', 5, 'NGN', 'O' || n, 'debit', 5, 'NGN', now()
+       booked_amount, booked_currency, opened_at, payee_bank_id)
+     SELECT '${standing.bankId.replace('bnk', 'exc')}' || n, 'unknown_here', '${bankId}', 5, 'NGN', 'O' || n, 'debit', 5, 'NGN', now(),
+       ${payeeBankId === undefined ? 'NULL' : `'${payeeBankId}'`}
      FROM generate_series(1, ${length}) AS n`,
   );
 
@@ -171,6 +172,12 @@ test('ten thousand differences are open for a bank at most, and each that ends m
   const second = await match(csv(line('N2'), line('N3'), line('N1')));
   expect(second.summary).toMatchObject({ unknownHere: 3, duplicates: 0 });
   expect(second.differences.map(exceptionIdOf)).toEqual([expect.stringMatching(/^exc_/), '', opened]);
+});
+
+test('what another bank has booked of payments to a bank takes none of its room', async () => {
+  await openBefore(10_000, 'bnk_other', standing.bankId);
+  const { differences } = await match(csv(line('N1')));
+  expect(differences.map(exceptionIdOf)).toEqual([expect.stringMatching(/^exc_/)]);
 });
 
 test('what is missing beyond ten thousand is counted, and told again by the next file', async () => {
