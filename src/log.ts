@@ -3,6 +3,9 @@ import { destination, pino, type Logger } from 'pino';
 import type { Config } from './config';
 import { traceFields } from './tracing/at-hand';
 
+/** Characters that wait to be written, as on a full disk. What comes on top is dropped. */
+const KEPT_MAX = 4 * 1024 * 1024;
+
 /**
  * One line of JSON per event, on standard output or in `LOG_FILE`. What is personal or secret never
  * gets here: callers log ids and codes, requests are logged without query, headers and body
@@ -13,6 +16,14 @@ export function createLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE' | 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
   process: string,
 ): Logger {
+  const lines = destination({
+    dest: config.LOG_FILE ?? 1,
+    sync: config.LOG_FILE !== undefined,
+    mkdir: true,
+    maxLength: KEPT_MAX,
+  });
+  // As of a full disk. Thrown, it would be logged, and fail again.
+  lines.on('error', () => undefined);
   const traced = config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
   return pino(
     {
@@ -21,7 +32,7 @@ export function createLogger(
       serializers: { err: describeError },
       ...(traced && { mixin: () => traceFields() }),
     },
-    destination(config.LOG_FILE === undefined ? 1 : { dest: config.LOG_FILE, mkdir: true, sync: true }),
+    lines,
   );
 }
 

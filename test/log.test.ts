@@ -1,6 +1,6 @@
 import { Failure } from '../src/domain/failures';
 import { row } from '../src/database/connection';
-import { describeError } from '../src/log';
+import { createLogger, describeError } from '../src/log';
 import { createTestDatabase, type TestDatabase } from './support/database';
 
 let test: TestDatabase;
@@ -44,4 +44,12 @@ describe('an error in the log', () => {
   it('may be anything that was thrown', () => {
     expect(describeError('secret')).toEqual({ type: 'string' });
   });
+});
+
+it('drops what a full disk does not take, and keeps the process', () => {
+  const log = createLogger(
+    { LOG_LEVEL: 'info', LOG_FILE: '/dev/full', OTEL_EXPORTER_OTLP_ENDPOINT: undefined },
+    'worker',
+  );
+  for (let line = 0; line < 3; line++) expect(() => log.info('a line')).not.toThrow();
 });
