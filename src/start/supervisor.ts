@@ -41,6 +41,8 @@ const DEATHS_AT_MOST = 5;
 const LIVED_WELL_MS = 60_000;
 /** Before the second start; doubled before each further one. */
 const BACK_OFF_MS = 500;
+/** Longest wait for lines that a process wrote ahead of its exit. */
+const LAST_WORDS_WITHIN_MS = 500;
 /** A longer line is cut where it is quoted. */
 const QUOTE_LENGTH = 500;
 
@@ -131,11 +133,17 @@ export class Supervisor {
       if (line.trim() !== '') lastWords = `, with the last words "${line.trim().slice(0, QUOTE_LENGTH)}"`;
       this.log(line);
     });
-    // Not its exit: the last line may still be on its way then.
-    const how = await once(child, 'close').then(
-      ([code, signal]) => (signal as string | null) ?? `exit code ${code}`,
+    // The last line may still be on its way at the exit. A process of the child's own that outlives
+    // it keeps the pipe open for ever.
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    const how = await once(child, 'exit').then(
+      async ([code, signal]) => {
+        await Promise.race([closed, sleep(LAST_WORDS_WITHIN_MS, undefined, { ref: false })]);
+        return (signal as string | null) ?? `exit code ${code}`;
+      },
       (error: Error) => error.message,
     );
+    child.stderr?.destroy();
     this.changed(life, undefined);
     return `${how}${lastWords}.`;
   }

@@ -30,6 +30,10 @@ describe('a supervised program', () => {
     rmSync(folder, { recursive: true });
   });
 
+  const orphans = (count: number) =>
+    eventually(() => Promise.resolve(log().match(/^has an orphan$/gm)?.length === count));
+  const endGroup = (pid: number) => stops.push(() => Promise.resolve(void process.kill(-pid, 'SIGKILL')));
+
   function start(one: Program) {
     const said: string[] = [];
     const told: Running[][] = [];
@@ -79,6 +83,23 @@ describe('a supervised program', () => {
     expect(startOf(second)).toBeUndefined();
     expect(one.told.at(-1)).toEqual([]);
     expect(one.said).toHaveLength(1);
+  });
+
+  test('that dies is started again, though a process of its own outlives it', async () => {
+    // It has the program's standard error until it ends.
+    const script = `child_process.spawn("sleep", ["600"], { stdio: "inherit" }); console.log("has an orphan"); ${FOR_EVER}`;
+    const one = start(program(script));
+    const first = one.pid();
+    await orphans(1);
+    endGroup(first);
+    process.kill(first, 'SIGKILL');
+    await orphans(2);
+    const second = one.pid();
+    endGroup(second);
+    expect(one.said).toEqual(['worker died: SIGKILL. It is started again in 0.5 s.']);
+    await one.stop();
+    expect(one.told.at(-1)).toEqual([]);
+    expect(startOf(second)).toBeUndefined();
   });
 
   test('that ignores the request to stop is killed when its time is over', async () => {
