@@ -47,6 +47,9 @@ interface Lock extends Started, Partial<Omit<EngineFile, 'pid'>> {
 const END_WITHIN_MS = 5_000;
 const LOOK_AGAIN_MS = 50;
 
+const ADVICE =
+  'Nothing is lost by it: end what may still run of this engine, remove the file and start again.';
+
 /**
  * Takes the folder, and ends first the processes that a killed holder has left behind.
  *
@@ -57,6 +60,8 @@ export async function takeFolder(folder: string, say: (line: string) => void) {
   const file = join(folder, 'engine.json');
   const before = readLock(folder);
   if (before && lives(before)) throw runsAlready(before);
+  if (before && !Array.isArray(before.processes))
+    throw new StartError(`${file} is of another version. ${ADVICE}`);
   // The last one first: each needs those that were started before it.
   for (const left of before?.processes.toReversed().filter(lives) ?? []) {
     say(`Ending ${left.name} (pid ${left.pid}), left behind by an engine that was killed.`);
@@ -98,9 +103,7 @@ export function readEngineFile(folder: string): EngineFile | undefined {
 }
 
 function readLock(folder: string): Lock | undefined {
-  const advice =
-    'Nothing is lost by it: end what may still run of this engine, remove the file and start again.';
-  return readOwnJson(join(folder, 'engine.json'), advice) as Lock | undefined;
+  return readOwnJson(join(folder, 'engine.json'), ADVICE) as Lock | undefined;
 }
 
 function runsAlready(holder: Lock | undefined): StartError {

@@ -70,6 +70,13 @@ describe('the folder of an engine', () => {
     expect(readFileSync(file(), 'utf8')).toBe(text);
   });
 
+  test('whose file another version left, without its processes, says what to do with it', async () => {
+    leave(NOBODY);
+    await expect(take()).rejects.toThrow(
+      /engine.json is of another version\. .* remove the file and start again\.$/,
+    );
+  });
+
   test('has no engine before all is up, nor where none was started', async () => {
     expect(readEngineFile(folder)).toBeUndefined();
     const held = await take();
