@@ -27,27 +27,33 @@ const ANSWER_WITHIN_MS = 15_000;
 type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'>;
 
 /** A run that no worker takes up must not keep all later ones from starting. */
-const RUNS: Record<Scheduled, Pick<Runs, 'spec'> & { summary: string; timeout: '2h' | '20h' }> = {
+const RUNS: Record<
+  Scheduled,
+  Pick<Runs, 'spec'> & { summary: string; timeout: '2h' | '20h'; catchUp: '1m' | '23h' }
+> = {
   reconcile: {
     spec: { intervals: [{ every: '1m' }] },
     summary: 'Starts again what is overdue or has lost its workflow',
     timeout: '2h',
+    catchUp: '1m',
   },
   chain: {
     spec: { intervals: [{ every: '5m' }] },
     summary: 'Chains what was written since, and signs it',
     timeout: '2h',
+    catchUp: '1m',
   },
-  // At two in the morning, UTC. The next night makes up for one that Temporal was away for.
+  // At two in the morning, UTC, or as soon as a machine is on again that is off each night.
   verify: {
     spec: { intervals: [{ every: '1d', offset: '2h' }] },
     summary: 'Compares the books, and keeps how many differences there are',
     timeout: '20h',
+    catchUp: '23h',
   },
 };
 
 function runsOf(workflowType: Scheduled, memo?: Record<string, unknown>): Runs {
-  const { spec, summary, timeout } = RUNS[workflowType];
+  const { spec, summary, timeout, catchUp } = RUNS[workflowType];
   return {
     spec,
     action: {
@@ -59,7 +65,7 @@ function runsOf(workflowType: Scheduled, memo?: Record<string, unknown>): Runs {
       workflowRunTimeout: timeout,
       ...(memo && { memo }),
     },
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: catchUp },
   };
 }
 
