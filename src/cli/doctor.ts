@@ -331,7 +331,7 @@ function examineSchedules(client: Client, db: Database | Finding): Promise<Findi
     }
     if (stopped.length > 0)
       throw new Warned(
-        `${stopped.join(', ')}: unpause it in the Temporal UI; a worker makes one that is missing within a minute`,
+        `${stopped.join(', ')}: unpause it in the Temporal UI; a worker that starts makes one that is missing`,
       );
     return `all run, next ${next.join(', ')}`;
   });

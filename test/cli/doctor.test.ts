@@ -180,7 +180,7 @@ describe('assent doctor', () => {
       const { code, found } = await doctor();
       await schedule.unpause();
       expect(found.get('schedules')).toBe(
-        `warning: ${id} is paused: unpause it in the Temporal UI; a worker makes one that is missing within a minute`,
+        `warning: ${id} is paused: unpause it in the Temporal UI; a worker that starts makes one that is missing`,
       );
       expect(code).toBe(0);
     },
