@@ -130,6 +130,7 @@ async function examineDatabase(config: Config, db: Database): Promise<Finding[]>
     ...first,
     deployment,
     logins,
+    await judge('triggers', () => judgeTriggers(db)),
     keys,
     await examineWorkers(db),
     await examineWork(db),
@@ -186,6 +187,18 @@ async function judgeLogins(config: Config, db: Database): Promise<string> {
         `${by}, with every other login that works in it beside these: ${statements}`,
     );
   return `only those that are named may connect to "${database}"`;
+}
+
+/** A restore by hand may forget to switch on again what keeps rows from being changed. */
+async function judgeTriggers(db: Database): Promise<string> {
+  const { off } = await oneRow<{ off: string | null }>(
+    db,
+    `SELECT string_agg(DISTINCT format('ALTER TABLE %s ENABLE TRIGGER USER', tgrelid::regclass), '; ') AS off
+     FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'D'`,
+  );
+  if (off !== null)
+    throw new Wrong(`some are disabled, and rows can be changed that must not: as the owner, run ${off}`);
+  return 'all are enabled';
 }
 
 async function judgeClock(db: Database): Promise<string> {

@@ -92,7 +92,7 @@ describe('assent doctor', () => {
     const { code, found } = await doctor();
     expect([...found.values()].filter((one) => !one.startsWith('ok: '))).toEqual([]);
     expect([...found.keys()].join(', ')).toBe(
-      'settings, postgres, clock, calendar, schema, deployment, logins, keys, workers, work, transactions, temporal, namespace, search attributes, schedules',
+      'settings, postgres, clock, calendar, schema, deployment, logins, triggers, keys, workers, work, transactions, temporal, namespace, search attributes, schedules',
     );
     expect(code).toBe(0);
   });
@@ -207,6 +207,17 @@ describe('assent doctor', () => {
       /^warning: reconcile is missing, chain is missing, verify is missing: /,
     );
     expect(code).toBe(1);
+  });
+
+  it('names a table whose triggers were left disabled, and what enables them', async () => {
+    const { url } = engine.database;
+    await asOwner(url, `ALTER TABLE events DISABLE TRIGGER USER`);
+    const { code, found } = await doctor();
+    const [, enable = ''] =
+      /^wrong: some are disabled.* run (ALTER TABLE events .*)$/.exec(found.get('triggers') ?? '') ?? [];
+    await asOwner(url, enable);
+    expect(code).toBe(1);
+    expect((await doctor()).found.get('triggers')).toBe('ok: all are enabled');
   });
 
   it('says that a worker of another version lives beside this one', async () => {
