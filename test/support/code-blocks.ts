@@ -68,7 +68,7 @@ interface Run {
 /** It names something that a reader puts in, as `<reference>`. */
 const asksForMore = ({ text }: CodeBlock) => /<\w+>/.test(text);
 /** It needs a program that only some machines have. */
-const needsOthers = ({ text }: CodeBlock) => /\| psql /.test(text);
+const needsOthers = ({ text }: CodeBlock) => /\bpsql /.test(text);
 const sh = (page: string, which?: Run['which']): Run => ({ page, language: 'sh', ...(which && { which }) });
 
 /** By test. */
