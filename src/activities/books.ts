@@ -2,7 +2,6 @@ import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { chainStream } from '../database/chain/advance';
 import { signHead } from '../database/chain/head';
-import { ROWS_OF } from '../database/chain/stream';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { keepResult, planNight } from '../database/verify/night';
@@ -22,6 +21,8 @@ export interface BooksActivities {
  * @param timeZone of the network, in which days begin
  * @param wholeMax entries of the ledger up to which a night compares all there is
  */
+const NAMES = { ledger: 'the ledger', events: 'events', acts: 'audit events' } as const;
+
 export function createBooksActivities(
   db: Database,
   keyring: Keyring,
@@ -33,7 +34,7 @@ export function createBooksActivities(
     async chainBooks() {
       const chained: string[] = [];
       for (const stream of STREAMS)
-        chained.push(`${await chainStream(db, stream, beat)} of ${ROWS_OF[stream].table}`);
+        chained.push(`${await chainStream(db, stream, beat)} of ${NAMES[stream]}`);
       const head = await signHead(db, keyring, timeZone);
       if (!head) return 'Nothing was written since the last head.';
       // A log that is kept elsewhere tells of a head that was taken away.

@@ -33,7 +33,7 @@ describe('assent books verify', () => {
     expect(right).toMatchObject({
       code: 0,
       out: expect.stringMatching(
-        /^The books are right: 0 links of the ledger, .* 0 heads, 8 charges, 3 refunds, 1 reversals and returns, 2 exceptions, \d+ balances\.\n$/,
+        /^The books are right: \d+ balances, 8 charges, 2 exceptions, 0 heads, .* 0 links of the ledger, 3 refunds, 1 reversals and returns\.\n$/,
       ) as string,
     });
 
@@ -62,7 +62,7 @@ describe('assent books verify', () => {
   it('takes a range of days, and refuses one that is none', async () => {
     expect(await of('--from', '2020-01-01', '--to', '2020-01-31')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/ 0 charges, .* 0 changed rows\.\n$/) as string,
+      out: expect.stringMatching(/: 0 changed rows, 0 charges, /) as string,
     });
     expect((await of('--from', '2020-01-01')).out).toMatch(
       / 8 charges, 3 refunds, 1 reversals and returns, 2 exceptions, 14 changed rows, \d+ balances\.\n$/,

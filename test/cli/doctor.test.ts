@@ -89,7 +89,13 @@ const HEARTBEAT = {
 
 describe('assent doctor', () => {
   it('finds nothing wrong with an installation that works', async () => {
-    const { code, found } = await doctor();
+    let { code, found } = await doctor();
+    // Transactions of other tests on this Postgres may be in the way for a moment.
+    await eventually(async () => {
+      if ((found.get('transactions') ?? '').startsWith('ok: ')) return true;
+      ({ code, found } = await doctor());
+      return false;
+    });
     expect([...found.values()].filter((one) => !one.startsWith('ok: '))).toEqual([]);
     expect([...found.keys()].join(', ')).toBe(
       'settings, postgres, clock, calendar, schema, deployment, logins, triggers, keys, workers, work, transactions, temporal, namespace, search attributes, schedules',

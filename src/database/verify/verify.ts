@@ -125,5 +125,7 @@ export async function verify(
     }
     beat(report, check);
   }
-  return report;
+  // Walks go side by side, so the order of their pages is chance.
+  const byName = Object.entries(report.compared).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return { ...report, compared: Object.fromEntries(byName) };
 }
