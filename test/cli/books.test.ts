@@ -65,7 +65,7 @@ describe('assent books verify', () => {
       out: expect.stringMatching(/: 0 changed rows, 0 charges, /) as string,
     });
     expect((await of('--from', '2020-01-01')).out).toMatch(
-      / 8 charges, 3 refunds, 1 reversals and returns, 2 exceptions, 14 changed rows, \d+ balances\.\n$/,
+      / \d+ balances, 14 changed rows, 8 charges, 2 exceptions, .* 3 refunds, 1 reversals and returns\.\n$/,
     );
     expect(await of('--from', '2026-13-01')).toMatchObject({
       code: 1,
