@@ -37,7 +37,7 @@ export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKey
 export async function* compareBooks({ db, keys, timeZone, kept }: Means, days: Days): Pages {
   const next = days.to === null ? null : addDays(days.to, 1);
   const [first, last] = [await tipsBefore(db, days.from), await tipsBefore(db, next)];
-  async function* chains(): Pages {
+  async function* ledger(): Pages {
     for (const stream of STREAMS)
       yield* compareLinks(
         db,
@@ -46,12 +46,10 @@ export async function* compareBooks({ db, keys, timeZone, kept }: Means, days: D
         next === null ? null : (last?.[stream]?.n ?? 0),
       );
     yield* compareHeads(db, keys, kept);
-  }
-  async function* money(): Pages {
-    yield* compareMoney(db, await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next));
     yield* compareBalances(db, days);
   }
-  yield* beside(chains(), money());
+  const [from, end] = [await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next)];
+  yield* beside(ledger(), compareMoney(db, from, end));
 }
 
 /** Pages of both walks, as each comes: a statement keeps one core of Postgres busy. */
