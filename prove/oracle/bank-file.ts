@@ -184,7 +184,7 @@ export class BankFile {
     const { isDoubted, resolution, reversal } = doubt;
     const doubtful = status === 'successful' ? others : [settled, ...others];
     for (const entry of doubtful) this.doubtful(entry, at, 'debit', resolution);
-    // Of what never moved, by its own word, the bank has no line.
+    // The bank has no line of money that never moved by its own word.
     const isThere = resolution !== 'no_money_moved' || isOfSecondDebit(answer);
     if (status === 'successful' && isThere)
       this.book(settled.bankTransactionId, at, kobo, 'debit', { isPlain: !isDoubted });

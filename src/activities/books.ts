@@ -9,7 +9,7 @@ import { compareSpans, provenKeys, verify } from '../database/verify/verify';
 import { STREAMS } from '../domain/books/chain';
 import { counted } from '../domain/words/counted';
 
-/** What keeps watch over the books: chains them, and compares them. */
+/** Chains the books, and compares them. */
 export interface BooksActivities {
   /** @returns what was chained, in words, for the Temporal UI */
   chainBooks(): Promise<string>;

@@ -111,14 +111,14 @@ class CamtMessage {
   private pending = 0;
   private tagChars = 0;
   private text = '';
-  /** Of the statement at hand: the currencies of its balances and entries, and its last day. */
+  /** The statement at hand: the currencies of its balances and entries, and its last day. */
   private readonly currencies = new Set<string>();
   private lastDay: string | undefined;
   private entry: Said | undefined;
   private detail: Said | undefined;
   /** The last transaction of the entry that has ended: it may be the only one. */
   private latest: Said | undefined;
-  /** Of the entry at hand: how many transactions it has, and how many of them have an id. */
+  /** The entry at hand: how many transactions it has, and how many of them have an id. */
   private details = 0;
   private named = 0;
 

@@ -76,13 +76,13 @@ export interface CsvRecord {
  */
 export async function* csvRecords(texts: AsyncIterable<string>): AsyncGenerator<CsvRecord[], void, void> {
   let line = 1;
-  /** Where the record at hand begins, and how many characters it has in earlier texts. */
+  /** The beginning of the record at hand, and how many characters it has in earlier texts. */
   let first = 1;
   let chars = 0;
   let fields: string[] = [];
-  /** What the field at hand has of earlier texts, or before a quote that stands for itself. */
+  /** The part of the field in earlier texts, or before a quote that stands for itself. */
   let field = '';
-  /** Where in it the reader is; `quote` is behind one that ends it, or stands for itself. */
+  /** The place of the reader; `quote` is behind one that ends the field, or stands for itself. */
   let place: 'start' | 'plain' | 'quoted' | 'quote' | 'broken' = 'start';
   /** The last character of the text before. */
   let last = 0;
@@ -93,7 +93,7 @@ export async function* csvRecords(texts: AsyncIterable<string>): AsyncGenerator<
     field = '';
     place = 'start';
   }
-  /** Of an empty line there is no record. */
+  /** An empty line is no record. */
   function endRecord(rest: string): void {
     const isEmpty = place === 'start' && fields.length === 0;
     const isBroken = place === 'broken';

@@ -237,7 +237,7 @@ const KEEP_OPENED = `
  * has lost them.
  */
 export async function completeStatement({ db, beat }: Matching, statementId: string): Promise<void> {
-  while (await forgetTold(db, statementId)) beat?.();
+  while (await forgetTold(db, statementId)) beat();
   await inTurn(db, statementId, async (trx, { done, summary }) => {
     const status = done < summary.lines ? 'failed' : 'completed';
     await rows(

@@ -5,7 +5,7 @@ import { postCredits } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
 import type { Keyring } from '../keys/keyring';
 import { endExplained } from '../reconciliation-exception/end-case';
-import { openCases } from '../reconciliation-exception/open-case';
+import { openUndelivered } from '../reconciliation-exception/open-case';
 import { withdrawCreditWebhook } from '../webhook/withdrawal';
 
 /**
@@ -96,13 +96,8 @@ export async function followCredits(
       at,
     })),
   );
-  const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
-  await openCases(
-    trx,
-    keyring,
-    'network',
-    overdue.map(({ id }) => ({ ...undelivered, billingRequestId: id })),
-  );
+  const ids = overdue.map(({ id }) => id);
+  await openUndelivered(trx, keyring, ids);
 }
 
 interface Credited {

@@ -3,7 +3,7 @@ import { rows, type Executor } from '../connection';
 import type { AuditEvent } from '../event';
 import type { Keyring } from '../keys/keyring';
 import { tellCases } from './announce';
-import { openCases } from './open-case';
+import { openUndelivered } from './open-case';
 
 /**
  * The end of exceptions. `endExplained` and `endException` move no money; `resolve-case.ts` may.
@@ -79,13 +79,8 @@ async function tellAgain(trx: Executor, keyring: Keyring, exceptionIds: string[]
        SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = b.id AND o.kind = 'credit_undelivered')`,
     { exceptionIds },
   );
-  const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
-  await openCases(
-    trx,
-    keyring,
-    'network',
-    overdue.map((one) => ({ ...undelivered, ...one })),
-  );
+  const ids = overdue.map(({ billingRequestId }) => billingRequestId);
+  await openUndelivered(trx, keyring, ids);
 }
 
 /** Whether nothing is in doubt about an exception `x` but what has opened it. */
@@ -113,6 +108,8 @@ export async function endExplained(
     { billingRequestIds, refundId, kind },
   );
   const ids = found.map(({ id }) => id);
+  // Each charge that settles comes by here, and hardly any has an exception.
+  if (ids.length === 0) return;
   await endCases(trx, keyring, { cause, note: null }, ids, { resolution, bankTransactionId: null });
 }
 

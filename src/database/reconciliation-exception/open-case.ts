@@ -75,6 +75,13 @@ export async function openCases(
   return new Map(given.flatMap(({ id }, n) => (ids.has(id) ? [[n, id] as const] : [])));
 }
 
+/** Opens those of credits that the payees' banks were not told of in time. */
+export async function openUndelivered(trx: Executor, keyring: Keyring, ids: string[]): Promise<void> {
+  const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
+  const cases = ids.map((billingRequestId) => ({ ...undelivered, billingRequestId }));
+  await openCases(trx, keyring, 'network', cases);
+}
+
 /**
  * Puts an answer beneath the exception of its charge or refund, which it opens if there is none.
  */
