@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { digestOf } from '../api/billing/statement';
-import type { Database } from '../database/connection';
+import type { Transaction } from '../database/connection';
 import { closePeriod, reopenPeriod } from '../database/ledger/period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/statement';
 import { addDays, parseDay } from '../domain/calendar';
@@ -22,8 +22,10 @@ export function addPeriodCommands(program: Command): void {
     .action(
       onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, given: string, options: Explained) => {
         const month = monthOf(given);
-        const changed = await db.transaction((trx) => closePeriod(trx, operator(options), timeZone, month));
-        const statements = await freeze(db, timeZone, month);
+        const { changed, statements } = await db.transaction(async (trx) => ({
+          changed: await closePeriod(trx, operator(options), timeZone, month),
+          statements: await keepLongDigests(trx, timeZone, month),
+        }));
         const kept = `${counted(statements, 'statements')} of more than ${HASHED_MAX} lines kept by SHA-256`;
         return {
           json: { period: given, state: 'closed', changed, statements },
@@ -55,25 +57,18 @@ function monthOf(given: string): string {
 }
 
 /**
- * Works out the SHA-256 of the month's long statements; that of others is made when it is asked
- * for. What was kept before stays, so it goes on where it was interrupted.
+ * Keeps the SHA-256 of the month's long statements, so that a closed month has each; that of others
+ * is made when it is asked for. A correction of a month that was reopened waits for the end of it.
  *
  * @returns how many there are
- * @throws CommandError where it was reopened meanwhile
  */
-async function freeze(db: Database, timeZone: string, month: string): Promise<number> {
+async function keepLongDigests(trx: Transaction, timeZone: string, month: string): Promise<number> {
   let done = 0;
   for (let date = month; date.slice(0, 7) === month.slice(0, 7); date = addDays(date, 1)) {
-    for (const of of await longStatements(db, date)) {
-      // Another operator may reopen it meanwhile: the next close makes those files anew.
-      const { final, edition } = await readFinality(db, timeZone, date, of.party);
-      if (!final) {
-        throw new CommandError(
-          `${month.slice(0, 7)} was reopened meanwhile: close it again when what was missing is posted`,
-        );
-      }
-      if ((await readDigest(db, of, edition)) === undefined) {
-        await keepDigest(db, of, edition, await digestOf(db, of));
+    for (const of of await longStatements(trx, date)) {
+      const { edition } = await readFinality(trx, timeZone, date, of.party);
+      if ((await readDigest(trx, of, edition)) === undefined) {
+        await keepDigest(trx, of, edition, await digestOf(trx, of));
       }
       done += 1;
       progress.say(`${date}: ${counted(done, 'statements')}`);

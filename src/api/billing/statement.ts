@@ -70,13 +70,12 @@ export async function showStatement({
   };
 }
 
-/** A long day's digest is made with its file, or once its month is closed. */
+/** A long day's digest is made with its file, or when its month is closed. */
 async function readStatement(trx: Executor, timeZone: string, of: StatementOf, finality: Finality) {
   const totals = await readTotals(trx, timeZone, of);
   const kept = finality.final ? await readDigest(trx, of, finality.edition) : undefined;
   const moved = MOVEMENTS.reduce((sum, name) => sum + totals[name].count, 0);
-  const isLeft = moved > HASHED_MAX && !finality.closed;
-  const made = kept !== undefined || isLeft ? null : await digestOf(trx, of);
+  const made = kept !== undefined || moved > HASHED_MAX ? null : await digestOf(trx, of);
   return { totals, ...finality, kept, made };
 }
 

@@ -65,7 +65,8 @@ const START = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
   deepLinking: true,
-  docExpansion: 'list',
+  // All operations at once take seconds to draw.
+  docExpansion: 'none',
   defaultModelsExpandDepth: 0,
   // By default it asks a validator on the web.
   validatorUrl: null,

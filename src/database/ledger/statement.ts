@@ -66,8 +66,6 @@ const END_OF_DAY = dayBegin(':date::date + 1');
 
 export interface Finality {
   final: boolean;
-  /** Whether its month is closed. */
-  closed: boolean;
   /** How often its month has been reopened: each time its file may become another. */
   edition: number;
 }
@@ -90,7 +88,7 @@ export function readFinality(
     db,
     `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND NOT EXISTS (
          SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
-       coalesce(p.state = 'closed', false) AS closed, coalesce(p.reopenings, 0) AS edition
+       coalesce(p.reopenings, 0) AS edition
      FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
     { date, timeZone, owner: party?.role === 'merchant' ? party.entityId : null },
   );

@@ -30,7 +30,6 @@ import {
   linesOf,
   postCharges,
   settleMany,
-  settleManyOn,
   totalOf,
 } from '../../support/statements';
 
@@ -535,16 +534,4 @@ test('a statement whose month is reopened and corrected while it is read is not 
     deps: { ...api.deps, db: corrected },
   } as unknown as Parameters<typeof showStatement>[0]);
   expect(data).toMatchObject({ final: false, charges: { count: 2 } });
-});
-
-test('in a closed month the SHA-256 of a long day is there at once, also where its close was interrupted', async () => {
-  const day = '2020-01-15';
-  const one = await standingIn();
-  await settleManyOn(database, day, one, LIST_REACH + 1);
-  const merchant = await asking(api, one, 'merchant');
-  expect(await merchant.statement(day)).toMatchObject({ final: true, sha256: null });
-  // The command works out each SHA-256 after this.
-  await db.transaction((trx) => closePeriod(trx, OPERATOR, 'Africa/Lagos', '2020-01-01'));
-  const { sha256: told } = await merchant.statement(day);
-  expect(told).toBe(sha256(await merchant.file(`/v1/statements/${day}.csv`)));
 });
