@@ -170,8 +170,8 @@ async function judgeLogins(config: Config, db: Database): Promise<string> {
     `SELECT CASE WHEN has_database_privilege('public', d.oid, 'CONNECT') THEN 'every login of this server'
          WHEN has_database_privilege('${APP_ROLE}', d.oid, 'CONNECT') THEN 'every login that is a member of ${APP_ROLE}'
        END AS open, d.datname::text AS database, session_user::text AS login,
-       pg_get_userbyid(c.relowner)::text AS "schemaOwner",
-       CASE WHEN NOT pg_has_role(c.relowner, d.datdba, 'USAGE') THEN pg_get_userbyid(d.datdba)::text END AS "otherOwner"
+       pg_get_userbyid(c.relowner)::text AS schema_owner,
+       CASE WHEN NOT pg_has_role(c.relowner, d.datdba, 'USAGE') THEN pg_get_userbyid(d.datdba)::text END AS other_owner
      FROM pg_database d, pg_class c WHERE d.datname = current_database() AND c.oid = 'entities'::regclass`,
   );
   const { open, database, login, schemaOwner, otherOwner } = found;

@@ -89,8 +89,8 @@ export function readActs(
     (after) =>
       rows<RecordedAct>(
         db,
-        `SELECT id, recorded_at AS at, actor, action, entity_id AS "entityId", request_id AS "requestId",
-           own_request_id AS "ownRequestId", reason, before, after
+        `SELECT id, recorded_at AS at, actor, action, entity_id, request_id,
+           own_request_id, reason, before, after
          FROM audit_events
          WHERE id > :after AND (:entityId::text IS NULL OR entity_id = :entityId OR actor = :entityId)
            AND recorded_at >= coalesce(:since::timestamptz, '-infinity')

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
 import { remember } from '../domain/remember';
+import { inCamelCase } from './letter-case';
 import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
@@ -318,7 +319,8 @@ function createPreparation() {
 }
 
 /**
- * The rows of one statement, whose `:names` are bound from `bindings`.
+ * The rows of one statement, whose `:names` are bound from `bindings`. Columns are in camel case:
+ * `merchant_id` is `merchantId`.
  *
  * @throws Error where the statement names a binding that was not given
  */
@@ -335,7 +337,7 @@ export async function rows<Row>(
     return value;
   });
   const result = await db.query(text, values, plan);
-  return result.rows as Row[];
+  return inCamelCase<Row>(result.rows as object[]);
 }
 
 /**

@@ -44,7 +44,7 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
   }>(
     trx,
     `SELECT pg_try_advisory_xact_lock(hashtextextended(:callerId || ' ' || :path || ' ' || :key, 0)) AS locked,
-            k.request_hash AS "requestHash", k.http_status AS status,
+            k.request_hash, k.http_status AS status,
             CASE WHEN k.created_at < clock_timestamp() - :shown::interval
                  THEN coalesce(k.secret_free_sealed, k.answer_sealed) ELSE k.answer_sealed END AS sealed
      FROM (VALUES (1)) AS one

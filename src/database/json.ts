@@ -1,4 +1,15 @@
+import { snakeCase } from './letter-case';
+
 /** JSON for a statement to read; amounts are text in it, exact as they are. */
 export function jsonOf(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner));
+}
+
+/** The same for `jsonb_to_recordset`, whose columns have the names of the schema. */
+export function recordsOf(given: readonly object[]): string {
+  return jsonOf(
+    given.map((one) =>
+      Object.fromEntries(Object.entries(one).map(([name, value]) => [snakeCase(name), value as unknown])),
+    ),
+  );
 }

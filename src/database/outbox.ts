@@ -210,7 +210,7 @@ async function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog>
   const backlog = await row<OutboxBacklog>(
     db,
     `SELECT count(*)::int AS messages,
-       coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS "oldestAgeS"
+       coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS oldest_age_s
      FROM (SELECT created_at FROM outbox WHERE rank = ${RANK[rank]} LIMIT ${BACKLOG_MAX}) AS waiting`,
   );
   return backlog ?? { messages: 0, oldestAgeS: 0 };
@@ -248,7 +248,7 @@ export async function takeOutboxRows(
          ORDER BY id LIMIT (SELECT :limit::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
      )
      DELETE FROM outbox WHERE ctid = ANY(ARRAY(SELECT at FROM turn))
-     RETURNING id, rank, workflow_id AS "workflowId", start, signal, owner_id AS "ownerId", created_at AS "createdAt",
+     RETURNING id, rank, workflow_id, start, signal, owner_id, created_at,
        (SELECT CASE WHEN count(*) < :limit::int THEN '' ELSE max(owner_id) END FROM owners) AS last`,
     { limit, after },
     'anew',

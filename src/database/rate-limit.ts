@@ -71,7 +71,7 @@ const paid = (turns: string) => `
 
 /** The outcome of each wish of `turns`, and how its bucket stood at its turn. */
 const outcomes = (turns: string, payments: string) => `
-  SELECT nr, upto <= taken AS admitted, full_in - (taken - least(upto, taken)) * cost AS "fullInS"
+  SELECT nr, upto <= taken AS admitted, full_in - (taken - least(upto, taken)) * cost AS full_in_s
   FROM ${turns} JOIN ${payments} USING (key)`;
 
 /**
@@ -95,8 +95,8 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Tak
               sum(count) OVER (PARTITION BY also_key ORDER BY count, nr)::int AS upto
        FROM wish JOIN first_outcome USING (nr) WHERE admitted AND also_key IS NOT NULL
      ), second_paid AS (${paid('second')})
-     SELECT 'first' AS which, nr::int, admitted, "fullInS" FROM first_outcome
-     UNION ALL SELECT 'second', nr::int, admitted, "fullInS" FROM (${outcomes('second', 'second_paid')}) AS s
+     SELECT 'first' AS which, nr::int, admitted, full_in_s FROM first_outcome
+     UNION ALL SELECT 'second', nr::int, admitted, full_in_s FROM (${outcomes('second', 'second_paid')}) AS s
      UNION ALL SELECT 'first', nr::int, true, extract(epoch FROM full_at - clock_timestamp())::float8
      FROM wish JOIN rate_limits USING (key) WHERE count = 0`,
     {
@@ -172,7 +172,7 @@ export async function overdrawTokens(
          burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + :rounding >= 1
          THEN :count::int ELSE 0 END AS n) AS free
        WHERE wanted.key = r.key)
-     RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS "fullInS"`,
+     RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in_s`,
     {
       keys: buckets.map(({ key }) => key),
       costs: buckets.map(({ rate }) => 1 / rate.perSecond),

@@ -63,11 +63,11 @@ export interface TransactionRecord {
   metadata: Metadata;
 }
 
-const RECORD_COLUMNS = `transaction_id AS "transactionId", reference, type, status, amount, currency, description,
-  customer_id AS "customerId", merchant_id AS "merchantId", bank_id AS "bankId",
-  billing_request_id AS "billingRequestId", schedule_id AS "scheduleId", bank_transaction_id AS "bankTransactionId",
-  decline_reason AS "declineReason", refunded_amount AS "refundedAmount", reversed_amount AS "reversedAmount", created_at AS "createdAt",
-  settled_at AS "settledAt", payee_bank_id AS "payeeBankId", payee_lookup_id AS "payeeLookupID", metadata`;
+const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, currency, description,
+  customer_id, merchant_id, bank_id,
+  billing_request_id, schedule_id, bank_transaction_id,
+  decline_reason, refunded_amount, reversed_amount, created_at,
+  settled_at, payee_bank_id, payee_lookup_id AS "payeeLookupID", metadata`;
 
 /**
  * The viewer's transactions that the filter lets through, as a query to select from. Each side is a
@@ -255,8 +255,8 @@ export async function readTransaction(
        CASE details->>'declineReason' WHEN 'other' THEN coalesce(
          (SELECT decline_reason FROM billing_requests WHERE id = resource_id),
          (SELECT reject_reason FROM refunds WHERE id = resource_id), 'other')
-       ELSE details->>'declineReason' END AS "declineReason",
-       CASE WHEN starts_with(type, 'exception.') THEN resource_id END AS "exceptionId", details->>'kind' AS kind
+       ELSE details->>'declineReason' END AS decline_reason,
+       CASE WHEN starts_with(type, 'exception.') THEN resource_id END AS exception_id, details->>'kind' AS kind
      FROM events
      -- As one array: with OR, all events there are would be read.
      WHERE resource_id = ANY(ARRAY(

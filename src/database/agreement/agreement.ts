@@ -29,9 +29,9 @@ export interface Agreement {
   emailSealed: Buffer;
 }
 
-export const AGREEMENT_COLUMNS = `a.id, a.merchant_id AS "merchantId", a.customer_id AS "customerId", a.bank_id AS "bankId",
-  c.lookup_id AS "lookupId", a.decision, a.blocked, a.currency, a.daily_limit AS "dailyLimit",
-  a.monthly_limit AS "monthlyLimit", a.payment_id_key AS "paymentIdKey", c.email_sealed AS "emailSealed"`;
+export const AGREEMENT_COLUMNS = `a.id, a.merchant_id, a.customer_id, a.bank_id,
+  c.lookup_id, a.decision, a.blocked, a.currency, a.daily_limit,
+  a.monthly_limit, a.payment_id_key, c.email_sealed`;
 
 /**
  * Locks agreements until the transaction ends, by ascending id, and reads them as they then are.
@@ -127,7 +127,7 @@ export async function blockersOf(
   if (customerIds.length === 0) return new Set();
   const blocked = await rows<{ customerId: string }>(
     trx,
-    `SELECT customer_id AS "customerId" FROM agreements
+    `SELECT customer_id FROM agreements
      WHERE merchant_id = :merchantId AND customer_id = ANY(:customerIds) AND blocked`,
     { merchantId, customerIds },
   );
@@ -176,7 +176,7 @@ export async function countSpending(
        AND greatest(${SPENT_TODAY}, ${SPENT_THIS_MONTH}) + :amount <= :maxSum
        AND (a.daily_limit IS NULL OR ${SPENT_TODAY} + :amount <= a.daily_limit)
        AND (a.monthly_limit IS NULL OR ${SPENT_THIS_MONTH} + :amount <= a.monthly_limit)
-     RETURNING a.id AS "agreementId", a.spent_day::text AS day, a.spent_month::text AS month`,
+     RETURNING a.id AS agreement_id, a.spent_day::text AS day, a.spent_month::text AS month`,
     {
       merchantId,
       agreementIds,

@@ -36,11 +36,11 @@ export interface DecisionRecord {
   updatedAt: Date;
 }
 
-const DECISIONS = `SELECT a.id, a.merchant_id AS "merchantId", m.name AS "merchantName",
-    a.customer_id AS "customerId", a.bank_id AS "bankId", c.lookup_id AS "lookupId", a.decision, a.approved,
-    a.payment_id_key AS "paymentIdKey", a.blocked, a.currency,
-    a.daily_limit AS "dailyLimit", a.monthly_limit AS "monthlyLimit", ${SPENT_TODAY} AS "spentToday",
-    ${SPENT_THIS_MONTH} AS "spentThisMonth", a.created_at AS "createdAt", a.updated_at AS "updatedAt"
+const DECISIONS = `SELECT a.id, a.merchant_id, m.name AS merchant_name,
+    a.customer_id, a.bank_id, c.lookup_id, a.decision, a.approved,
+    a.payment_id_key, a.blocked, a.currency,
+    a.daily_limit, a.monthly_limit, ${SPENT_TODAY} AS spent_today,
+    ${SPENT_THIS_MONTH} AS spent_this_month, a.created_at, a.updated_at
   FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,
     LATERAL (SELECT today AS day, date_trunc('month', today)::date AS month
              FROM CAST(business_now(a.merchant_id) AT TIME ZONE :timeZone AS date) AS today) AS period`;

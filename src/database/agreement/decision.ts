@@ -63,7 +63,7 @@ export async function applyDecision(
            FROM agreements WHERE id = :agreementId) AS moment
      WHERE a.id = :agreementId
      RETURNING a.sequence, moment.at, moment.before, moment.day::text, moment.month::text,
-       a.customer_id AS "customerId"`,
+       a.customer_id`,
     {
       agreementId,
       decision: decided.decision,
@@ -128,8 +128,8 @@ export async function announceDecision(trx: Executor, keyring: Keyring, agreemen
     trx,
     `UPDATE agreements a SET told = a.told + 1 FROM customers c
      WHERE a.id = :agreementId AND c.id = a.customer_id
-     RETURNING a.merchant_id AS "merchantId", a.customer_id AS "customerId", c.lookup_id AS "lookupId", a.decision,
-       a.currency, a.payment_id_key AS "paymentIdKey", a.told`,
+     RETURNING a.merchant_id, a.customer_id, c.lookup_id, a.decision,
+       a.currency, a.payment_id_key, a.told`,
     { agreementId },
   );
   if (!agreement) throw new Failure('not_found', 'There is no such agreement.');

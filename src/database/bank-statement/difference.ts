@@ -1,7 +1,7 @@
 import type { Difference, Direction } from '../../domain/books/bank-statement';
 import { isReference } from '../../domain/identifier/reference';
 import { oneRow, row, rows, type Executor, type Transaction } from '../connection';
-import { jsonOf } from '../json';
+import { recordsOf } from '../json';
 import { openCases, type NewCase } from '../reconciliation-exception/open-case';
 import { SWEEP } from '../sweep';
 import type { Matching } from './match';
@@ -116,7 +116,7 @@ function openNext(
       bankTransactionId: one.bankTransactionId ?? null,
       networkReference: one.networkReference ?? null,
     }));
-    await rows(trx, KEEP_OPENED, { statementId, bankId, opened: opened.size, looked: jsonOf(looked) });
+    await rows(trx, KEEP_OPENED, { statementId, bankId, opened: opened.size, looked: recordsOf(looked) });
     // Unknown lines that no room is for keep nothing back; a missing booking is to be told again.
     const isFull = opened.size === room && kinds.includes('unknown_here');
     return !isFull && found.length === LOOKED_AT && (found.at(-1) ?? false);
@@ -160,8 +160,8 @@ async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
 
 /** Of a difference `d`: the booking `e` that it is about. */
 const IS_BOOKING = `e.bank_id = :bankId
-  AND e.identified_by = CASE WHEN d."bankTransactionId" IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-  AND e.identifier = coalesce(d."bankTransactionId", d."networkReference")`;
+  AND e.identified_by = CASE WHEN d.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
+  AND e.identifier = coalesce(d.bank_transaction_id, d.network_reference)`;
 
 /**
  * The exception that each has already: of its charge or refund while it is unresolved, or of the
@@ -169,19 +169,19 @@ const IS_BOOKING = `e.bank_id = :bankId
  * or what was found meanwhile not to have moved.
  */
 const THERE = `
-  SELECT x.id AS "exceptionId", x.id IS NULL AND NOT EXISTS (
+  SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
     SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${IS_BOOKING}
-      AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL))) AS "isNew"
-  FROM jsonb_to_recordset(:found::jsonb) AS d (n int, kind text, "billingRequestId" text, "refundId" text,
-      "bankTransactionId" text, direction text, "bookedAmount" bigint, "bookedCurrency" text, "networkReference" text),
+      AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL))) AS is_new
+  FROM jsonb_to_recordset(:found::jsonb) AS d (n int, kind text, billing_request_id text, refund_id text,
+      bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, network_reference text),
     LATERAL (SELECT coalesce(
-      (SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = d."billingRequestId"
-         AND x.refund_id IS NOT DISTINCT FROM d."refundId" AND x.state <> 'resolved'),
+      (SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = d.billing_request_id
+         AND x.refund_id IS NOT DISTINCT FROM d.refund_id AND x.state <> 'resolved'),
       (SELECT x.id FROM reconciliation_exceptions x
-       WHERE x.bank_id = :bankId AND x.bank_transaction_id = d."bankTransactionId" AND x.kind = d.kind
+       WHERE x.bank_id = :bankId AND x.bank_transaction_id = d.bank_transaction_id AND x.kind = d.kind
          AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = d.direction
-         AND x.booked_amount IS NOT DISTINCT FROM d."bookedAmount" AND x.booked_currency IS NOT DISTINCT FROM d."bookedCurrency"
-         AND x.billing_request_id IS NOT DISTINCT FROM d."billingRequestId" AND x.refund_id IS NOT DISTINCT FROM d."refundId"))
+         AND x.booked_amount IS NOT DISTINCT FROM d.booked_amount AND x.booked_currency IS NOT DISTINCT FROM d.booked_currency
+         AND x.billing_request_id IS NOT DISTINCT FROM d.billing_request_id AND x.refund_id IS NOT DISTINCT FROM d.refund_id))
       AS id) AS x
   ORDER BY d.n`;
 
@@ -196,7 +196,7 @@ function findThere(
     networkReference,
     n,
   }));
-  return rows(trx, THERE, { bankId, found: jsonOf(given) });
+  return rows(trx, THERE, { bankId, found: recordsOf(given) });
 }
 
 /** @param ofFile how many the file has opened before */
@@ -219,18 +219,18 @@ async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promis
 const KEEP_OPENED = `
   WITH looked AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(:looked::jsonb) AS d
-      (position int, n int, "exceptionId" text, "bankTransactionId" text, "networkReference" text)),
+      (position int, n int, exception_id text, bank_transaction_id text, network_reference text)),
   counted AS (
     UPDATE bank_statements SET exceptions = exceptions + :opened WHERE id = :statementId),
   untold AS (
     UPDATE expected_bookings e SET told_in = NULL FROM looked d
-    WHERE d."exceptionId" IS NULL AND ${IS_BOOKING} AND e.told_in = :statementId)
+    WHERE d.exception_id IS NULL AND ${IS_BOOKING} AND e.told_in = :statementId)
   UPDATE bank_statement_differences d SET differences = (
-    SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l."exceptionId")) ORDER BY e.n)
+    SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l.exception_id)) ORDER BY e.n)
     FROM jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
       LEFT JOIN looked l ON l.position = d.position AND l.n = e.n)
   WHERE d.statement_id = :statementId
-    AND d.position IN (SELECT position FROM looked WHERE "exceptionId" IS NOT NULL)`;
+    AND d.position IN (SELECT position FROM looked WHERE exception_id IS NOT NULL)`;
 
 /**
  * Ends the work on a file. It has failed where lines are left that no page has: a restored back-up

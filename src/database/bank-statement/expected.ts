@@ -24,8 +24,8 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<C
        AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs') AND x.bank_transaction_id IS NOT NULL
          THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
        AND e.refund_id IS NOT DISTINCT FROM r.id RETURNING e.*)
-     SELECT bank_id AS "bankId", identifier AS "bankTransactionId", direction, amount, currency, amount AS "bookedAmount",
-       currency AS "bookedCurrency", NULL AS reference
+     SELECT bank_id, identifier AS bank_transaction_id, direction, amount, currency, amount AS booked_amount,
+       currency AS booked_currency, NULL AS reference
      FROM ended WHERE matched_by IS NOT NULL`,
     { exceptionId },
   );

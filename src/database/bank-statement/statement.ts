@@ -37,11 +37,11 @@ export interface Statement {
   endedAt: Date | null;
 }
 
-const STATEMENT_COLUMNS = `id AS "statementId", bank_id AS "bankId", status,
+const STATEMENT_COLUMNS = `id AS statement_id, bank_id, status,
   jsonb_build_object('lines', lines, 'matched', matched, 'duplicates', duplicates, 'unknownHere', unknown_here,
     'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed) AS summary,
   matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions,
-  recorded_at AS "createdAt", ended_at AS "endedAt"`;
+  recorded_at AS created_at, ended_at`;
 
 /** What is known of a file once it has arrived. All days are as `2026-11-21`. */
 export interface ArrivedStatement {
@@ -161,7 +161,7 @@ export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: Line
   const { retryAfterS } = await oneRow<{ retryAfterS: number }>(
     db,
     `SELECT ceil(extract(epoch FROM ${dayBegin(`(clock_timestamp() AT TIME ZONE :timeZone)::date + 1`)} - clock_timestamp()))::int
-       AS "retryAfterS"`,
+       AS retry_after_s`,
     { timeZone },
   );
   return new Failure(

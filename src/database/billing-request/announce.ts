@@ -45,14 +45,14 @@ export interface Outcome {
   metadata: Metadata;
 }
 
-export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id AS "batchId", b.merchant_id AS "merchantId",
-  b.owner_id AS "ownerId", b.payee_lookup_id AS "payeeLookupId",
-  b.customer_id AS "customerId", b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
-  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS "paymentIdKey",
-  b.schedule_id AS "scheduleId", b.amount, b.currency, b.status, b.decline_reason AS "declineReason",
-  b.bank_transaction_id AS "bankTransactionId", b.answer_action AS "answerAction",
-  b.counted_day::text AS "countedDay", b.counted_month::text AS "countedMonth", b.sequence,
-  b.workflow_id AS "workflowId", b.asleep, b.closed_at AS "closedAt", b.closed_by AS "closedBy", b.approval_required AS "approvalRequired",
+export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id,
+  b.owner_id, b.payee_lookup_id,
+  b.customer_id, b.bank_id, b.lookup_id, b.agreement_id,
+  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key,
+  b.schedule_id, b.amount, b.currency, b.status, b.decline_reason,
+  b.bank_transaction_id, b.answer_action,
+  b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence,
+  b.workflow_id, b.asleep, b.closed_at, b.closed_by, b.approval_required,
   b.metadata`;
 
 /** Tells the sides of requests that were declined as they were made. */

@@ -1,3 +1,4 @@
+import { recordsOf } from '../json';
 import { approvalRequired, chargeRefusal } from '../../domain/charge';
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
@@ -294,28 +295,28 @@ async function insertRequests(
         payeeLookupId: payee?.shown.lookupID ?? null,
         workflowId: batch.workflowId,
         at,
-        requests: JSON.stringify(
+        requests: recordsOf(
           requests.map((request) => ({
             id: request.id,
-            transaction_id: newId('transaction'),
+            transactionId: newId('transaction'),
             reference: request.reference,
-            customer_id: request.payer.customerId,
-            bank_id: request.payer.bankId,
-            lookup_id: request.payer.lookupId,
-            agreement_id: request.agreement?.id,
-            schedule_id: request.schedule?.id,
-            billing_n: request.schedule?.n,
+            customerId: request.payer.customerId,
+            bankId: request.payer.bankId,
+            lookupId: request.payer.lookupId,
+            agreementId: request.agreement?.id,
+            scheduleId: request.schedule?.id,
+            billingN: request.schedule?.n,
             attempt: request.schedule?.attempt,
-            amount: request.amount.toString(),
+            amount: request.amount,
             currency: request.currency,
             description: request.description,
             metadata: request.metadata,
-            approval_required: request.approvalRequired,
-            decline_reason: request.declined,
-            counted_day: request.counted?.day,
-            counted_month: request.counted?.month,
-            expires_at: expiresAt(request),
-            bank_delivery_id: deliveryIds.get(request.payer.bankId),
+            approvalRequired: request.approvalRequired,
+            declineReason: request.declined,
+            countedDay: request.counted?.day,
+            countedMonth: request.counted?.month,
+            expiresAt: expiresAt(request),
+            bankDeliveryId: deliveryIds.get(request.payer.bankId),
           })),
         ),
       },

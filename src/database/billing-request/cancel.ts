@@ -27,7 +27,7 @@ export async function cancelBillingRequest(
 ): Promise<{ status: BillingRequestStatus; cancelled: boolean }> {
   const own = await row<{ agreementId: string | null }>(
     trx,
-    `SELECT agreement_id AS "agreementId" FROM billing_requests WHERE id = :billingRequestId AND ${OWN[role]}`,
+    `SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND ${OWN[role]}`,
     { billingRequestId, entityId },
   );
   if (!own) throw new Failure('not_found', 'There is no such billing request.');

@@ -46,9 +46,9 @@ export async function awaitedOfWorkflow(db: Executor, workflowId: string): Promi
 async function readAwaited(db: Executor, which: string, of: string | string[]): Promise<AwaitedCharge[]> {
   const found = await rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>(
     db,
-    `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id AS "bankId", b.status, b.decline_reason AS "declineReason",
-       b.closed_by AS "closedBy", b.approval_required AS "approvalRequired", ${CREDIT_WAITS} AS "creditWaits", ends_at AS "endsAt",
-       ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS "leftMs",
+    `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id, b.status, b.decline_reason,
+       b.closed_by, b.approval_required, ${CREDIT_WAITS} AS credit_waits, ends_at,
+       ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS left_ms,
        ${afterS('b')}
      FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
      WHERE ${which} ORDER BY b.id`,
@@ -121,14 +121,14 @@ export async function readBillingRequest(
 ): Promise<BillingRequestRecord> {
   const found = await row<BillingRequestRecord>(
     db,
-    `SELECT b.id AS "billingRequestId", b.batch_id AS "batchId", b.transaction_id AS "transactionId", b.reference,
-       b.status, b.decline_reason AS "declineReason", b.amount, b.currency, b.description, b.metadata,
-       b.approval_required AS "approvalRequired", b.customer_id AS "customerId", b.merchant_id AS "merchantId",
-       b.owner_id AS "ownerId", b.payee_bank_id AS "payeeBankId", b.payee_lookup_id AS "payeeLookupId",
-       b.bank_id AS "bankId", b.lookup_id AS "lookupId", b.agreement_id AS "agreementId",
-       a.payment_id_key AS "paymentIdKey", b.schedule_id AS "scheduleId",
-       b.bank_transaction_id AS "bankTransactionId", b.workflow_id AS "workflowId", b.expires_at AS "expiresAt",
-       b.created_at AS "createdAt", b.closed_at AS "closedAt"
+    `SELECT b.id AS billing_request_id, b.batch_id, b.transaction_id, b.reference,
+       b.status, b.decline_reason, b.amount, b.currency, b.description, b.metadata,
+       b.approval_required, b.customer_id, b.merchant_id,
+       b.owner_id, b.payee_bank_id, b.payee_lookup_id,
+       b.bank_id, b.lookup_id, b.agreement_id,
+       a.payment_id_key, b.schedule_id,
+       b.bank_transaction_id, b.workflow_id, b.expires_at,
+       b.created_at, b.closed_at
      FROM billing_requests b LEFT JOIN agreements a ON a.id = b.agreement_id
      WHERE b.id = :billingRequestId AND :entityId IN (b.owner_id, b.bank_id)`,
     { billingRequestId, entityId },

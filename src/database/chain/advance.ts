@@ -126,7 +126,7 @@ export async function lastLink(db: Executor, stream: Stream): Promise<{ n: bigin
 export async function chainAgeS(db: Executor): Promise<number> {
   const { ageS } = await oneRow<{ ageS: number }>(
     db,
-    `SELECT greatest(extract(epoch FROM clock_timestamp() - min(chained_at)), 0)::float8 AS "ageS" FROM chain_progress`,
+    `SELECT greatest(extract(epoch FROM clock_timestamp() - min(chained_at)), 0)::float8 AS age_s FROM chain_progress`,
   );
   return ageS;
 }

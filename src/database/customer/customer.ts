@@ -35,7 +35,7 @@ export async function banksOfEmail(
          SELECT id, lookup_id FROM customers WHERE email_index = banks.email_index AND bank_id = banks.id
          ORDER BY id LIMIT :ofBank) AS c),
      shown AS (SELECT * FROM found WHERE of_bank <= :ofBank ORDER BY of_bank, id LIMIT :max)
-     SELECT b.id AS "bankId", b.name AS "bankName", shown.lookup_id AS "lookupID", shown.id AS "customerId"
+     SELECT b.id AS bank_id, b.name AS bank_name, shown.lookup_id AS "lookupID", shown.id AS customer_id
      FROM shown JOIN entities b ON b.id = shown.bank_id ORDER BY shown.id`,
     { indexes: emailIndexes(ring, email), ofBank: FOUND_OF_BANK_MAX, max: FOUND_MAX },
   );

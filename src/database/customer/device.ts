@@ -60,7 +60,7 @@ export async function enrolDevice(
   );
   const device = await row<{ id: string; tokenKey: string }>(
     trx,
-    `SELECT id, token_key AS "tokenKey" FROM devices WHERE fingerprint_index = ANY(:indexes)`,
+    `SELECT id, token_key FROM devices WHERE fingerprint_index = ANY(:indexes)`,
     { indexes },
   );
   if (!device) throw new Error('a device was neither there nor made');
@@ -97,7 +97,7 @@ export async function linkDevice(trx: Transaction, link: Link): Promise<'linked'
      FROM customers c JOIN device_holders h ON h.holder_id = c.bank_id
      WHERE c.bank_id = :bankId AND c.id = :customerId AND c.lookup_id = :lookupId AND h.device_id = :deviceId
      ON CONFLICT (device_id) WHERE unlinked_at IS NULL DO UPDATE SET device_id = excluded.device_id
-     RETURNING customer_id AS "customerId"`,
+     RETURNING customer_id`,
     { ...link },
   );
   if (!open) return 'unknown';
@@ -124,7 +124,7 @@ export async function customerOfDevice(
 ): Promise<{ phrase: string; customerId: string; bankId: string } | undefined> {
   return row(
     db,
-    `SELECT c.lookup_id AS phrase, c.id AS "customerId", l.bank_id AS "bankId"
+    `SELECT c.lookup_id AS phrase, c.id AS customer_id, l.bank_id
      FROM device_links l JOIN customers c ON c.id = l.customer_id
      WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL`,
     { deviceId },
@@ -177,8 +177,8 @@ export async function listDevices(
   }>(
     db,
     {
-      select: () => `SELECT d.id, d.token_key AS "tokenKey", l.customer_id AS "customerId", l.phrase,
-          l.linked_at AS "linkedAt"
+      select: () => `SELECT d.id, d.token_key, l.customer_id, l.phrase,
+          l.linked_at
         FROM device_links l JOIN devices d ON d.id = l.device_id
         WHERE ${where}`,
       counted: (limit) => `device_links l WHERE ${where} ORDER BY l.linked_at, l.device_id ${limit}`,

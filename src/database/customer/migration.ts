@@ -40,7 +40,7 @@ export interface SmallBatch extends Batch {
   failures: BatchFailure[];
 }
 
-const BATCH_COLUMNS = `id AS "batchId", status,
+const BATCH_COLUMNS = `id AS batch_id, status,
   jsonb_build_object('total', total, 'successful', successful, 'failed', failed, 'duplicates', duplicates) AS summary`;
 
 /** Onboards a batch of at most `SMALL_BATCH` entries. */
@@ -132,7 +132,7 @@ export async function onboardNextPage(
     // page.
     const batch = await row<Batch & { bankId: string }>(
       trx,
-      `SELECT ${BATCH_COLUMNS}, bank_id AS "bankId" FROM customer_batches WHERE id = :batchId FOR UPDATE`,
+      `SELECT ${BATCH_COLUMNS}, bank_id FROM customer_batches WHERE id = :batchId FOR UPDATE`,
       { batchId },
     );
     if (!batch) throw new Error(`there is no batch ${batchId}`);
@@ -142,7 +142,7 @@ export async function onboardNextPage(
       trx,
       `DELETE FROM staged_customers WHERE batch_id = :batchId AND first_index =
          (SELECT min(first_index) FROM staged_customers WHERE batch_id = :batchId)
-       RETURNING first_index AS "firstIndex", entries_sealed AS sealed`,
+       RETURNING first_index, entries_sealed AS sealed`,
       { batchId },
     );
     if (!page) throw new Error(`${batchId} has no page left and is not completed`);
@@ -227,7 +227,7 @@ export function readBatchCustomers(
       rows(
         db,
         // Ids are made in the order of the batch, and sort by it.
-        `SELECT client_ref AS "clientRef", id AS "customerId", lookup_id AS "lookupID" FROM customers
+        `SELECT client_ref, id AS customer_id, lookup_id AS "lookupID" FROM customers
        WHERE batch_id = :batchId AND id > :after ORDER BY id LIMIT :limit`,
         { batchId, after, limit: EXPORT_PAGE },
       ),
@@ -243,7 +243,7 @@ export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator
     async (after) => {
       const failures = await rows<Omit<BatchFailure, 'clientRef'> & { clientRef: string | null }>(
         db,
-        `SELECT index, client_ref AS "clientRef", reason FROM customer_batch_failures
+        `SELECT index, client_ref, reason FROM customer_batch_failures
        WHERE batch_id = :batchId AND index > :after ORDER BY index LIMIT :limit`,
         { batchId, after, limit: EXPORT_PAGE },
       );

@@ -1,3 +1,4 @@
+import { recordsOf } from '../json';
 import { randomBytes } from 'node:crypto';
 import { makePhrase, PHRASE_BYTES } from '../../domain/identifier/phrase';
 import { rows, type Transaction } from '../connection';
@@ -102,7 +103,7 @@ export async function onboardPage(
     duplicates.push(...taken);
     const made = fresh.map((one) => toRow(ring, one, ids.get(one.index) ?? '', drawPhrase()));
     const inserted = await insertCustomers(trx, batch, made);
-    for (const { index, id, client_ref: clientRef, lookup_id: lookupID } of made) {
+    for (const { index, id, clientRef, lookupId: lookupID } of made) {
       if (inserted.has(id)) onboarded.set(index, { clientRef, customerId: id, lookupID });
     }
     // Somebody else was quicker, with the person or with the phrase: the next read tells.
@@ -140,7 +141,7 @@ async function knownKeys(
 ): Promise<Keys> {
   const known = await rows<{ clientRef: string; accountIndex: Buffer }>(
     trx,
-    `SELECT client_ref AS "clientRef", account_number_index AS "accountIndex" FROM customers
+    `SELECT client_ref, account_number_index AS account_index FROM customers
      WHERE bank_id = :bankId AND (client_ref = ANY (:refs::text[]) OR account_number_index = ANY (:accounts::bytea[]))
      UNION ALL
      SELECT client_ref, account_number_index FROM customer_batch_failures
@@ -191,17 +192,17 @@ function newPhrase(): string {
 interface CustomerRow {
   index: number;
   id: string;
-  lookup_id: string;
-  client_ref: string;
+  lookupId: string;
+  clientRef: string;
   firstname: string;
   lastname: string;
-  account_name: string;
+  accountName: string;
   country: string;
   reference: string | null;
-  email_sealed: string;
-  email_index: string;
-  account_number_sealed: string;
-  account_number_index: string;
+  emailSealed: string;
+  emailIndex: string;
+  accountNumberSealed: string;
+  accountNumberIndex: string;
 }
 
 function toRow(
@@ -213,17 +214,17 @@ function toRow(
   return {
     index,
     id,
-    lookup_id: phrase,
-    client_ref: person.clientRef,
+    lookupId: phrase,
+    clientRef: person.clientRef,
     firstname: person.firstname,
     lastname: person.lastname,
-    account_name: person.accountName,
+    accountName: person.accountName,
     country: person.country,
     reference: person.reference ?? null,
-    email_sealed: bytea(seal(ring, person.email, `customers.email_sealed:${id}`)),
-    email_index: bytea(emailIndexes(ring, person.email)[0]),
-    account_number_sealed: bytea(seal(ring, person.accountNumber, `customers.account_number_sealed:${id}`)),
-    account_number_index: bytea(accountIndexes[0]),
+    emailSealed: bytea(seal(ring, person.email, `customers.email_sealed:${id}`)),
+    emailIndex: bytea(emailIndexes(ring, person.email)[0]),
+    accountNumberSealed: bytea(seal(ring, person.accountNumber, `customers.account_number_sealed:${id}`)),
+    accountNumberIndex: bytea(accountIndexes[0]),
   };
 }
 
@@ -253,7 +254,7 @@ async function insertCustomers(
          account_number_index bytea)
        ORDER BY c.account_number_index
        ON CONFLICT DO NOTHING RETURNING id`,
-      { bankId, batchId, customers: JSON.stringify(customers) },
+      { bankId, batchId, customers: recordsOf(customers) },
     );
     await trx.query('RELEASE SAVEPOINT people');
     return new Set(inserted.map(({ id }) => id));
@@ -279,10 +280,10 @@ async function insertFailures(
     trx,
     `INSERT INTO customer_batch_failures (batch_id, index, client_ref, reason, account_number_index)
      SELECT :batchId, f.* FROM jsonb_to_recordset(:failures::jsonb) AS f (
-       index int, "clientRef" text, reason text, account bytea)`,
+       index int, client_ref text, reason text, account bytea)`,
     {
       batchId,
-      failures: JSON.stringify(failures.map((one) => ({ ...one, account: accounts.get(one.index) }))),
+      failures: recordsOf(failures.map((one) => ({ ...one, account: accounts.get(one.index) }))),
     },
   );
 }

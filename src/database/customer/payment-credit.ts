@@ -146,8 +146,8 @@ export async function resolveCredits(
 ): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
   const credited = await rows<Credited>(
     trx,
-    `SELECT b.id, b.reference, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
-       b.merchant_id AS "merchantId", b.owner_id AS "ownerId", settling_now(b.owner_id) AS at
+    `SELECT b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
+       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at
      FROM billing_requests b
      WHERE b.credit_delivery_id = ANY(ARRAY(${
        'deliveryIds' in delivered
@@ -192,7 +192,7 @@ export async function withdrawCredit(
   const charge = await row<Pick<Credited, 'workflowId' | 'bankId'>>(
     trx,
     `UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
-     WHERE id = :billingRequestId RETURNING workflow_id AS "workflowId", bank_id AS "bankId"`,
+     WHERE id = :billingRequestId RETURNING workflow_id, bank_id`,
     { billingRequestId },
   );
   if (!charge) throw new Error(`there is no ${billingRequestId}`);
@@ -215,8 +215,8 @@ export async function settleCreditByWord(
     trx,
     `UPDATE billing_requests b SET credit_settled = true
      WHERE b.id = :billingRequestId AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND b.reversed_amount < b.amount
-     RETURNING b.id, b.reference, b.workflow_id AS "workflowId", b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id AS "bankId",
-       b.merchant_id AS "merchantId", b.owner_id AS "ownerId", settling_now(b.owner_id) AS at`,
+     RETURNING b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
+       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`,
     { billingRequestId },
   );
   await postCredits(trx, timeZone, credited);
@@ -237,7 +237,7 @@ export interface Credit {
 export async function readCredit(db: Executor, billingRequestId: string): Promise<Credit | undefined> {
   return row<Credit>(
     db,
-    `SELECT credit_due_at AS "dueBy", overdue AND NOT credited AS overdue,
+    `SELECT credit_due_at AS due_by, overdue AND NOT credited AS overdue,
        CASE WHEN credited THEN 'delivered'
             WHEN EXISTS (SELECT FROM webhook_deliveries d WHERE d.id = credit_delivery_id AND d.status = 'pending')
             THEN 'pending' ELSE 'undelivered' END AS status

@@ -57,7 +57,7 @@ async function takePrompts(
      FROM CAST(clock_timestamp() AT TIME ZONE :timeZone AS date) AS today, unnest(:customerIds::text[]) AS c (id)
      ORDER BY c.id
      ON CONFLICT (customer_id, day, kind) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < :perDay
-     RETURNING customer_id AS "customerId"`,
+     RETURNING customer_id`,
     { kind, perDay, timeZone, customerIds },
   );
   const asked = new Set(counted.map(({ customerId }) => customerId));

@@ -55,11 +55,11 @@ export async function listCustomers(
   const sealed = await listPage<SealedRecord>(
     db,
     {
-      select: () => `SELECT id AS "customerId", lookup_id AS "lookupID", client_ref AS "clientRef", firstname,
-        middlename, lastname, account_name AS "accountName", country, reference,
-        display_picture AS "displayPicture", created_at AS "createdAt",
-        coalesce(updated_at, created_at) AS "updatedAt", email_sealed AS "emailSealed",
-        address_sealed AS "addressSealed", phone_sealed AS "phoneSealed"
+      select: () => `SELECT id AS customer_id, lookup_id AS "lookupID", client_ref, firstname,
+        middlename, lastname, account_name, country, reference,
+        display_picture, created_at,
+        coalesce(updated_at, created_at) AS updated_at, email_sealed,
+        address_sealed, phone_sealed
         FROM customers WHERE ${where}`,
       counted: (limit) => `customers WHERE ${where} ORDER BY created_at, id ${limit}`,
       bindings: { ...searched?.bindings, bankId },

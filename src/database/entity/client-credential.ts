@@ -83,10 +83,10 @@ export async function authenticateClients(
     previousHash: Buffer | null;
   }>(
     db,
-    `SELECT c.client_id AS "clientId", e.id AS "entityId", e.type AS role, e.provider_id AS "providerId", e.status = 'active' AS active,
+    `SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, e.status = 'active' AS active,
             c.secret_hash AS hash,
-            e.token_generation AS "tokenGeneration",
-            CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS "previousHash"
+            e.token_generation,
+            CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS previous_hash
      FROM client_credentials c JOIN entities e ON e.id = c.entity_id WHERE c.client_id = ANY(:clientIds)`,
     { clientIds: [...new Set(claims.map(({ clientId }) => clientId))] },
   );
@@ -157,7 +157,7 @@ export async function rotateClientSecret(
   const clientSecret = newClientSecret();
   const client = await row<{ clientId: string }>(
     trx,
-    `SELECT client_id AS "clientId" FROM client_credentials WHERE entity_id = :entityId`,
+    `SELECT client_id FROM client_credentials WHERE entity_id = :entityId`,
     { entityId },
   );
   if (client === undefined) return undefined;

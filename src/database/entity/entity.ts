@@ -79,8 +79,8 @@ export async function createEntity(
   return credentials;
 }
 
-const COLUMNS = `id AS "entityId", type, name, status, trust_level AS "trustLevel", provider_id AS "providerId",
-  created_at AS "createdAt"`;
+const COLUMNS = `id AS entity_id, type, name, status, trust_level, provider_id,
+  created_at`;
 
 export async function findEntity(db: Executor, entityId: string): Promise<Entity | undefined> {
   return row<Entity>(db, `SELECT ${COLUMNS} FROM entities WHERE id = :entityId`, { entityId });
@@ -104,8 +104,8 @@ export interface Standing {
 export async function readStanding(db: Executor, entityId: string): Promise<Standing | undefined> {
   return row<Standing>(
     db,
-    `SELECT type AS role, status = 'active' AS active, token_generation AS "tokenGeneration",
-       provider_id AS "providerId"
+    `SELECT type AS role, status = 'active' AS active, token_generation,
+       provider_id
      FROM entities WHERE id = :entityId`,
     { entityId },
   );

@@ -20,7 +20,7 @@ interface SealedPayer {
   emailSealed: Buffer;
 }
 
-const PAYER_COLUMNS = `id AS "customerId", bank_id AS "bankId", lookup_id AS "lookupId", email_sealed AS "emailSealed"`;
+const PAYER_COLUMNS = `id AS customer_id, bank_id, lookup_id, email_sealed`;
 
 /** Who pays under an agreement. */
 export function payerOf(keyring: Keyring, { customerId, bankId, lookupId, emailSealed }: SealedPayer): Payer {
@@ -85,7 +85,7 @@ export interface PayeeFace {
 export async function payeeFace(trx: Executor, bankId: string, lookupId: string): Promise<PayeeFace> {
   const found = await row<{ customerId: string; now: Date } & PayeeFace['shown']>(
     trx,
-    `SELECT id AS "customerId", bank_id AS "bankId", lookup_id AS "lookupID", account_name AS name,
+    `SELECT id AS customer_id, bank_id, lookup_id AS "lookupID", account_name AS name,
        business_now(bank_id) AS now
      FROM customers WHERE lookup_id = :lookupId AND bank_id = :bankId`,
     { lookupId, bankId },

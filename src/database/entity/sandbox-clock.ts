@@ -21,7 +21,7 @@ export interface Clock {
 export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
   const clock = await row<Clock>(
     db,
-    `SELECT business_now(id) AS now, clock_timestamp() AS "realNow", clock_target AS target FROM entities WHERE id = :ownerId`,
+    `SELECT business_now(id) AS now, clock_timestamp() AS real_now, clock_target AS target FROM entities WHERE id = :ownerId`,
     { ownerId },
   );
   if (!clock) throw new Error(`there is no entity ${ownerId}`);
@@ -185,9 +185,9 @@ export async function workInHand(
            + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
            + (SELECT count(*) FROM billing_requests b
               WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= (SELECT now FROM clock) AND ${CREDIT_WAITS}))::int AS undone,
-       webhooks.unattempted, webhooks.of_moment AS "unattemptedOfMoment", clock_timestamp()::text AS at,
+       webhooks.unattempted, webhooks.of_moment AS unattempted_of_moment, clock_timestamp()::text AS at,
        (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
-       (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS "lastAsked"
+       (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS last_asked
      FROM (
        SELECT count(*)::int AS unattempted,
               (count(*) FILTER (WHERE d.created_at <= :moment::timestamptz))::int AS of_moment

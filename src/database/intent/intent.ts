@@ -1,4 +1,5 @@
 import type { BillingRules } from '../../domain/billing-rules';
+import { recordsOf } from '../json';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
@@ -188,17 +189,17 @@ async function insertIntents(
       dueDate: request.dueDate ?? null,
       expiresAt,
       at,
-      intents: JSON.stringify(
+      intents: recordsOf(
         intents.map(({ id, reference, payer, agreement }) => ({
           id,
           reference,
-          agreement_id: agreement.id,
-          customer_id: payer.customerId,
-          bank_id: payer.bankId,
-          lookup_id: payer.lookupId,
-          workflow_id: workflowIdOf(id),
-          bank_delivery_id: deliveryOf.get(payer.bankId),
-          decided_before: agreement.decision,
+          agreementId: agreement.id,
+          customerId: payer.customerId,
+          bankId: payer.bankId,
+          lookupId: payer.lookupId,
+          workflowId: workflowIdOf(id),
+          bankDeliveryId: deliveryOf.get(payer.bankId),
+          decidedBefore: agreement.decision,
         })),
       ),
     },

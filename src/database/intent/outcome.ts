@@ -45,12 +45,12 @@ export interface EndedIntent {
 
 export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
-export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id AS "agreementId", i.merchant_id AS "merchantId",
-  i.customer_id AS "customerId", i.bank_id AS "bankId", i.lookup_id AS "lookupId", i.batch_id AS "batchId",
-  i.currency, i.status, i.reason, i.customer_decision AS "customerDecision", i.daily_limit AS "dailyLimit",
-  i.monthly_limit AS "monthlyLimit", i.block_merchant AS "blockMerchant",
-  (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS "paymentIdKey", i.sequence,
-  i.workflow_id AS "workflowId", i.asleep, i.closed_at AS "closedAt", i.metadata`;
+export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id, i.merchant_id,
+  i.customer_id, i.bank_id, i.lookup_id, i.batch_id,
+  i.currency, i.status, i.reason, i.customer_decision, i.daily_limit,
+  i.monthly_limit, i.block_merchant,
+  (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS payment_id_key, i.sequence,
+  i.workflow_id, i.asleep, i.closed_at, i.metadata`;
 
 /**
  * The customer's answer, as the bank relays it. Limits are numbers in major units of the intent's
@@ -180,10 +180,10 @@ type Asked = EndedIntent & {
 async function latestIntent(trx: Executor, agreementId: string) {
   return row<Asked>(
     trx,
-    `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS "inTime",
-       i.decided_before AS "decidedBefore", coalesce(a.granted_at >= i.created_at, false) AS "grantedSince",
-       a.currency_before AS "currencyBefore", a.daily_limit_before AS "dailyLimitBefore",
-       a.monthly_limit_before AS "monthlyLimitBefore"
+    `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS in_time,
+       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since,
+       a.currency_before, a.daily_limit_before,
+       a.monthly_limit_before
      FROM intents i JOIN agreements a ON a.id = i.agreement_id
      WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
     { agreementId },

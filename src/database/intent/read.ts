@@ -26,9 +26,9 @@ export interface IntentState {
 
 type StateRow = Omit<IntentState, 'closes'> & { inMs: number; at: Date };
 
-const STATE = `reference, status, reason, customer_decision AS "customerDecision", expires_at AS at,
+const STATE = `reference, status, reason, customer_decision, expires_at AS at,
   ${afterS('intents')},
-  greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"`;
+  greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS in_ms`;
 
 function stateOf({ inMs, at, ...state }: StateRow): IntentState {
   return { ...state, closes: state.status === 'pending' ? { inMs, at: formatInstant(at) } : null };
@@ -84,11 +84,11 @@ export interface IntentRecord {
 export async function readIntent(db: Executor, entityId: string, intentId: string): Promise<IntentRecord> {
   const found = await row<IntentRecord>(
     db,
-    `SELECT i.id AS "intentId", i.batch_id AS "batchId", i.reference, i.status, i.reason,
-       i.customer_decision AS "customerDecision", i.currency, i.description, i.metadata, i.customer_id AS "customerId",
-       i.merchant_id AS "merchantId", i.bank_id AS "bankId", i.lookup_id AS "lookupId",
-       i.agreement_id AS "agreementId", a.payment_id_key AS "paymentIdKey", i.workflow_id AS "workflowId",
-       i.due_date AS "dueDate", i.expires_at AS "expiresAt", i.created_at AS "createdAt", i.closed_at AS "closedAt"
+    `SELECT i.id AS intent_id, i.batch_id, i.reference, i.status, i.reason,
+       i.customer_decision, i.currency, i.description, i.metadata, i.customer_id,
+       i.merchant_id, i.bank_id, i.lookup_id,
+       i.agreement_id, a.payment_id_key, i.workflow_id,
+       i.due_date, i.expires_at, i.created_at, i.closed_at
      FROM intents i JOIN agreements a ON a.id = i.agreement_id
      WHERE i.id = :intentId AND :entityId IN (i.merchant_id, i.bank_id)`,
     { intentId, entityId },

@@ -93,10 +93,7 @@ export async function retireOtherKeys(trx: Transaction, current: string): Promis
 }
 
 async function readKeys(db: Executor): Promise<SealingKey[]> {
-  return rows<SealingKey>(
-    db,
-    `SELECT kid, check_value AS "checkValue", seals FROM sealing_keys ORDER BY kid`,
-  );
+  return rows<SealingKey>(db, `SELECT kid, check_value, seals FROM sealing_keys ORDER BY kid`);
 }
 
 function wrongWith(ring: Keyring, { kid, seals, checkValue: stored }: SealingKey): RingFault[] {

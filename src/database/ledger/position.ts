@@ -41,9 +41,9 @@ async function positionsOf<Counterparty>(
     Record<'partyId' | 'currency' | 'owedToIt' | 'owedByIt', string> & { counterpartyId: Counterparty }
   >(
     db,
-    `SELECT party_id AS "partyId", counterparty_id AS "counterpartyId", currency,
-       coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS "owedToIt",
-       coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS "owedByIt"
+    `SELECT party_id, counterparty_id, currency,
+       coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS owed_to_it,
+       coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS owed_by_it
      FROM (
        SELECT ${holder} AS party_id, ${holderOf('p')} AS own, ${holderOf('other')} AS counterparty_id,
          p.currency::text AS currency, p.direction, least(p.amount, other.amount) AS amount

@@ -130,7 +130,7 @@ async function postUndone(
 ): Promise<Payment> {
   const charge = await row<Omit<Payment, 'amount'>>(
     trx,
-    `SELECT currency, bank_id AS "bankId", merchant_id AS "merchantId", owner_id AS "ownerId"
+    `SELECT currency, bank_id, merchant_id, owner_id
      FROM billing_requests WHERE id = :billingRequestId AND status = 'successful'`,
     { billingRequestId },
   );

@@ -25,7 +25,7 @@ export interface StatementOf {
 export async function longStatements(db: Executor, date: string): Promise<StatementOf[]> {
   const found = await rows<{ partyId: string; role: Viewer['role']; currency: string }>(
     db,
-    `SELECT party.id AS "partyId", party.type AS role, b.currency
+    `SELECT party.id AS party_id, party.type AS role, b.currency
      FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
      WHERE b.day = :date GROUP BY 1, 2, 3 HAVING sum(b.count) > ${HASHED_MAX} ORDER BY 1, 3`,
     { date },
@@ -208,7 +208,7 @@ async function postedTo(db: Executor, { party, date, currency }: StatementOf): P
   if (party.role !== 'provider') return [party.entityId];
   const found = await rows<{ partyId: string }>(
     db,
-    `SELECT DISTINCT party_id AS "partyId" FROM ledger_balances
+    `SELECT DISTINCT party_id FROM ledger_balances
      WHERE party_id = ANY(${POSTED_TO.provider}) AND day = :date AND currency = :currency ORDER BY 1`,
     { partyId: party.entityId, date, currency },
     'anew',
@@ -240,13 +240,13 @@ const LINES = `
     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
     WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
     GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
-  SELECT * FROM (SELECT e.id AS "entryId", t.transaction_id AS "transactionId", t.reference, t.type, t.status, page.amount, t.currency,
-    t.description, t.customer_id AS "customerId", t.merchant_id AS "merchantId", t.bank_id AS "bankId",
-    t.billing_request_id AS "billingRequestId", t.schedule_id AS "scheduleId",
-    t.bank_transaction_id AS "bankTransactionId", t.decline_reason AS "declineReason",
-    ${backBy('refund', 'refunds part')} - ${backBy('refund_return', RETURNS)} AS "refundedAmount",
-    ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS "reversedAmount",
-    t.created_at AS "createdAt", e.settled_at AS "settledAt", t.payee_bank_id AS "payeeBankId",
+  SELECT * FROM (SELECT e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
+    t.description, t.customer_id, t.merchant_id, t.bank_id,
+    t.billing_request_id, t.schedule_id,
+    t.bank_transaction_id, t.decline_reason,
+    ${backBy('refund', 'refunds part')} - ${backBy('refund_return', RETURNS)} AS refunded_amount,
+    ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS reversed_amount,
+    t.created_at, e.settled_at, t.payee_bank_id,
     t.payee_lookup_id AS "payeeLookupID", t.metadata,
     sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
   FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
@@ -259,7 +259,7 @@ const LINES = `
     WHERE e.kind = 'write_off' AND b.id = coalesce(
       (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
       (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
-  WHERE bytes <= ${PAGE_BYTES} ORDER BY "entryId"`;
+  WHERE bytes <= ${PAGE_BYTES} ORDER BY entry_id`;
 
 /** The SHA-256 of the file of a day that is over, where it has been made. */
 export async function readDigest(

@@ -44,9 +44,9 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
     makesTables: boolean;
   }>(
     connection,
-    `SELECT mode, time_zone AS "timeZone", ${CLOCK_MOVED} AS "clockMoved", session_user AS login, current_user AS role,
+    `SELECT mode, time_zone, ${CLOCK_MOVED} AS clock_moved, session_user AS login, current_user AS role,
        ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers,
-       current_database() AS database, ${MAKES_TABLES} AS "makesTables"
+       current_database() AS database, ${MAKES_TABLES} AS makes_tables
      FROM deployment`,
   );
   requireMode(found?.mode, mode);
@@ -108,7 +108,7 @@ export async function requireMigratable(connection: Executor, { mode, timeZone }
     await requireSameCalendar(connection, timeZone);
     return;
   }
-  const found = await row<Deployment>(connection, `SELECT mode, time_zone AS "timeZone" FROM deployment`);
+  const found = await row<Deployment>(connection, `SELECT mode, time_zone FROM deployment`);
   requireMode(found?.mode, mode);
   requireTimeZone(found?.timeZone, timeZone);
 }

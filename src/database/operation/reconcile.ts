@@ -45,8 +45,8 @@ const RESTS = `(r.status = 'paused' AND NOT EXISTS (
 const DELAY = `CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL THEN coalesce(r.delay_ms, 0) ELSE 0 END
   * interval '1 millisecond'`;
 const SUM = 'r.amount::bigint, r.currency';
-const MERCHANT = 'r.merchant_id AS "merchantId"';
-const BANK = 'r.bank_id AS "bankId"';
+const MERCHANT = 'r.merchant_id';
+const BANK = 'r.bank_id';
 const TARGET = `to_char(r.clock_target AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
 /** A bank's upload has no moment by which it must be done. */
 const UPLOAD = { party: 'bank_id', alone: true, open: `r.status = 'processing'` } as const;
@@ -69,7 +69,7 @@ const KINDS = {
   },
   // A schedule's charges count as the schedule.
   charges: {
-    own: ['billing-request', `r.reference, ${SUM}, r.owner_id AS "ownerId"`, workflowSummary.charge],
+    own: ['billing-request', `r.reference, ${SUM}, r.owner_id`, workflowSummary.charge],
     table: 'billing_requests',
     party: 'owner_id',
     shares: true,
@@ -87,7 +87,7 @@ const KINDS = {
     own: [
       'refund',
       `r.reference, ${SUM}, ${MERCHANT},
-       (SELECT b.reference FROM billing_requests b WHERE b.id = r.billing_request_id) AS "originalReference"`,
+       (SELECT b.reference FROM billing_requests b WHERE b.id = r.billing_request_id) AS original_reference`,
       workflowSummary.refund,
     ],
     table: 'refunds',
@@ -107,11 +107,7 @@ const KINDS = {
   },
   webhooks: {
     ...UNSENT,
-    own: [
-      'webhook-delivery',
-      'r.webhook_type AS "webhookType", r.entity_id AS "entityId"',
-      workflowSummary.webhookDelivery,
-    ],
+    own: ['webhook-delivery', 'r.webhook_type, r.entity_id', workflowSummary.webhookDelivery],
     open: unsent('> 0'),
   },
   // A first attempt comes within seconds. It waits for a place at its receiver until
@@ -124,7 +120,7 @@ const KINDS = {
     lateSince: 'greatest(r.created_at, r.next_attempt_at, r.claimed_until)',
   },
   clocks: {
-    own: ['sandbox-clock', `r.id AS "ownerId", ${TARGET} AS target`, workflowSummary.sandboxClock],
+    own: ['sandbox-clock', `r.id AS owner_id, ${TARGET} AS target`, workflowSummary.sandboxClock],
     table: 'entities',
     party: 'id',
     alone: true,
@@ -190,7 +186,7 @@ function waiting(
 ): Promise<Work[]> {
   return rows<Work>(
     db,
-    `SELECT kind, key, workflow_id AS "workflowId", status, merchant_id AS "merchantId", bank_id AS "bankId",
+    `SELECT kind, key, workflow_id, status, merchant_id, bank_id,
        ${since} AS since, clock_timestamp() AS now
      FROM (${openRows(kind)}) AS open
      WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = open.workflow_id) AND ${which}`,
@@ -229,7 +225,7 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
       kind,
       ...(await oneRow<Omit<Overdue, 'kind'>>(
         db,
-        `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(late_since)), 0)::float8 AS "oldestAgeS"
+        `SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(late_since)), 0)::float8 AS oldest_age_s
          FROM (SELECT late_since FROM (${openRows(kind)}) AS open WHERE ${LATE} LIMIT ${COUNTED_MAX}) AS counted`,
         { afterS },
       )),
@@ -308,7 +304,7 @@ const OWN = new Map(
 const BATCH = {
   table: `(SELECT workflow_id AS id, count(*)::int AS count, min(amount)::bigint AS amount, min(currency) AS currency,
     min(owner_id) AS owner_id FROM billing_requests WHERE status = 'pending' GROUP BY workflow_id)`,
-  facts: `r.count, ${SUM}, r.owner_id AS "ownerId"`,
+  facts: `r.count, ${SUM}, r.owner_id`,
   title: workflowSummary.charges,
 };
 
@@ -320,7 +316,7 @@ async function titlesOf(db: Executor, workflowIds: string[]): Promise<Map<string
       const rowIds = OWN.has(named) ? ids.map((id) => id.split('/')[1]) : ids;
       const found = await rows<{ workflowId: string }>(
         db,
-        `SELECT w.id AS "workflowId", ${facts}
+        `SELECT w.id AS workflow_id, ${facts}
          FROM unnest(:ids::text[], :rowIds::text[]) AS w (id, row_id)
            JOIN ${table} r ON r.id = w.row_id AND r.id = ANY(:rowIds)`,
         { ids, rowIds },

@@ -47,8 +47,8 @@ export async function adoptNamespace(db: Executor, namespaceId: string): Promise
 export async function readTemporalState(db: Executor): Promise<TemporalState> {
   const state = await row<TemporalState>(
     db,
-    `SELECT installation, namespace_id AS "namespaceId", restarting_since AS "restartingSince", cursors,
-       greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS "reconcileAgeS"
+    `SELECT installation, namespace_id, restarting_since, cursors,
+       greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS reconcile_age_s
      FROM temporal_state`,
   );
   if (!state) throw new Error('temporal_state has lost its row, which the migrations make');

@@ -15,7 +15,7 @@ export interface OldestUpload {
 export async function oldestUploads(db: Executor): Promise<OldestUpload[]> {
   return rows<OldestUpload>(
     db,
-    `SELECT kind, coalesce(extract(epoch FROM clock_timestamp() - since), 0)::float8 AS "oldestAgeS" FROM (VALUES
+    `SELECT kind, coalesce(extract(epoch FROM clock_timestamp() - since), 0)::float8 AS oldest_age_s FROM (VALUES
        ('customer-migrations',
         (SELECT created_at FROM customer_batches WHERE status = 'processing' ORDER BY id LIMIT 1)),
        ('bank-statements',
@@ -69,7 +69,7 @@ export async function retryBacklog(db: Executor): Promise<RetryBacklog | undefin
        WHERE w.n < ${RETRIES_MAX}
      )
      SELECT count(*)::int AS deliveries,
-       greatest(coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::float8 AS "overdueS"
+       greatest(coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::float8 AS overdue_s
      FROM waiting WHERE active AND own_workflow`,
   );
 }
@@ -83,7 +83,7 @@ export async function failBatch(trx: Transaction, by: Actor, batchId: string): P
   const failed = await row<{ bankId: string }>(
     trx,
     `UPDATE customer_batches SET status = 'failed' WHERE id = :batchId AND status = 'processing'
-     RETURNING bank_id AS "bankId"`,
+     RETURNING bank_id`,
     { batchId },
   );
   if (!failed) return false;

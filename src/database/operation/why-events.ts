@@ -26,8 +26,8 @@ export interface RecordedEvent {
  */
 export const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
   - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
-const EVENT = `SELECT e.recorded_at AS at, e.business_at AS "businessAt", e.resource_id AS "resourceId", e.sequence, e.type,
-  e.cause, e.details, e.request_id AS "requestId", ${XID} AS xid, e.xmin::text AS xmin`;
+const EVENT = `SELECT e.recorded_at AS at, e.business_at, e.resource_id, e.sequence, e.type,
+  e.cause, e.details, e.request_id, ${XID} AS xid, e.xmin::text AS xmin`;
 export const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;
 
 /** The latest of them, oldest first; of the schedules those of these billings alone. */
@@ -138,10 +138,10 @@ export async function readCalls(
   );
   return rows<Of<'call'>>(
     db,
-    `SELECT c.at, 'call' AS what, c.resource_id AS "resourceId", c.cause AS role, c.request_id AS "requestId",
-       k.caller_id AS "callerId",
+    `SELECT c.at, 'call' AS what, c.resource_id, c.cause AS role, c.request_id,
+       k.caller_id,
        CASE WHEN k.caller_id IS NOT NULL THEN true WHEN c.at > clock_timestamp() - :kept::interval THEN false END
-         AS "idempotencyKey"
+         AS idempotency_key
      FROM unnest(:ids::text[], :ats::timestamptz[], :xmins::text[], :causes::text[], :requestIds::text[])
        AS c (resource_id, at, written_by, cause, request_id)
      LEFT JOIN LATERAL (

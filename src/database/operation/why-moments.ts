@@ -14,8 +14,8 @@ export async function readLedger(
   type Stored = Omit<StoryPosting, 'amount'> & { amount: string };
   const entries = await rows<Omit<Of<'ledger'>, 'postings'> & { xid: string; postings: Stored[] }>(
     db,
-    `SELECT e.recorded_at AS at, 'ledger' AS what, e.created_xid::text AS xid, e.id::text AS "entryId", e.kind, e.resource_id AS "resourceId",
-       e.settlement_day::text AS "settlementDay",
+    `SELECT e.recorded_at AS at, 'ledger' AS what, e.created_xid::text AS xid, e.id::text AS entry_id, e.kind, e.resource_id,
+       e.settlement_day::text AS settlement_day,
        (SELECT jsonb_agg(jsonb_build_object('direction', p.direction, 'account', p.account, 'partyId', p.party_id,
           'amount', p.amount::text, 'currency', p.currency) ORDER BY p.n)
         FROM ledger_postings p WHERE p.entry_id = e.id) AS postings
@@ -56,8 +56,8 @@ export async function readActsOn(
          SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
            AND entity_id = ANY(:entityIds) AND ${DURING}
          ORDER BY id DESC LIMIT :limit) AS a)
-     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id AS "entityId", request_id AS "requestId",
-       after->>'exceptionId' AS "exceptionId"
+     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id, request_id,
+       after->>'exceptionId' AS exception_id
      FROM acts ORDER BY id DESC LIMIT :limit`,
     { entityIds, ...span },
     'anew',

@@ -29,10 +29,10 @@ export async function readDeliveries(
   const { parties: entityIds, xids, certain, limit } = of;
   const found = await rows<Omit<Of<'webhook'>, 'what'> & { xid: string; batchId: string }>(
     db,
-    `SELECT d.created_at AS at, d.created_xid::text AS xid, d.id AS "deliveryId", d.batch_id AS "batchId", d.webhook_type AS "webhookType",
-       d.entity_id AS "receiverId", d.status, d.attempts, d.workflow_id AS "workflowId",
-       d.withdrawn_at IS NOT NULL AS withdrawn, w.url IS NOT NULL AS "hasUrl",
-       (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id) AS "readInFeed"
+    `SELECT d.created_at AS at, d.created_xid::text AS xid, d.id AS delivery_id, d.batch_id, d.webhook_type,
+       d.entity_id AS receiver_id, d.status, d.attempts, d.workflow_id,
+       d.withdrawn_at IS NOT NULL AS withdrawn, w.url IS NOT NULL AS has_url,
+       (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id) AS read_in_feed
      FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
      WHERE d.id IN (
        SELECT a.id FROM unnest(:entityIds::text[]) AS e (id), unnest(:xids::text[]) AS t (xid),
@@ -67,8 +67,8 @@ export async function readAttempts(
 ): Promise<Of<'attempt'>[]> {
   const latest = await rows<Of<'attempt'>>(
     db,
-    `SELECT a.at, 'attempt' AS what, a.delivery_id AS "deliveryId", d.webhook_type AS "webhookType",
-       d.entity_id AS "receiverId", a.n, a.http_status AS "httpStatus", a.error, a.duration_ms AS "durationMs"
+    `SELECT a.at, 'attempt' AS what, a.delivery_id, d.webhook_type,
+       d.entity_id AS receiver_id, a.n, a.http_status, a.error, a.duration_ms
      FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
      WHERE a.delivery_id = ANY(:deliveryIds) ORDER BY a.at DESC, a.n DESC LIMIT :limit`,
     { deliveryIds, limit },
@@ -81,9 +81,9 @@ export async function readAttempts(
 export async function readReceipts(db: Executor, deliveryIds: string[]): Promise<Of<'receipt'>[]> {
   return rows<Of<'receipt'>>(
     db,
-    `SELECT announced_at AS at, 'receipt' AS what, delivery_id AS "deliveryId", webhook_type AS "webhookType",
-       entity_id AS "receiverId", sent AS attempts, delivered_at AS "deliveredAt",
-       encode(body_sha256, 'hex') AS "bodySha256"
+    `SELECT announced_at AS at, 'receipt' AS what, delivery_id, webhook_type,
+       entity_id AS receiver_id, sent AS attempts, delivered_at,
+       encode(body_sha256, 'hex') AS body_sha256
      FROM webhook_receipts WHERE delivery_id = ANY(:deliveryIds)`,
     { deliveryIds },
   );

@@ -213,11 +213,11 @@ const parties = (alias: string) =>
 async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]> {
   return rows<Charge>(
     db,
-    `SELECT b.id, 'charge' AS kind, b.reference, b.status, b.amount::bigint, b.currency, b.bank_id AS "bankId",
-       b.merchant_id AS "merchantId", b.workflow_id AS "workflowId", b.batch_id AS "batchId",
-       ${parties('b')}, b.payee_bank_id], NULL) AS parties, b.status = 'pending' AS "isOpen",
-       b.schedule_id AS "scheduleId", b.billing_n AS n, b.agreement_id AS "agreementId",
-       b.counted_day::text AS "countedDay", b.counted_month::text AS "countedMonth",
+    `SELECT b.id, 'charge' AS kind, b.reference, b.status, b.amount::bigint, b.currency, b.bank_id,
+       b.merchant_id, b.workflow_id, b.batch_id,
+       ${parties('b')}, b.payee_bank_id], NULL) AS parties, b.status = 'pending' AS is_open,
+       b.schedule_id, b.billing_n AS n, b.agreement_id,
+       b.counted_day::text AS counted_day, b.counted_month::text AS counted_month,
        array_remove(ARRAY[b.bank_delivery_id, b.credit_delivery_id], NULL) AS asked
      FROM billing_requests b WHERE b.id = ANY(:chargeIds) ORDER BY b.id`,
     { chargeIds },
@@ -234,9 +234,9 @@ async function readOthers(
 ): Promise<Resource[]> {
   return rows<Resource>(
     db,
-    `SELECT r.id, 'refund' AS kind, r.reference, r.status, r.amount::bigint, r.currency::text, r.bank_id AS "bankId",
-       r.merchant_id AS "merchantId", '${workflowIds.refund('')}' || r.id AS "workflowId", NULL AS "batchId",
-       ${parties('r')}], NULL) AS parties, r.status = 'pending' AS "isOpen", r.bank_delivery_ids AS asked
+    `SELECT r.id, 'refund' AS kind, r.reference, r.status, r.amount::bigint, r.currency::text, r.bank_id,
+       r.merchant_id, '${workflowIds.refund('')}' || r.id AS workflow_id, NULL AS batch_id,
+       ${parties('r')}], NULL) AS parties, r.status = 'pending' AS is_open, r.bank_delivery_ids AS asked
      FROM refunds r WHERE r.billing_request_id = ANY(:chargeIds)
      UNION ALL SELECT r.return_transaction_id, 'refund_return', r.return_reference, 'completed', r.amount::bigint, r.currency::text,
        r.bank_id, r.merchant_id, NULL, NULL, ${parties('r')}], NULL), false, '{}'

@@ -73,9 +73,9 @@ export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
 export async function listWorkers(db: Executor): Promise<WorkerState[]> {
   return rows<WorkerState>(
     db,
-    `SELECT worker_id AS "workerId", version, started_at AS "startedAt", beat_at AS "beatAt",
-       workflow_tasks AS "workflowTasks", activities, age_s AS "beatAgeS",
-       greatest(extract(epoch FROM clock_timestamp() - temporal_at), 0)::float8 AS "temporalAgeS",
+    `SELECT worker_id, version, started_at, beat_at,
+       workflow_tasks, activities, age_s AS beat_age_s,
+       greatest(extract(epoch FROM clock_timestamp() - temporal_at), 0)::float8 AS temporal_age_s,
        age_s <= ${SILENT_AFTER_S} AS alive
      FROM worker_heartbeats,
        LATERAL (SELECT greatest(extract(epoch FROM clock_timestamp() - beat_at), 0)::float8 AS age_s) AS t
@@ -87,8 +87,8 @@ export async function listWorkers(db: Executor): Promise<WorkerState[]> {
 export async function workerFault(db: Executor): Promise<WorkerFault | undefined> {
   const { beatAgeS, temporalAgeS } = await oneRow<{ beatAgeS: number | null; temporalAgeS: number | null }>(
     db,
-    `SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS "beatAgeS",
-       extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS "temporalAgeS"
+    `SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS beat_age_s,
+       extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS temporal_age_s
      FROM worker_heartbeats`,
   );
   if (beatAgeS === null) return { wrong: 'none_yet' };
@@ -102,7 +102,7 @@ export async function workerFault(db: Executor): Promise<WorkerFault | undefined
 export async function oldestWorkerAgeS(db: Executor): Promise<number | null> {
   const { ageS } = await oneRow<{ ageS: number | null }>(
     db,
-    `SELECT extract(epoch FROM clock_timestamp() - min(started_at))::float8 AS "ageS" FROM worker_heartbeats
+    `SELECT extract(epoch FROM clock_timestamp() - min(started_at))::float8 AS age_s FROM worker_heartbeats
      WHERE beat_at >= clock_timestamp() - ${SILENT_AFTER_S} * interval '1 second'`,
   );
   return ageS;

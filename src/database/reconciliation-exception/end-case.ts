@@ -74,7 +74,7 @@ async function tellAgain(trx: Executor, keyring: Keyring, exceptionIds: string[]
   );
   const overdue = await rows<{ billingRequestId: string }>(
     trx,
-    `SELECT DISTINCT b.id AS "billingRequestId" FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+    `SELECT DISTINCT b.id AS billing_request_id FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
      WHERE x.id = ANY(:exceptionIds) AND b.credit_overdue AND NOT b.credit_settled AND NOT EXISTS (
        SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = b.id AND o.kind = 'credit_undelivered')`,
     { exceptionIds },

@@ -33,7 +33,7 @@ export async function unresolvedOfSameAmount(
 ): Promise<Map<string, string>> {
   const unresolved = await rows<{ customerId: string; exceptionId: string }>(
     trx,
-    `SELECT DISTINCT ON (customer_id) customer_id AS "customerId", id AS "exceptionId"
+    `SELECT DISTINCT ON (customer_id) customer_id, id AS exception_id
      FROM reconciliation_exceptions
      WHERE merchant_id = :merchantId AND amount = :amount AND currency = :currency AND state <> 'resolved'
        AND customer_id = ANY(ARRAY(

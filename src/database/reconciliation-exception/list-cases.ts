@@ -60,13 +60,13 @@ export interface ExceptionRecord {
   ageS: number;
 }
 
-export const EXCEPTION_COLUMNS = `x.id AS "exceptionId", x.kind, x.state, x.reference,
-  x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId", x.merchant_id AS "merchantId",
-  x.bank_id AS "bankId", x.payee_bank_id AS "payeeBankId", x.amount, x.currency,
-  x.bank_transaction_id AS "bankTransactionId", x.opened_at AS "openedAt", x.resolved_at AS "resolvedAt",
-  x.resolution, x.bank_note AS "bankNote", x.told, x.owner, x.operator_note AS "operatorNote",
-  x.reversal_bank_transaction_id AS "reversalBankTransactionId",
-  extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS "ageS",
+export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.reference,
+  x.billing_request_id, x.refund_id, x.merchant_id,
+  x.bank_id, x.payee_bank_id, x.amount, x.currency,
+  x.bank_transaction_id, x.opened_at, x.resolved_at,
+  x.resolution, x.bank_note, x.told, x.owner, x.operator_note,
+  x.reversal_bank_transaction_id,
+  extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS age_s,
   coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),
     (SELECT b.metadata FROM billing_requests b WHERE b.id = x.billing_request_id)) AS metadata,
   coalesce((SELECT least(${HELD}, b.amount - b.refunded_amount - b.reversed_amount)
@@ -221,9 +221,9 @@ async function answersOf(
 ): Promise<BankAnswer[]> {
   return rows<BankAnswer>(
     db,
-    `SELECT at, says, "bankTransactionId" FROM (
+    `SELECT at, says, bank_transaction_id FROM (
        SELECT closed_at AS at, created_at AS recorded_at, CASE status WHEN 'successful' THEN 'approved' ELSE 'declined' END AS says,
-         bank_transaction_id AS "bankTransactionId"
+         bank_transaction_id
        FROM billing_requests WHERE id = :billingRequestId AND :refundId::text IS NULL AND closed_by = 'bank'
        UNION ALL
        SELECT closed_at, created_at, CASE status WHEN 'rejected' THEN status ELSE 'completed' END, bank_transaction_id
@@ -273,9 +273,9 @@ export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
     db,
     `SELECT k.kind, counted.*
      FROM unnest(:kinds::text[]) AS k (kind) CROSS JOIN LATERAL (
-       SELECT count(*)::int AS count, count(*) = :atMost AS "isMinimum",
+       SELECT count(*)::int AS count, count(*) = :atMost AS is_minimum,
          count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
-         extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS "oldestAgeS"
+         extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS oldest_age_s
        FROM (SELECT state, recorded_at FROM reconciliation_exceptions WHERE kind = k.kind AND state <> 'resolved'
              ORDER BY recorded_at, id LIMIT :atMost) AS oldest) AS counted
      WHERE counted.count > 0 ORDER BY k.kind`,

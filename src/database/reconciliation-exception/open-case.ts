@@ -4,7 +4,7 @@ import type { AnswerKind, ExceptionKind, Said } from '../../domain/books/reconci
 import { rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import { newId } from '../ids';
-import { jsonOf } from '../json';
+import { recordsOf } from '../json';
 import type { Keyring } from '../keys/keyring';
 import { tellCases, type ChangedCase } from './announce';
 
@@ -110,19 +110,19 @@ async function insertCases(trx: Executor, cases: (NewCase & { id: string })[]): 
     trx,
     `INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount,
        currency, bank_transaction_id, direction, booked_amount, booked_currency, opened_at)
-     SELECT g.id, g.kind, b.id, r.id, g."bankId", g.reference, coalesce(g.amount, r.amount, b.amount),
-       coalesce(g.currency, b.currency), g."bankTransactionId", g.direction, g."bookedAmount", g."bookedCurrency",
-       settling_now(coalesce(b.owner_id, g."bankId"))
-     FROM jsonb_to_recordset(:given::jsonb) AS g (id text, kind text, "billingRequestId" text, "refundId" text,
-         "bankId" text, "bankTransactionId" text, direction text, amount bigint, currency text, "bookedAmount" bigint,
-         "bookedCurrency" text, reference text)
-       LEFT JOIN billing_requests b ON b.id = g."billingRequestId" LEFT JOIN refunds r ON r.id = g."refundId"
+     SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
+       coalesce(g.currency, b.currency), g.bank_transaction_id, g.direction, g.booked_amount, g.booked_currency,
+       settling_now(coalesce(b.owner_id, g.bank_id))
+     FROM jsonb_to_recordset(:given::jsonb) AS g (id text, kind text, billing_request_id text, refund_id text,
+         bank_id text, bank_transaction_id text, direction text, amount bigint, currency text, booked_amount bigint,
+         booked_currency text, reference text)
+       LEFT JOIN billing_requests b ON b.id = g.billing_request_id LEFT JOIN refunds r ON r.id = g.refund_id
      ORDER BY g.id ON CONFLICT DO NOTHING
      RETURNING x.id, x.sequence, x.opened_at AS at, jsonb_strip_nulls(jsonb_build_object('kind', x.kind,
        'bankId', x.bank_id, 'billingRequestId', x.billing_request_id, 'refundId', x.refund_id, 'amount', x.amount::text,
        'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
        'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`,
-    { given: jsonOf(cases.map(({ booking, ...one }) => ({ ...one, ...booking }))) },
+    { given: recordsOf(cases.map(({ booking, ...one }) => ({ ...one, ...booking }))) },
   );
 }
 

@@ -147,13 +147,13 @@ async function lockCase(trx: Transaction, by: Resolver, exceptionId: string): Pr
   // Read once the charge is held: until then it may have been resolved.
   const found = await row<Case>(
     trx,
-    `SELECT x.id AS "exceptionId", x.kind, x.state, x.resolution, x.bank_id AS "bankId", x.owner,
-       x.billing_request_id AS "billingRequestId", x.refund_id AS "refundId",
-       x.reversal_bank_transaction_id AS "reversalId", ${LETS_OFF} AS "letsOff",
+    `SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
+       x.billing_request_id, x.refund_id,
+       x.reversal_bank_transaction_id AS reversal_id, ${LETS_OFF} AS lets_off,
        (r.status = 'completed') IS TRUE OR EXISTS (
-         SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind = 'conflicting_answer') AS "canBeConfirmed",
+         SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind = 'conflicting_answer') AS can_be_confirmed,
        (CASE WHEN x.refund_id IS NULL THEN b.status = 'successful' ELSE r.status = 'completed' END) IS TRUE
-         AND NOT ${IS_OF_ANOTHER} AS "standsForIt"
+         AND NOT ${IS_OF_ANOTHER} AS stands_for_it
      FROM reconciliation_exceptions x LEFT JOIN billing_requests b ON b.id = x.billing_request_id
        LEFT JOIN refunds r ON r.id = x.refund_id
      WHERE x.id = :exceptionId AND x.bank_id = coalesce(:bankId, x.bank_id) FOR UPDATE OF x`,

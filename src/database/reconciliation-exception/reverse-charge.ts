@@ -101,8 +101,8 @@ async function takeRest(
          b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency, x.reversal_bank_transaction_id, b.at, b.metadata
        FROM charge b JOIN reconciliation_exceptions x ON x.id = :exceptionId
        RETURNING amount, created_at, bank_transaction_id)
-     SELECT v.amount, b.currency, b.reference, b.owner_id AS "ownerId", b.merchant_id AS "merchantId", b.metadata,
-       b.bank_id AS "bankId", b.sequence, v.created_at AS at, v.bank_transaction_id AS "bankTransactionId",
+     SELECT v.amount, b.currency, b.reference, b.owner_id, b.merchant_id, b.metadata,
+       b.bank_id, b.sequence, v.created_at AS at, v.bank_transaction_id,
        (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier
      FROM charge b, reversal v`,
     { ...reversal },
@@ -153,7 +153,7 @@ export async function settleFreedPart(
 ): Promise<void> {
   const found = await row<{ exceptionId: string }>(
     trx,
-    `SELECT x.id AS "exceptionId" FROM reconciliation_exceptions x
+    `SELECT x.id AS exception_id FROM reconciliation_exceptions x
      WHERE x.billing_request_id = :billingRequestId AND x.refund_id IS NULL AND x.undoes ORDER BY x.resolved_at, x.id LIMIT 1`,
     { billingRequestId },
   );

@@ -226,7 +226,7 @@ async function readRest(
   const rest = await row<{ metadata: Metadata; hasOpen: boolean }>(
     trx,
     `SELECT metadata, EXISTS (SELECT FROM billings b
-                              WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')) AS "hasOpen"
+                              WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')) AS has_open
      FROM schedules s WHERE s.id = :scheduleId`,
     { scheduleId },
   );

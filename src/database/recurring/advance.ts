@@ -195,7 +195,7 @@ async function save(work: Work, { open }: BillingsSeen, plan: Plan | undefined):
            ELSE (SELECT CASE WHEN behind < ${DELAY_MAX_MS} THEN behind ELSE floor(random() * ${DELAY_MAX_MS}) END
                  FROM (SELECT coalesce(max(o.delay_ms) + :apartMs, 0) AS behind FROM schedules o
                        WHERE o.next_due_at = :nextDueAt) AS last) END
-       WHERE id = :id RETURNING delay_ms AS "delayMs"`,
+       WHERE id = :id RETURNING delay_ms`,
       {
         ...fieldsOf(schedule),
         status,

@@ -78,9 +78,9 @@ export const JOIN_IN_HAND = `
  * days to a retry.
  */
 export const IN_HAND = `
-  b.n, b.attempts, b.status, first.created_at AS "firstAttemptAt", r.created_at AS "lastAttemptAt",
-  b.retry_at AS "retryAt", b.reason, r.status AS "chargeStatus", r.decline_reason AS "declineReason",
-  r.id AS "billingRequestId", r.expires_at AS "expiresAt", r.amount::bigint, r.description,
+  b.n, b.attempts, b.status, first.created_at AS first_attempt_at, r.created_at AS last_attempt_at,
+  b.retry_at, b.reason, r.status AS charge_status, r.decline_reason,
+  r.id AS billing_request_id, r.expires_at, r.amount::bigint, r.description,
   ${afterS('r')},
   EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
           WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
@@ -88,7 +88,7 @@ export const IN_HAND = `
               -- A statement has booked the charge, if with another amount.
               OR (x.kind = 'amount_differs' AND x.refund_id IS NULL AND x.direction = 'debit'))
             -- Who has written it off has not found that the customer was not debited.
-            AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS "maybeDebited"`;
+            AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS maybe_debited`;
 
 /** @param schedule locked, whose `now` becomes that of this reading */
 export async function readBillingsSeen(
@@ -106,7 +106,7 @@ export async function readBillingsSeen(
           UNION ALL
           SELECT 'suspended', from_at, to_at FROM entity_holds
           WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
-        WHERE from_at <= :dueAt AND (to_at IS NULL OR to_at > :dueAt)) AS "heldFor",
+        WHERE from_at <= :dueAt AND (to_at IS NULL OR to_at > :dueAt)) AS held_for,
        ${IN_HAND}
      FROM schedules s ${JOIN_IN_HAND}
      WHERE s.id = :id`,

@@ -57,7 +57,7 @@ export async function createSchedule(
   const merchant = await row<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>(
     trx,
     `SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
-       coalesce((SELECT status = 'active' FROM entities WHERE id = :bankId), true) AS "bankActive"
+       coalesce((SELECT status = 'active' FROM entities WHERE id = :bankId), true) AS bank_active
      FROM entities WHERE id = :merchantId`,
     { merchantId, bankId: agreement?.bankId ?? null },
   );
@@ -141,7 +141,7 @@ async function findAgreement(
 ): Promise<{ merchantId: string; agreementId: string } | undefined> {
   const candidates = await rows<{ merchantId: string; agreementId: string }>(
     trx,
-    `SELECT a.merchant_id AS "merchantId", a.id AS "agreementId"
+    `SELECT a.merchant_id, a.id AS agreement_id
      FROM agreements a JOIN entities m ON m.id = a.merchant_id
      WHERE a.customer_id = :customerId AND :callerId IN (m.id, m.provider_id)`,
     { customerId, callerId },

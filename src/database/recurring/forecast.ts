@@ -213,10 +213,10 @@ function readAhead(
     `(SELECT s.id FROM schedules s WHERE ${whose} AND s.status = '${status}'
       ORDER BY s.id LIMIT :limit)`;
   const statement = `
-    SELECT s.id, s.merchant_id AS "merchantId", s.bank_id AS "bankId", s.amount::bigint AS "nextAmount", s.currency,
-      s.frequency, s.every AS "interval", s.start_at AS "startAt", s.end_at AS "endAt",
-      s.max_billings AS "maxBillings", s.next_n AS "nextN", s.created_at AS "createdAt",
-      s.status AS "scheduleStatus", s.ran, s.failed_in_a_row AS "failedInARow", s.next_due_at AS "nextDueAt",
+    SELECT s.id, s.merchant_id, s.bank_id, s.amount::bigint AS next_amount, s.currency,
+      s.frequency, s.every AS "interval", s.start_at, s.end_at,
+      s.max_billings, s.next_n, s.created_at,
+      s.status AS schedule_status, s.ran, s.failed_in_a_row, s.next_due_at,
       ${AGREEMENT_OF_SCHEDULE} AS agreement, business_now(s.merchant_id) AS now, ${STARTS},
       -- Only what was missed can lie in a span that has ended.
       CASE WHEN s.next_due_at < business_now(s.merchant_id) THEN (

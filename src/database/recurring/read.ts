@@ -50,19 +50,19 @@ export interface BillingRecord {
   }[];
 }
 
-const COLUMNS = `s.id, s.merchant_id AS "merchantId",
-  (SELECT name FROM entities WHERE id = s.merchant_id) AS "merchantName", s.customer_id AS "customerId",
-  (SELECT lookup_id FROM customers WHERE id = s.customer_id) AS "lookupId", s.bank_id AS "bankId",
+const COLUMNS = `s.id, s.merchant_id,
+  (SELECT name FROM entities WHERE id = s.merchant_id) AS merchant_name, s.customer_id,
+  (SELECT lookup_id FROM customers WHERE id = s.customer_id) AS lookup_id, s.bank_id,
   s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
-  s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status, s.next_n AS "nextN",
-  s.next_due_at AS "nextDueAt", s.ran, s.created_at AS "createdAt", s.updated_at AS "updatedAt",
+  s.start_at, s.end_at, s.max_billings, s.status, s.next_n,
+  s.next_due_at, s.ran, s.created_at, s.updated_at,
   CASE WHEN s.status <> 'cancelled' THEN (
-    SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') END AS "retryAt",
+    SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') END AS retry_at,
   CASE s.status WHEN 'past_due' THEN (
     SELECT jsonb_build_object('reference', reference, 'reason', decline_reason,
       'atMs', floor(extract(epoch FROM closed_at) * 1000))
     FROM billing_requests r WHERE r.schedule_id = s.id AND r.status = 'declined'
-    ORDER BY billing_n DESC, attempt DESC LIMIT 1) END AS "lastDecline"`;
+    ORDER BY billing_n DESC, attempt DESC LIMIT 1) END AS last_decline`;
 
 /**
  * Most billings that are shown with a schedule, the latest ones. Ten years of daily billing are
@@ -89,7 +89,7 @@ export async function readSchedule(
 export async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
   const latest = await rows<Omit<BillingRecord, 'attempts'>>(
     db,
-    `SELECT n, due_at AS "dueAt", status, reason FROM billings
+    `SELECT n, due_at, status, reason FROM billings
      WHERE schedule_id = :scheduleId ORDER BY n DESC LIMIT :limit`,
     { scheduleId, limit: BILLINGS_MAX },
   );
@@ -97,8 +97,8 @@ export async function readBillings(db: Executor, scheduleId: string): Promise<Bi
   const byN = new Map(billings.map((billing) => [billing.n, billing]));
   const attempts = await rows<BillingRecord['attempts'][number] & { n: number }>(
     db,
-    `SELECT billing_n AS n, id AS "billingRequestId", reference, created_at AS at, status,
-       decline_reason AS "declineReason"
+    `SELECT billing_n AS n, id AS billing_request_id, reference, created_at AS at, status,
+       decline_reason
      FROM billing_requests WHERE schedule_id = :scheduleId AND billing_n >= :from ORDER BY billing_n, attempt`,
     { scheduleId, from: billings[0]?.n ?? 0 },
   );

@@ -69,17 +69,17 @@ export const AGREEMENT_OF_SCHEDULE = `jsonb_build_object('decision', a.decision,
   'currency', a.currency, 'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
   'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id))`;
 
-const COLUMNS = `s.id, s.agreement_id AS "agreementId", s.merchant_id AS "merchantId",
-  s.customer_id AS "customerId", s.bank_id AS "bankId", s.amount::bigint, s.currency, s.description, s.frequency,
-  s.every AS "interval", s.start_at AS "startAt", s.end_at AS "endAt", s.max_billings AS "maxBillings", s.status,
-  s.paused, s.next_n AS "nextN", s.next_due_at AS "nextDueAt", s.noticed_n AS "noticedN", s.ran,
-  s.failed_in_a_row AS "failedInARow", s.sequence, s.told, s.created_at AS "createdAt",
+const COLUMNS = `s.id, s.agreement_id, s.merchant_id,
+  s.customer_id, s.bank_id, s.amount::bigint, s.currency, s.description, s.frequency,
+  s.every AS "interval", s.start_at, s.end_at, s.max_billings, s.status,
+  s.paused, s.next_n, s.next_due_at, s.noticed_n, s.ran,
+  s.failed_in_a_row, s.sequence, s.told, s.created_at,
   EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
   ${AGREEMENT_OF_SCHEDULE} AS agreement,
   EXISTS (SELECT FROM schedule_holds h
-          WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS "heldByAgreement",
-  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS "inRealTime", s.asleep`;
+          WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS held_by_agreement,
+  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS in_real_time, s.asleep`;
 
 /**
  * Most schedules that one change of an agreement or a merchant moves at once; the rest, signalled,
@@ -162,7 +162,7 @@ async function syncSchedules(
 ): Promise<void> {
   const atOnce = await rows<{ id: string; agreementId: string }>(
     trx,
-    `SELECT s.id, s.agreement_id AS "agreementId" FROM schedules s
+    `SELECT s.id, s.agreement_id FROM schedules s
      WHERE ${whose} AND ${NOT_ENDED} ORDER BY s.id LIMIT :limit`,
     { of, limit: SYNC_AT_ONCE },
   );
@@ -305,7 +305,7 @@ export async function signalAnswered(trx: Executor, scheduleId: string): Promise
     trx,
     `UPDATE schedules s SET acts_at = business_now(s.merchant_id), asleep = false
      FROM (SELECT id, asleep FROM schedules WHERE id = :scheduleId FOR UPDATE) AS before
-     WHERE s.id = before.id RETURNING before.asleep, s.merchant_id AS "merchantId"`,
+     WHERE s.id = before.id RETURNING before.asleep, s.merchant_id`,
     { scheduleId },
   );
   if (answered) await signalSchedules(trx, 'bankAnswered', [{ id: scheduleId, ...answered }]);

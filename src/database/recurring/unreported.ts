@@ -47,7 +47,7 @@ export async function unreportedSteps(
     db,
     `SELECT * FROM (
        SELECT e.sequence, e.type, (e.details->>'n')::int AS n, (e.details->>'attempt')::int AS attempt,
-         (e.details->>'dueAt')::timestamptz AS "dueAt", (e.details->>'retryAt')::timestamptz AS "retryAt",
+         (e.details->>'dueAt')::timestamptz AS due_at, (e.details->>'retryAt')::timestamptz AS retry_at,
          e.details->>'reason' AS reason, r.reference, r.amount::bigint,
          ${afterS('r')}
        FROM events e

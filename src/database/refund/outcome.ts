@@ -57,7 +57,7 @@ export async function answerRefund(
 ): Promise<RefundAnswered> {
   const asked = await row<{ billingRequestId: string }>(
     trx,
-    `SELECT b.id AS "billingRequestId" FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
+    `SELECT b.id AS billing_request_id FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
      WHERE r.id = :refundId AND r.bank_id = :bankId FOR UPDATE OF b`,
     { refundId, bankId },
   );
@@ -236,9 +236,9 @@ export interface RefundState extends Pick<
 
 type StateRow = Omit<RefundState, 'next'> & { inMs: number | null; at: Date | null };
 
-const STATE = `reference, amount::bigint, currency, status, reminders, reject_reason AS "rejectReason", acts_at AS at,
+const STATE = `reference, amount::bigint, currency, status, reminders, reject_reason, acts_at AS at,
   ${afterS('refunds')},
-  greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS "inMs"`;
+  greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS in_ms`;
 
 function stateOf({ inMs, at, ...state }: StateRow): RefundState {
   return { ...state, next: at === null || inMs === null ? null : { inMs, at: formatInstant(at) } };

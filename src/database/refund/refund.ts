@@ -43,12 +43,12 @@ export interface RefundRecord {
   closedAt: Date | null;
 }
 
-export const REFUND_COLUMNS = `id AS "refundId", transaction_id AS "transactionId", reference,
-  (SELECT b.reference FROM billing_requests b WHERE b.id = billing_request_id) AS "originalReference",
-  billing_request_id AS "billingRequestId", merchant_id AS "merchantId", customer_id AS "customerId",
-  bank_id AS "bankId", amount, currency, reason, metadata, status, overdue, reminders, reject_reason AS "rejectReason",
-  bank_transaction_id AS "bankTransactionId", expected_by AS "expectedBy", sequence, created_at AS "createdAt",
-  closed_at AS "closedAt"`;
+export const REFUND_COLUMNS = `id AS refund_id, transaction_id, reference,
+  (SELECT b.reference FROM billing_requests b WHERE b.id = billing_request_id) AS original_reference,
+  billing_request_id, merchant_id, customer_id,
+  bank_id, amount, currency, reason, metadata, status, overdue, reminders, reject_reason,
+  bank_transaction_id, expected_by, sequence, created_at,
+  closed_at`;
 
 interface Charge {
   id: string;
@@ -190,7 +190,7 @@ export async function askForRefund(
   const merchant = await merchantFace(trx, refund.merchantId);
   const debit = await row<{ lookupId: string; bankTransactionId: string }>(
     trx,
-    `SELECT lookup_id AS "lookupId", bank_transaction_id AS "bankTransactionId"
+    `SELECT lookup_id, bank_transaction_id
      FROM billing_requests WHERE id = :billingRequestId`,
     { billingRequestId: refund.billingRequestId },
   );

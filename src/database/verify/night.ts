@@ -30,7 +30,7 @@ export async function planNight(db: Executor, timeZone: string, wholeMax: number
   >(
     db,
     // All days are as many as the database is old.
-    `SELECT EXISTS (SELECT FROM ledger_entries OFFSET :wholeMax::int) AS "isLarge", since::text, part,
+    `SELECT EXISTS (SELECT FROM ledger_entries OFFSET :wholeMax::int) AS is_large, since::text, part,
        CASE WHEN part < ${PARTS} THEN (first + days * (${PARTS} - part) / ${PARTS})::text END AS from,
        CASE WHEN part > 1 THEN (first + days * (${PARTS} + 1 - part) / ${PARTS} - 1)::text END AS to
      FROM (SELECT part, max(verified_at) OVER () AS last_at FROM books_verified ORDER BY verified_at, part LIMIT 1) AS next,
@@ -76,8 +76,8 @@ export async function readLastResult(db: Executor): Promise<LastResult> {
   return oneRow<LastResult>(
     db,
     `SELECT CASE WHEN most IS NOT NULL THEN greatest(most, jsonb_array_length(all_found)) END AS differences,
-       jsonb_path_query_array(all_found, '$[0 to ${LISTED_MAX - 1}]') AS found, at AS "verifiedAt",
-       greatest(extract(epoch FROM clock_timestamp() - at), 0)::float8 AS "ageS"
+       jsonb_path_query_array(all_found, '$[0 to ${LISTED_MAX - 1}]') AS found, at AS verified_at,
+       greatest(extract(epoch FROM clock_timestamp() - at), 0)::float8 AS age_s
      FROM (SELECT max(differences) AS most, max(verified_at) AS at FROM books_verified) AS last,
        (SELECT coalesce(jsonb_agg(DISTINCT one), '[]') AS all_found
         FROM books_verified, jsonb_array_elements(found) AS one) AS of_parts`,

@@ -104,17 +104,17 @@ export interface DeliveryState {
 const msUntil = (moment: string) =>
   `greatest(coalesce(ceil(extract(epoch FROM ${moment} - clock_timestamp()) * 1000), 0), 0)::float8`;
 
-const TO_ATTEMPT = `d.id, d.entity_id AS "entityId", coalesce(e.provider_id, e.id) AS "ownerId", d.webhook_type AS "webhookType",
+const TO_ATTEMPT = `d.id, d.entity_id, coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type,
          d.status, d.attempts,
-         d.earlier_attempts AS "earlierAttempts", d.body_sealed AS "bodySealed",
-         coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS "onlyOnce",
+         d.earlier_attempts, d.body_sealed,
+         coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS only_once,
          w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS disabled,
-         coalesce(d.old_secret_sealed, w.secret_sealed) AS "secretSealed",
+         coalesce(d.old_secret_sealed, w.secret_sealed) AS secret_sealed,
          CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
-              THEN w.previous_secret_sealed END AS "previousSecretSealed",
-         CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS "alsoSealed",
-         ${msUntil('d.claimed_until')} AS "claimedForMs",
-         ${msUntil('d.next_attempt_at')} AS "notDueForMs", d.next_attempt_at::text AS "nextAttemptAt"`;
+              THEN w.previous_secret_sealed END AS previous_secret_sealed,
+         CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS also_sealed,
+         ${msUntil('d.claimed_until')} AS claimed_for_ms,
+         ${msUntil('d.next_attempt_at')} AS not_due_for_ms, d.next_attempt_at::text AS next_attempt_at`;
 const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
   JOIN entities e ON e.id = d.entity_id`;
 
@@ -228,7 +228,7 @@ export interface AttemptUnderWay {
 export async function attemptsUnderWay(db: Executor, entityId: string): Promise<AttemptUnderWay[]> {
   return rows<AttemptUnderWay>(
     db,
-    `SELECT id AS "deliveryId", claimed_until::text AS until FROM webhook_deliveries
+    `SELECT id AS delivery_id, claimed_until::text AS until FROM webhook_deliveries
      WHERE entity_id = :entityId AND status = 'pending' AND claimed_until > clock_timestamp()`,
     { entityId },
   );
@@ -358,9 +358,9 @@ async function insertAttempt(
          -- How the old endpoint fares says nothing of the new one.
          AND delivery.old_url IS NULL
      )
-     SELECT d.entity_id AS "entityId", d.webhook_type AS "webhookType", d.workflow_id AS "workflowId", o.id IS NOT NULL AS counted,
+     SELECT d.entity_id, d.webhook_type, d.workflow_id, o.id IS NOT NULL AS counted,
             coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
-            d.earlier_attempts AS "earlierAttempts", ${msUntil('a.next_attempt_at')} AS "retryInMs"
+            d.earlier_attempts, ${msUntil('a.next_attempt_at')} AS retry_in_ms
      FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`,
     { ...attempt, ...policy, headSealed, delivered: attempt.error === null },
   );
@@ -389,7 +389,7 @@ export async function handOver(
      WHERE id IN (SELECT id FROM webhook_deliveries
                   WHERE id = ANY(:deliveryIds) AND workflow_id = :workflowId AND status = 'pending' AND attempts = 0
                   ORDER BY id FOR UPDATE)
-     RETURNING id, entity_id AS "entityId", webhook_type AS "webhookType"`,
+     RETURNING id, entity_id, webhook_type`,
     { deliveryIds, unsent, workflowId },
   );
   await enqueueStarts(

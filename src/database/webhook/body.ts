@@ -12,11 +12,9 @@ export interface SealedBody {
 }
 
 export function readBodies(db: Executor, deliveryIds: string[]): Promise<SealedBody[]> {
-  return rows<SealedBody>(
-    db,
-    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries WHERE id = ANY(:deliveryIds)`,
-    { deliveryIds },
-  );
+  return rows<SealedBody>(db, `SELECT id, body_sealed FROM webhook_deliveries WHERE id = ANY(:deliveryIds)`, {
+    deliveryIds,
+  });
 }
 
 /** Undefined where the ring lacks its key. */

@@ -40,9 +40,9 @@ interface AttemptRecord {
  */
 const ATTEMPTS_SHOWN = 50;
 
-const COLUMNS = `d.id AS "deliveryId", d.event_id AS "eventId", d.webhook_type AS "webhookType",
-  d.batch_id AS "batchId", d.status, d.created_at AS "createdAt", d.finished_at AS "finishedAt",
-  d.withdrawn_at AS "withdrawnAt"`;
+const COLUMNS = `d.id AS delivery_id, d.event_id, d.webhook_type,
+  d.batch_id, d.status, d.created_at, d.finished_at,
+  d.withdrawn_at`;
 
 type Delivery = Omit<DeliveryRecord, 'attempts'>;
 
@@ -95,7 +95,7 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
   if (deliveries.length === 0) return [];
   const attempts = await rows<{ deliveryId: string } & AttemptRecord>(
     db,
-    `SELECT a.delivery_id AS "deliveryId", a.at, a.http_status AS status, a.duration_ms AS "durationMs", a.error
+    `SELECT a.delivery_id, a.at, a.http_status AS status, a.duration_ms, a.error
      FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
      WHERE a.delivery_id = ANY(:ids) AND a.n > d.attempts - :shown::int ORDER BY a.delivery_id, a.n`,
     { ids: deliveries.map((one) => one.deliveryId), shown: ATTEMPTS_SHOWN },
@@ -132,7 +132,7 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
        old_url = NULL, old_secret_sealed = NULL, workflow_id = '${workflowIds.webhookDelivery('')}' || id
      WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NULL
        AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id AND w.url IS NOT NULL)
-     RETURNING entity_id AS "entityId", webhook_type AS "webhookType"`,
+     RETURNING entity_id, webhook_type`,
     { deliveryId, entityId },
   );
   if (!again) throw await notAgain(trx, entityId, deliveryId);

@@ -216,8 +216,8 @@ export async function longestKnownSecret(trx: Transaction, entityId: string): Pr
 }
 
 /** The columns of `webhook_endpoints w` that `openWebhookSecrets` takes. */
-export const SEALED_SECRETS = `w.secret_sealed AS "secretSealed",
-  CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_sealed END AS "previousSecretSealed"`;
+export const SEALED_SECRETS = `w.secret_sealed,
+  CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_sealed END AS previous_secret_sealed`;
 
 export interface SealedSecrets {
   secretSealed: Buffer;

@@ -55,7 +55,7 @@ export async function findFeedPosition(
 ): Promise<FeedPosition | undefined> {
   return row<FeedPosition>(
     db,
-    `SELECT created_xid::text AS xid, event_id AS "eventId" FROM webhook_deliveries
+    `SELECT created_xid::text AS xid, event_id FROM webhook_deliveries
      WHERE event_id = :eventId AND entity_id = :entityId AND created_at > ${FEED_HORIZON}`,
     { eventId, entityId },
   );
@@ -113,7 +113,7 @@ async function readPage(trx: Executor, entityId: string, after: FeedPosition, li
        WHERE w.entity_id = :entityId
          AND (w.feed_read_xid, w.feed_read_event_id) < (last.created_xid, last.event_id)
      )
-     SELECT id, event_id AS "eventId", body_sealed AS "bodySealed" FROM page ORDER BY created_xid, event_id`,
+     SELECT id, event_id, body_sealed FROM page ORDER BY created_xid, event_id`,
     { entityId, ...after, limit },
   );
 }

@@ -40,7 +40,7 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
          UPDATE webhook_deliveries d SET next_attempt_at = clock_timestamp()
          FROM waiting w WHERE d.id = w.id AND w.next_attempt_at > clock_timestamp()
        )
-       SELECT id, entity_id AS "entityId", webhook_type AS "webhookType" FROM waiting ORDER BY id`,
+       SELECT id, entity_id, webhook_type FROM waiting ORDER BY id`,
       { entityId, last },
     );
     await enqueueStarts(

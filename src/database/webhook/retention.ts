@@ -40,7 +40,7 @@ export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: nu
   // word.
   const past = await rows<{ id: string; bodySealed: Buffer }>(
     db,
-    `SELECT id, body_sealed AS "bodySealed" FROM webhook_deliveries
+    `SELECT id, body_sealed FROM webhook_deliveries
      WHERE id < :before AND status <> 'pending' AND created_at < clock_timestamp() - :keptDays * interval '1 day'
      ORDER BY id LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED`,
     { before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)), keptDays },

@@ -10,7 +10,7 @@ export async function lastAttempt(
 ): Promise<{ httpStatus: number | null; error: string | null }> {
   const last = await row<{ httpStatus: number | null; error: string | null }>(
     db,
-    `SELECT http_status AS "httpStatus", error FROM webhook_attempts WHERE delivery_id = :deliveryId
+    `SELECT http_status, error FROM webhook_attempts WHERE delivery_id = :deliveryId
      ORDER BY n DESC LIMIT 1`,
     { deliveryId },
   );

@@ -148,7 +148,7 @@ export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]):
 async function readReceivers(trx: Executor, announcements: Announcement[]): Promise<Map<string, Receiver>> {
   const found = await rows<Receiver>(
     trx,
-    `SELECT e.id AS "entityId", e.type AS "entityType", w.url IS NOT NULL AS "hasUrl",
+    `SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
             w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${SEALED_SECRETS}
      FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
      WHERE w.entity_id = ANY(:entityIds)`,

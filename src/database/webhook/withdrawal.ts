@@ -71,11 +71,11 @@ export async function withdraw(
     ),
     rows<Asked>(
       trx,
-      `SELECT a.id, d.id AS "deliveryId",
+      `SELECT a.id, d.id AS delivery_id,
          d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
          CASE WHEN EXISTS (SELECT FROM ${asked} o
                            WHERE o.${sharedBy} = a.${sharedBy} AND ${asksFor} AND o.bank_delivery_id = d.id
-                             AND o.id <> ALL(:ids)) THEN d.body_sealed END AS "bodySealed"
+                             AND o.id <> ALL(:ids)) THEN d.body_sealed END AS body_sealed
        FROM ${asked} a JOIN webhook_deliveries d ON d.id = a.bank_delivery_id JOIN webhook_endpoints w ON w.entity_id = d.entity_id
        WHERE a.id = ANY(:ids)`,
       { ids },

@@ -1,0 +1,14 @@
+/** Names of columns (`merchant_id`) and those of the code (`merchantId`). */
+
+export const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const camelCase = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Rows of one statement, each with the names of the code. */
+export function inCamelCase<Row>(found: readonly object[]): Row[] {
+  const renamed = Object.keys(found[0] ?? {}).map((name) => [name, camelCase(name)] as const);
+  if (renamed.every(([name, same]) => name === same)) return found as Row[];
+  return found.map(
+    (one) => Object.fromEntries(renamed.map(([name, now]) => [now, one[name as keyof typeof one]])) as Row,
+  );
+}
