@@ -24,14 +24,7 @@ import {
   settleOfEachKind,
 } from '../../support/settled';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../../support/standing';
-import {
-  asking,
-  dayOf,
-  linesOf,
-  postCharges,
-  settleMany,
-  totalOf,
-} from '../../support/statements';
+import { asking, dayOf, linesOf, postCharges, settleMany, totalOf } from '../../support/statements';
 
 /** What a finance team asks for: who is owed what, day by day, and that it stays so. */
 
