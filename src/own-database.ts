@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { ConfigError, type ServerConfig } from './config';
 import { refusedAppLogin } from './database/availability';
 import { APP_ROLE, executorOf, openDatabase, type PooledDatabase } from './database/connection';
-import { DeploymentError, requireDeployment } from './database/operation/deployment';
+import { DeploymentError, requireDeployment } from './database/engine/deployment';
 import { KeyringError, type Keyring } from './database/keys/keyring';
 import { claimRing, requireSigningKey } from './database/keys/sealing-key';
 import { traceparentAtHand } from './tracing/at-hand';

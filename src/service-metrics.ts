@@ -3,10 +3,11 @@ import { chainAgeS } from './database/chain/advance';
 import type { Executor } from './database/connection';
 import { outboxBacklog, type OutboxBacklog, type OutboxRank } from './database/outbox';
 import { unresolvedExceptions } from './database/reconciliation-exception/list-cases';
-import { overdueBacklog } from './database/operation/reconcile';
-import { oldestUploads, retryBacklog } from './database/operation/waiting';
-import { readTemporalState } from './database/operation/temporal-state';
-import { listWorkers } from './database/operation/worker-heartbeat';
+import { overdueBacklog } from './database/reconcile/open-work';
+import { oldestUploads } from './database/reconcile/oldest-uploads';
+import { retryBacklog } from './database/webhook/retry-backlog';
+import { readTemporalState } from './database/engine/temporal-state';
+import { listWorkers } from './database/engine/worker-heartbeat';
 import { readLastResult } from './database/verify/night';
 import { gauge, inTime } from './metrics';
 

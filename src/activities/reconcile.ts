@@ -9,8 +9,8 @@ import {
   WORK_KINDS,
   type Work,
   type WorkKind,
-} from '../database/operation/reconcile';
-import { endRestart, moveCursors, readTemporalState } from '../database/operation/temporal-state';
+} from '../database/reconcile/open-work';
+import { endRestart, moveCursors, readTemporalState } from '../database/engine/temporal-state';
 import { groupBy } from '../domain/group';
 import { endStuck, missingWork } from '../temporal/reconcile';
 

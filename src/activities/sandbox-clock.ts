@@ -11,7 +11,7 @@ import {
   workInHand,
   type WorkInHand,
 } from '../database/entity/sandbox-clock';
-import { overdueWork, restartWork } from '../database/operation/reconcile';
+import { overdueWork, restartWork } from '../database/reconcile/open-work';
 import { withoutWorkflow } from '../temporal/reconcile';
 import type { Relay } from '../temporal/relay';
 

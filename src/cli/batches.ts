@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { failBatch } from '../database/operation/waiting';
+import { failBatch } from '../database/customer/fail-batch';
 import { command, CommandError, onEngine } from './command';
 import { anyRing } from './engine';
 import { asOwner } from './owner';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { ConfigError, readConfigUntraced, type Config } from '../config';
 import { isUnavailable, refusedAppLogin } from '../database/availability';
-import { DeploymentError } from '../database/operation/deployment';
+import { DeploymentError } from '../database/engine/deployment';
 import { CommandRefusal, Failure } from '../domain/failures';
 import { KeyringError } from '../database/keys/keyring';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';

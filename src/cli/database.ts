@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { giveOwnId, renumberFeed } from '../database/operation/copies';
+import { giveOwnId, renumberFeed } from '../database/engine/copied-database';
 import { counted } from '../domain/words/counted';
 import { command, onEngine, reporting } from './command';
 import { anyRing } from './engine';

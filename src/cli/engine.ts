@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Config } from '../config';
 import { executorOf, openDatabase, type Database, type Executor } from '../database/connection';
-import { requireDeployment, type Deployment } from '../database/operation/deployment';
+import { requireDeployment, type Deployment } from '../database/engine/deployment';
 import { readKeyring, type Keyring } from '../database/keys/keyring';
 import type { Mode } from '../domain/mode';
 import { readEngineFile, type EngineFile } from '../start/engine-file';

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { executorOf } from '../database/connection';
 import { migrateUp } from '../database/migrate';
-import { readTemporalState } from '../database/operation/temporal-state';
+import { readTemporalState } from '../database/engine/temporal-state';
 import { counted } from '../domain/words/counted';
 import { onDatabase } from '../start/database';
 import { prepareGivenNamespace } from '../start/temporal';

@@ -1,7 +1,7 @@
 import type { Config } from '../config';
 import { isUnavailable, refusedLogin } from '../database/availability';
 import { openDatabase, type Database } from '../database/connection';
-import { requireMigratable } from '../database/operation/deployment';
+import { requireMigratable } from '../database/engine/deployment';
 import { CommandError } from './command';
 import { databaseFault } from './database-fault';
 import { deploymentOf, ownerUrl } from './engine';

@@ -9,8 +9,8 @@ import {
   restartWork,
   WORK_KINDS,
   type WorkKind,
-} from '../database/operation/reconcile';
-import { readTemporalState } from '../database/operation/temporal-state';
+} from '../database/reconcile/open-work';
+import { readTemporalState } from '../database/engine/temporal-state';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId, workerProblems } from '../temporal/readiness';

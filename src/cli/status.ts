@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Config } from '../config';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
-import { overdueBacklog } from '../database/operation/reconcile';
+import { overdueBacklog } from '../database/reconcile/open-work';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-cases';
-import { longTransactions, type LongTransaction } from '../database/operation/open-transactions';
-import { listWorkers, type WorkerState } from '../database/operation/worker-heartbeat';
+import { longTransactions, type LongTransaction } from '../database/engine/open-transactions';
+import { listWorkers, type WorkerState } from '../database/engine/worker-heartbeat';
 import { readLastResult, type LastResult } from '../database/verify/night';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';

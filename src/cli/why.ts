@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config';
-import { findStory, type About, type Story } from '../database/operation/why';
+import { findStory, type About, type Story } from '../database/timeline/read-timeline';
 import { formatAmount } from '../domain/money';
 import type { StoryStep } from '../domain/words/story';
 import { sentenceOf } from '../domain/words/story-words';

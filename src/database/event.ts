@@ -54,3 +54,12 @@ export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise
     },
   );
 }
+
+/**
+ * The whole number of the transaction that wrote an event, of which the row itself has the lower
+ * half. By it the webhooks are found that were announced with the event: each says what transaction
+ * wrote it.
+ */
+export const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
+  - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
+export const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;

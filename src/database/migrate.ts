@@ -6,7 +6,7 @@ import type { Mode } from '../domain/mode';
 import type { Actor } from './audit';
 import { LOCK_NOT_AVAILABLE } from './availability';
 import { rows, type Executor } from './connection';
-import { DeploymentError, requireMigratable } from './operation/deployment';
+import { DeploymentError, requireMigratable } from './engine/deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
 /** knex prints what it also throws: whoever catches it decides what is told. */

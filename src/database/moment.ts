@@ -6,3 +6,9 @@ export const afterS = (r: string) =>
 
 /** A moment as 16 hexadecimal digits, the same in every session: its microseconds since 2000. */
 export const microseconds = (column: string) => `encode(timestamptz_send(${column}), 'hex')`;
+
+/**
+ * The furthest that any test clock is ahead: an index in the order of time is read as far as that.
+ * In production it is 0.
+ */
+export const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;

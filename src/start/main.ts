@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { ConfigError } from '../config';
-import { DeploymentError } from '../database/operation/deployment';
+import { DeploymentError } from '../database/engine/deployment';
 import { KeyringError } from '../database/keys/keyring';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { startEngine } from './engine';

@@ -3,9 +3,8 @@ import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/advance';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { ringFaults } from '../database/keys/sealing-key';
-import { isReady } from '../database/operation/readiness';
-import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/operation/temporal-state';
-import { oldestWorkerAgeS, workerFault } from '../database/operation/worker-heartbeat';
+import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/engine/temporal-state';
+import { oldestWorkerAgeS, workerFault } from '../database/engine/worker-heartbeat';
 import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/night';
 import type { Problem } from '../domain/failures';
 import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/words/service-words';
@@ -30,7 +29,12 @@ export async function namespaceId(client: Client): Promise<string> {
 
 /** What keeps Postgres from serving, the schema included. */
 export async function databaseProblems(db: Database): Promise<Problem[]> {
-  return (await isReady(db)) ? [] : [POSTGRES_AWAY];
+  try {
+    await db.query('SELECT business_now(NULL)');
+    return [];
+  } catch {
+    return [POSTGRES_AWAY];
+  }
 }
 
 /** What keeps a process that runs from opening what there is. */

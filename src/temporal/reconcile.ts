@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Executor } from '../database/connection';
-import { openWork, stillOpen, withoutRow, type Work, type WorkKind } from '../database/operation/reconcile';
+import { openWork, stillOpen, withoutRow, type Work, type WorkKind } from '../database/reconcile/open-work';
 import { eachOf } from '../domain/each-of';
 import { TASK_QUEUES } from './task-queues';
 

@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
-import { deleteHeartbeat, writeHeartbeat } from '../database/operation/worker-heartbeat';
+import { deleteHeartbeat, writeHeartbeat } from '../database/engine/worker-heartbeat';
 import type { Problem } from '../domain/failures';
 import { namespaceId, serviceWarnings } from '../temporal/readiness';
 import { VERSION } from '../version';

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Database } from '../database/connection';
-import { adoptNamespace, readTemporalState } from '../database/operation/temporal-state';
+import { adoptNamespace, readTemporalState } from '../database/engine/temporal-state';
 import { namespaceId } from '../temporal/readiness';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { ensureSchedules, triggerReconcile } from '../temporal/schedules';

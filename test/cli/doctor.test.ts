@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Client, Connection, ScheduleOverlapPolicy } from '@temporalio/client';
 import { rows } from '../../src/database/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
-import { deleteHeartbeat, writeHeartbeat } from '../../src/database/operation/worker-heartbeat';
+import { deleteHeartbeat, writeHeartbeat } from '../../src/database/engine/worker-heartbeat';
 import { missingAttributes, registration } from '../../src/temporal/search-attributes';
 import { VERSION } from '../../src/version';
 import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';

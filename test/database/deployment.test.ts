@@ -4,7 +4,7 @@ import {
   DeploymentError,
   requireDeployment,
   requireSameCalendar,
-} from '../../src/database/operation/deployment';
+} from '../../src/database/engine/deployment';
 import { migrateUp } from '../../src/database/migrate';
 import type { Mode } from '../../src/domain/mode';
 import { asOwner, createTestDatabase, emptySchema, type TestDatabase } from '../support/database';

@@ -7,7 +7,7 @@ import {
   type FeedEvent,
 } from '../../src/database/webhook/event-feed';
 import { newId } from '../../src/database/ids';
-import { renumberFeed } from '../../src/database/operation/copies';
+import { renumberFeed } from '../../src/database/engine/copied-database';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';

@@ -9,9 +9,9 @@ import {
   restartWork,
   stillOpen,
   type Work,
-} from '../../src/database/operation/reconcile';
+} from '../../src/database/reconcile/open-work';
 import { beginAdvance, jump, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
-import { adoptNamespace, endRestart, readTemporalState } from '../../src/database/operation/temporal-state';
+import { adoptNamespace, endRestart, readTemporalState } from '../../src/database/engine/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { restartProblems } from '../../src/temporal/readiness';

@@ -1,7 +1,7 @@
 import { row, rows } from '../../src/database/connection';
 import { createEntity } from '../../src/database/entity/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { readActsOn } from '../../src/database/operation/why-moments';
+import { readActsOn } from '../../src/database/timeline/read-records';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /** Acts of all parties are kept for good: a story must not cost what others have done. */

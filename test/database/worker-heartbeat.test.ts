@@ -1,5 +1,5 @@
 import { rows } from '../../src/database/connection';
-import { deleteHeartbeat, listWorkers, writeHeartbeat } from '../../src/database/operation/worker-heartbeat';
+import { deleteHeartbeat, listWorkers, writeHeartbeat } from '../../src/database/engine/worker-heartbeat';
 import { workerProblems } from '../../src/temporal/readiness';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 

@@ -1,4 +1,4 @@
-import type { Story } from '../../database/operation/why';
+import type { Story } from '../../database/timeline/read-timeline';
 import { formatInstant } from '../../domain/calendar';
 import type { Role } from '../../domain/entity';
 import { isId } from '../../domain/identifier/ids';

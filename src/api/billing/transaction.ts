@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readCredit } from '../../database/customer/payment-credit';
-import { readStoryOfCharge } from '../../database/operation/why';
+import { readStoryOfCharge } from '../../database/timeline/read-timeline';
 import {
   listTransactions,
   readTransaction,

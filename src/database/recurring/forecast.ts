@@ -6,7 +6,7 @@ import { permitted } from '../../domain/recurring/recurring';
 import type { RecurringRules, Schedule } from '../../domain/recurring/recurring-step';
 import { row, rows, type Executor } from '../connection';
 import { allOf } from '../list';
-import { FURTHEST } from '../operation/reconcile';
+import { FURTHEST } from '../moment';
 import { pages } from '../pages';
 import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHand } from './billings';
 import { AGREEMENT_OF_SCHEDULE } from './schedule';

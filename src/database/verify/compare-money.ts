@@ -1,6 +1,6 @@
 import type { Database } from '../connection';
+import { NOW, XID } from '../event';
 import { firstIdAt } from '../ids';
-import { NOW, XID } from '../operation/why-events';
 import { FEED_HORIZON } from '../webhook/event-feed';
 import { listed, walk, type Pages } from './page';
 

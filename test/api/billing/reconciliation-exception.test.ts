@@ -2,7 +2,7 @@ import { closeExpiredRequests } from '../../../src/database/billing-request/outc
 import type { Database } from '../../../src/database/connection';
 import { followCredits } from '../../../src/database/customer/payment-credit';
 import { onboardBatch } from '../../../src/database/customer/migration';
-import { openWork } from '../../../src/database/operation/reconcile';
+import { openWork } from '../../../src/database/reconcile/open-work';
 import {
   resolveException,
   takeAsOperator,

@@ -1,5 +1,5 @@
 import { rows, type Database } from '../../../src/database/connection';
-import { restartWork, type Work } from '../../../src/database/operation/reconcile';
+import { restartWork, type Work } from '../../../src/database/reconcile/open-work';
 import { send, serveApi, tokenOf, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { answerCharges, standingApproval, type Standing } from '../../support/standing';

@@ -7,7 +7,7 @@ import { createWebhookActivities } from '../../../src/activities/webhook';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/connection';
 import { settleCredits } from '../../../src/database/customer/payment-credit';
-import { openWork } from '../../../src/database/operation/reconcile';
+import { openWork } from '../../../src/database/reconcile/open-work';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
 import { recordAttempt } from '../../../src/database/webhook/attempt';
 import { setWebhookUrl } from '../../../src/database/webhook/endpoint';

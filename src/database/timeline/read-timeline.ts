@@ -2,10 +2,10 @@ import type { StoryStep } from '../../domain/words/story';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { momentOf, readCalls, readEvents, type RecordedEvent } from './why-events';
-import { readActsOn, readLedger } from './why-moments';
-import { findSubject, type Subject } from './why-subject';
-import { readAttempts, readDeliveries, readReceipts } from './why-webhooks';
+import { momentOf, readCalls, readEvents, type RecordedEvent } from './read-events';
+import { readActsOn, readLedger } from './read-records';
+import { findSubject, type Subject } from './find-subject';
+import { readAttempts, readDeliveries, readReceipts } from './read-webhooks';
 
 /**
  * All that the database knows of one reference or id, as one line of time. Nothing is written,

@@ -2,7 +2,7 @@ import type { Of } from '../../domain/words/story';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { readBodies } from '../webhook/body';
-import { idsInBody } from './why-subject';
+import { idsInBody } from './find-subject';
 
 /**
  * What of a story is webhooks: what was announced, each attempt, and what is left of those that are

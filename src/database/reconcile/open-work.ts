@@ -4,6 +4,7 @@ import { runOf } from '../../domain/workflow/workflow-id';
 import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
 import { oneRow, rows, type Executor } from '../connection';
 import { CREDIT_WAITS } from '../customer/payment-credit';
+import { FURTHEST } from '../moment';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';
 
 /**
@@ -196,11 +197,6 @@ function waiting(
   );
 }
 
-/**
- * The furthest that any test clock is ahead: an index in the order of time is read as far as that.
- * In production it is 0.
- */
-export const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;
 const LATE = `due_at <= ${FURTHEST} AND late_since <= now() - :afterS * interval '1 second'`;
 
 const DUE_KINDS = WORK_KINDS.filter((kind) => 'dueAt' in KINDS[kind]);

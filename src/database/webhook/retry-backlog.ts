@@ -1,27 +1,7 @@
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { recordAct, type Actor } from '../audit';
-import { row, rows, type Executor, type Transaction } from '../connection';
+import { row, type Executor } from '../connection';
 
-/** What stands still, for an operator who looks for the reason. */
-
-/** An upload of a bank that is taken in page by page. */
-export interface OldestUpload {
-  kind: 'customer-migrations' | 'bank-statements';
-  /** Since it was accepted; 0 where none is in hand. */
-  oldestAgeS: number;
-}
-
-/** Of each kind one row by an index: ids are in the order of time. */
-export async function oldestUploads(db: Executor): Promise<OldestUpload[]> {
-  return rows<OldestUpload>(
-    db,
-    `SELECT kind, coalesce(extract(epoch FROM clock_timestamp() - since), 0)::float8 AS oldest_age_s FROM (VALUES
-       ('customer-migrations',
-        (SELECT created_at FROM customer_batches WHERE status = 'processing' ORDER BY id LIMIT 1)),
-       ('bank-statements',
-        (SELECT recorded_at FROM bank_statements WHERE status = 'processing' ORDER BY id LIMIT 1))) AS oldest (kind, since)`,
-  );
-}
+/** Webhooks that wait in a workflow of their own, and for how long the first has been due. */
 
 /** Read in all; more say nothing more, and take longer to read. */
 const RETRIES_MAX = 10_000;
@@ -72,27 +52,4 @@ export async function retryBacklog(db: Executor): Promise<RetryBacklog | undefin
        greatest(coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::float8 AS overdue_s
      FROM waiting WHERE active AND own_workflow`,
   );
-}
-
-/**
- * Gives a batch up: what was onboarded stays, and its bank sees `failed`.
- *
- * @returns false where there is none that is not done
- */
-export async function failBatch(trx: Transaction, by: Actor, batchId: string): Promise<boolean> {
-  const failed = await row<{ bankId: string }>(
-    trx,
-    `UPDATE customer_batches SET status = 'failed' WHERE id = :batchId AND status = 'processing'
-     RETURNING bank_id`,
-    { batchId },
-  );
-  if (!failed) return false;
-  await rows(trx, `DELETE FROM staged_customers WHERE batch_id = :batchId`, { batchId });
-  await recordAct(trx, by, {
-    action: 'batch.failed',
-    entityId: failed.bankId,
-    before: { status: 'processing' },
-    after: { batchId, status: 'failed' },
-  });
-  return true;
 }

@@ -2,6 +2,7 @@ import { reasonForAudit } from '../../domain/charge';
 import { formatAmount } from '../../domain/money';
 import type { Cause, StoryStep, Of } from '../../domain/words/story';
 import { rows, type Executor } from '../connection';
+import { NOW, XID } from '../event';
 import { KEPT } from '../idempotency';
 
 /** What of a story is transitions, and the calls that asked for them. */
@@ -19,16 +20,8 @@ export interface RecordedEvent {
   xmin: string;
 }
 
-/**
- * The whole number of the transaction that wrote an event, of which the row itself has the lower
- * half. By it the webhooks are found that were announced with the event: each says what transaction
- * wrote it.
- */
-export const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
-  - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
 const EVENT = `SELECT e.recorded_at AS at, e.business_at, e.resource_id, e.sequence, e.type,
   e.cause, e.details, e.request_id, ${XID} AS xid, e.xmin::text AS xmin`;
-export const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;
 
 /** The latest of them, oldest first; of the schedules those of these billings alone. */
 export async function readEvents(

@@ -1,0 +1,25 @@
+import { recordAct, type Actor } from '../audit';
+import { row, rows, type Transaction } from '../connection';
+
+/**
+ * Gives a batch up: what was onboarded stays, and its bank sees `failed`.
+ *
+ * @returns false where there is none that is not done
+ */
+export async function failBatch(trx: Transaction, by: Actor, batchId: string): Promise<boolean> {
+  const failed = await row<{ bankId: string }>(
+    trx,
+    `UPDATE customer_batches SET status = 'failed' WHERE id = :batchId AND status = 'processing'
+     RETURNING bank_id`,
+    { batchId },
+  );
+  if (!failed) return false;
+  await rows(trx, `DELETE FROM staged_customers WHERE batch_id = :batchId`, { batchId });
+  await recordAct(trx, by, {
+    action: 'batch.failed',
+    entityId: failed.bankId,
+    before: { status: 'processing' },
+    after: { batchId, status: 'failed' },
+  });
+  return true;
+}
