@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ApiClient, Answer, Envelope } from '../demo/api-client';
-import type { PartyControl } from '../demo/parties/control';
-import type { ReceivedEvent } from '../demo/parties/receiver';
+import type { ApiClient, Answer, Envelope } from '../examples/demo/api-client';
+import type { PartyControl } from '../examples/demo/parties/control';
+import type { ReceivedEvent } from '../examples/demo/parties/receiver';
 import { Arrivals, inFlight } from './load';
 
 const INTENTS_PER_CALL = 100;

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { Browser } from 'playwright-core';
-import { Operator } from '../demo/operator';
-import { launchBrowser } from '../pictures/find-browser';
+import { Operator } from '../examples/demo/operator';
+import { launchBrowser } from '../examples/pictures/find-browser';
 import { benchEnvironment, startEngine } from './engine';
 
 /**

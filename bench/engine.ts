@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ownEngine, type StoryEngine } from '../demo/engine';
+import { ownEngine, type StoryEngine } from '../examples/demo/engine';
 import { readConfig, SETTING_NAMES } from '../src/config';
 import { makeKeyring } from '../src/database/keys/keyring';
 import type { BucketRate } from '../src/database/rate-limit';

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Pool } from 'undici';
-import type { StoryEngine } from '../demo/engine';
-import { Operator, type Identity } from '../demo/operator';
+import type { StoryEngine } from '../examples/demo/engine';
+import { Operator, type Identity } from '../examples/demo/operator';
 import { benchEnvironment, startEngine } from './engine';
 import { inFlight } from './load';
 

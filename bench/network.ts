@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { ApiClient } from '../demo/api-client';
-import { Operator, type Identity } from '../demo/operator';
-import { BankControl, PartyControl } from '../demo/parties/control';
-import { startPartyProcess, type PartyProcess } from '../demo/parties/process';
+import { ApiClient } from '../examples/demo/api-client';
+import { Operator, type Identity } from '../examples/demo/operator';
+import { BankControl, PartyControl } from '../examples/demo/parties/control';
+import { startPartyProcess, type PartyProcess } from '../examples/demo/parties/process';
 import { Biller, expect, type Onboarded } from './biller';
 import type { BenchEngine } from './engine';
 

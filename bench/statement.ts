@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Agent, request } from 'undici';
-import { Operator } from '../demo/operator';
+import { Operator } from '../examples/demo/operator';
 import { benchEnvironment, startEngine } from './engine';
 
 /**

@@ -331,22 +331,22 @@ function reachedFrom(paths: readonly string[], sources: readonly Source[]): stri
 }
 
 describe('the oracle of the proof', () => {
-  const sources = ['src', 'demo', 'prove', 'storm'].flatMap(filesUnder);
-  const oracle = sources.map(({ path }) => path).filter((path) => path.startsWith('prove/oracle/'));
+  const sources = ['src', 'test', 'examples'].flatMap(filesUnder);
+  const oracle = sources.map(({ path }) => path).filter((path) => path.startsWith('test/prove/oracle/'));
 
   it('shares no code with the engine, nor any package: a mistake of both would be none', () => {
     expect(oracle).not.toEqual([]);
-    const outside = reachedFrom(oracle, sources).filter((path) => !/^(prove|storm)\//.test(path));
+    const outside = reachedFrom(oracle, sources).filter((path) => !/^test\/(prove|storm)\//.test(path));
     expect(outside).toEqual([]);
   });
 
   it('would be seen to, also by a detour', () => {
     const detour = [
       ...sources,
-      { path: 'prove/oracle/a.ts', text: `import { b } from '../b';` },
-      { path: 'prove/b.ts', text: `import { dueDate } from '../src/domain/calendar';` },
+      { path: 'test/prove/oracle/a.ts', text: `import { b } from '../b';` },
+      { path: 'test/prove/b.ts', text: `import { dueDate } from '../../src/domain/calendar';` },
     ];
-    expect(reachedFrom(['prove/oracle/a.ts'], detour)).toEqual(
+    expect(reachedFrom(['test/prove/oracle/a.ts'], detour)).toEqual(
       expect.arrayContaining(['src/domain/calendar.ts', 'temporal-polyfill']),
     );
   });
@@ -361,22 +361,7 @@ function parts(path: string): string[] {
 
 describe('the style', () => {
   it('has no room where anything may be put: every file is named for what it holds', () => {
-    const folders = [
-      'src',
-      'test',
-      'demo',
-      'bench',
-      'fuzz',
-      'hostile',
-      'pictures',
-      'prove',
-      'rollout',
-      'storm',
-      'migrations',
-      'scripts',
-      'packages/client/src',
-      'examples',
-    ];
+    const folders = ['src', 'test', 'bench', 'migrations', 'scripts', 'packages/client/src', 'examples'];
     const paths = folders.flatMap(filesUnder).map(({ path }) => path);
     expect(paths.filter((path) => parts(path).some((part) => ROOM.test(part)))).toEqual([]);
     expect(parts('src/api/helpers.test.ts').some((part) => ROOM.test(part))).toBe(true);

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { AssentClient } from '@assent/client';
 import { Client, Connection } from '@temporalio/client';
 import { Client as Postgres } from 'pg';
-import { Operator, type Identity } from '../demo/operator';
+import { Operator, type Identity } from '../examples/demo/operator';
 import { blocksRunBy } from './support/code-blocks';
 import { eventually } from './support/engine';
 import { freePort } from '../src/listening';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Browser } from 'playwright-core';
-import { launchBrowser } from '../../pictures/find-browser';
+import { launchBrowser } from '../../examples/pictures/find-browser';
 import { freePort } from '../../src/listening';
 import { StartError } from '../../src/start/start-error';
 import { blocksRunBy } from '../../test/support/code-blocks';

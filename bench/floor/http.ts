@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { decode, verify } from 'jsonwebtoken';
 import { z } from 'zod';
-import { setting } from '../../demo/parties/main';
+import { setting } from '../../examples/demo/parties/main';
 
 /**
  * A read by id without a database: Express, the check of the engine's own access tokens, zod. It

@@ -1,5 +1,5 @@
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { setting } from '../../demo/parties/main';
+import { setting } from '../../examples/demo/parties/main';
 import { BILLING } from '../../src/worker/capacity';
 
 /**

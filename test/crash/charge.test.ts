@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import type { PartyControl } from '../../demo/parties/control';
+import type { PartyControl } from '../../examples/demo/parties/control';
 import { rows } from '../../src/database/connection';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';

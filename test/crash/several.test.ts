@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ApiClient } from '../../demo/api-client';
+import { ApiClient } from '../../examples/demo/api-client';
 import { rows } from '../../src/database/connection';
 import { agreement, Cast, type Bank, type Item, type Merchant } from '../support/cast';
 import { eventually, startEngine, type EngineProcess, type TestEngine } from '../support/engine';

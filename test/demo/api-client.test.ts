@@ -1,4 +1,4 @@
-import { ApiClient } from '../../demo/api-client';
+import { ApiClient } from '../../examples/demo/api-client';
 import { startScriptedNetwork, type Reply } from '../support/scripted-network';
 
 let stop: (() => void) | undefined;

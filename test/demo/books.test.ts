@@ -1,4 +1,4 @@
-import { statementLines } from '../../demo/books';
+import { statementLines } from '../../examples/demo/books';
 
 const SHA256 = '4991a86fe4bc3840691f1de642b49929b6d181f93378f5f0009a81d3f2493c0e';
 

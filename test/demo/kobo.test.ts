@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { inNaira, kobo } from '../../demo/kobo';
+import { inNaira, kobo } from '../../examples/demo/kobo';
 
 test.each([
   [0.01, 1n],

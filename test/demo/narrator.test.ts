@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { Narrator, StoryError } from '../../demo/narrator';
+import { Narrator, StoryError } from '../../examples/demo/narrator';
 
 let printed: string[];
 

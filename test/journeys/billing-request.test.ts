@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { kobo } from '../../demo/kobo';
+import { kobo } from '../../examples/demo/kobo';
 import { rows } from '../../src/database/connection';
 import {
   agreement,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ApiClient } from '../../demo/api-client';
+import { ApiClient } from '../../examples/demo/api-client';
 import { rows } from '../../src/database/connection';
 import { createEntity } from '../../src/database/entity/entity';
 import { makeKeyring } from '../../src/database/keys/keyring';

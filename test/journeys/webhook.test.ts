@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { ApiClient } from '../../demo/api-client';
+import { ApiClient } from '../../examples/demo/api-client';
 import { agreement, Cast, type Merchant } from '../support/cast';
 import { startCollector, type CollectedSpan, type Collector } from '../support/collector';
 import { eventually, startEngine, type TestEngine } from '../support/engine';

@@ -1,9 +1,9 @@
-import { BankFile, compareBankFile, compareMissed } from '../../prove/oracle/bank-file';
-import { Zone } from '../../prove/oracle/calendar';
-import { readCsv } from '../../prove/oracle/csv';
-import { predictPayments } from '../../prove/oracle/predict-payments';
-import type { SeenBankFile, SeenPayments } from '../../prove/oracle/seen';
-import type { Payment, Plan, Resolution } from '../../prove/plan';
+import { BankFile, compareBankFile, compareMissed } from './oracle/bank-file';
+import { Zone } from './oracle/calendar';
+import { readCsv } from './oracle/csv';
+import { predictPayments } from './oracle/predict-payments';
+import type { SeenBankFile, SeenPayments } from './oracle/seen';
+import type { Payment, Plan, Resolution } from './plan';
 
 const zone = new Zone('Africa/Lagos');
 const [ada, bola] = [

@@ -1,4 +1,4 @@
-import { Zone } from '../../prove/oracle/calendar';
+import { Zone } from './oracle/calendar';
 
 const iso = (at: number) => new Date(at).toISOString();
 

@@ -1,9 +1,9 @@
-import { inNaira, iso } from '../../prove/oracle/both';
-import { compareBank, compareMerchant, inOrder } from '../../prove/oracle/compare';
-import { BankSum, spanOf } from '../../prove/oracle/compare-statements';
-import { emptyDay, type Day } from '../../prove/oracle/ledger';
-import { predict, type Prediction } from '../../prove/oracle/predict';
-import { attemptsOf, nextOf, statusOf, type Attempt } from '../../prove/oracle/schedule';
+import { inNaira, iso } from './oracle/both';
+import { compareBank, compareMerchant, inOrder } from './oracle/compare';
+import { BankSum, spanOf } from './oracle/compare-statements';
+import { emptyDay, type Day } from './oracle/ledger';
+import { predict, type Prediction } from './oracle/predict';
+import { attemptsOf, nextOf, statusOf, type Attempt } from './oracle/schedule';
 import type {
   SeenBank,
   SeenDesk,
@@ -12,9 +12,9 @@ import type {
   SeenSchedule,
   SeenStatement,
   Told,
-} from '../../prove/oracle/seen';
-import { makePlan } from '../../prove/make-plan';
-import { SETTLEMENT_WINDOW_MS, type Plan } from '../../prove/plan';
+} from './oracle/seen';
+import { makePlan } from './make-plan';
+import { SETTLEMENT_WINDOW_MS, type Plan } from './plan';
 
 interface Seen {
   merchants: Map<number, SeenMerchant>;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { changed, MUTATIONS } from '../../prove/mutations';
-import { CHANGED } from '../../rollout/releases';
+import { changed, MUTATIONS } from './mutations';
+import { CHANGED } from '../rollout/releases';
 
 describe('a fault that the proof must find', () => {
   it.each(MUTATIONS.map((one) => [one.name, one] as const))('can still be built in: %s', (_, { changes }) => {

@@ -1,20 +1,14 @@
-import { inNaira, iso } from '../../prove/oracle/both';
-import { Zone } from '../../prove/oracle/calendar';
-import { compareBank } from '../../prove/oracle/compare';
-import { comparePayments } from '../../prove/oracle/compare-payments';
-import { BankSum } from '../../prove/oracle/compare-statements';
-import { predictPayments, type PredictedPayment } from '../../prove/oracle/predict-payments';
-import type {
-  SeenBank,
-  SeenPayments,
-  SeenPaymentsAtBank,
-  SeenStatement,
-  Told,
-} from '../../prove/oracle/seen';
-import { drawPayments } from '../../prove/make-payments';
-import { PayeeBank } from '../../prove/payee-bank';
-import type { Payment, Plan } from '../../prove/plan';
-import type { Caller } from '../../storm/caller';
+import { inNaira, iso } from './oracle/both';
+import { Zone } from './oracle/calendar';
+import { compareBank } from './oracle/compare';
+import { comparePayments } from './oracle/compare-payments';
+import { BankSum } from './oracle/compare-statements';
+import { predictPayments, type PredictedPayment } from './oracle/predict-payments';
+import type { SeenBank, SeenPayments, SeenPaymentsAtBank, SeenStatement, Told } from './oracle/seen';
+import { drawPayments } from './make-payments';
+import { PayeeBank } from './payee-bank';
+import type { Payment, Plan } from './plan';
+import type { Caller } from '../storm/caller';
 
 const zone = new Zone('Africa/Lagos');
 const [ada, bola, chidi] = [

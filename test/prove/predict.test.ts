@@ -1,7 +1,7 @@
-import type { RefundAnswer } from '../../storm/plan';
-import { Zone } from '../../prove/oracle/calendar';
-import { makePlan } from '../../prove/make-plan';
-import { countOf, predict } from '../../prove/oracle/predict';
+import type { RefundAnswer } from '../storm/plan';
+import { Zone } from './oracle/calendar';
+import { makePlan } from './make-plan';
+import { countOf, predict } from './oracle/predict';
 import {
   answerTo,
   type Act,
@@ -10,7 +10,7 @@ import {
   type Plan,
   type Resolution,
   type Subscription,
-} from '../../prove/plan';
+} from './plan';
 
 const zone = new Zone('Africa/Lagos');
 const at = (month: number, day: number, hours: number) => zone.at(2028, month, day, hours);

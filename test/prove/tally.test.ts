@@ -1,4 +1,4 @@
-import { Tally } from '../../prove/tally';
+import { Tally } from './tally';
 
 const told = (id: string) => ({ type: 'billing.request', item: { billingRequestId: id } });
 

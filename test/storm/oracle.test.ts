@@ -1,4 +1,4 @@
-import { compare, type PromiseName, type Seen } from '../../storm/oracle';
+import { compare, type PromiseName, type Seen } from './oracle';
 
 const told = (type: string, eventId: string, item: object) => ({ type, eventId, item: { ...item } });
 

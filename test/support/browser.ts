@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { findBrowser, launchBrowser } from '../../pictures/find-browser';
+import { findBrowser, launchBrowser } from '../../examples/pictures/find-browser';
 import { oncePerRun } from './once-per-run';
 
 /*

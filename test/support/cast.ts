@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ApiClient, type Answer, type Envelope } from '../../demo/api-client';
-import type { BankControl, PartyControl } from '../../demo/parties/control';
-import type { ReceivedEvent } from '../../demo/parties/receiver';
+import { ApiClient, type Answer, type Envelope } from '../../examples/demo/api-client';
+import type { BankControl, PartyControl } from '../../examples/demo/parties/control';
+import type { ReceivedEvent } from '../../examples/demo/parties/receiver';
 import { eventually } from './engine';
 import { startBank, startMerchant, type PartyIdentity, type Started } from './parties';
 

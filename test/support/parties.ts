@@ -1,7 +1,7 @@
-import { SimulatedBank } from '../../demo/parties/bank';
-import { BankControl, PartyControl } from '../../demo/parties/control';
-import { startPartyProcess } from '../../demo/parties/process';
-import { Receiver } from '../../demo/parties/receiver';
+import { SimulatedBank } from '../../examples/demo/parties/bank';
+import { BankControl, PartyControl } from '../../examples/demo/parties/control';
+import { startPartyProcess } from '../../examples/demo/parties/process';
+import { Receiver } from '../../examples/demo/parties/receiver';
 import { isId } from '../../src/domain/identifier/ids';
 import { defaultContract } from './conformance';
 

@@ -1,4 +1,4 @@
-import type { BankControl } from '../../../demo/parties/control';
+import type { BankControl } from '../../../examples/demo/parties/control';
 import { webhookRequest } from '../../support/network-sender';
 import { startBank, startBankProcess, type Started } from '../../support/parties';
 import { startScriptedNetwork, type Asked, type Reply } from '../../support/scripted-network';

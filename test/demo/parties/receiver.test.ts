@@ -1,4 +1,4 @@
-import type { PartyControl } from '../../../demo/parties/control';
+import type { PartyControl } from '../../../examples/demo/parties/control';
 import { eventually } from '../../support/engine';
 import { webhookRequest, type Signing } from '../../support/network-sender';
 import { startMerchant, startMerchantProcess, type Started } from '../../support/parties';

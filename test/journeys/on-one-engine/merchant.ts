@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ApiClient } from '../../../demo/api-client';
+import { ApiClient } from '../../../examples/demo/api-client';
 import { agreement, Cast, type Bank } from '../../support/cast';
 import { eventually } from '../../support/engine';
 import type { PartyIdentity } from '../../support/parties';

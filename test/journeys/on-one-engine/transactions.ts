@@ -1,4 +1,4 @@
-import { ApiClient } from '../../../demo/api-client';
+import { ApiClient } from '../../../examples/demo/api-client';
 import { agreement, Cast, type Bank, type Item, type Merchant } from '../../support/cast';
 import { engine } from './engine';
 

@@ -1,0 +1,85 @@
+import { randomInt } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startEngine } from '../../src/start/engine';
+import { readEngineFile, type EngineFile } from '../../src/start/engine-file';
+import { PortTakenError } from '../../src/start/ports';
+
+/** An engine that runs, and how to leave it behind. */
+export interface StoryEngine extends Omit<EngineFile, 'pid' | 'keysFile' | 'logFile'> {
+  /** From where `npx assent` finds it. */
+  folder: string;
+  /** Stops it and takes its data away, where the demo started it; leaves a running one as it is. */
+  stop: () => Promise<void>;
+}
+
+/** As `npm start` and `npx assent` have it. */
+const DATA_FOLDER = '.assent';
+/** An engine that runs answers at once; one that takes longer would tell no story either. */
+const ANSWERS_WITHIN_MS = 5_000;
+/** Its own engine must not meet one that is started with a small offset, nor another demo. */
+const OFFSETS = { first: 20_000, last: 50_000 };
+/**
+ * Out of thirty thousand, an offset with a taken port is rare; five in a row mean something else.
+ */
+const MOST_TRIES = 5;
+
+/** The engine that `npm start` runs in this folder, if it is ready. */
+export async function runningEngine(folder: string): Promise<StoryEngine | undefined> {
+  const file = readEngineFile(path.join(folder, DATA_FOLDER));
+  if (!file) return undefined;
+  const ready = await fetch(`${file.apiUrl}/readyz`, { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  return ready ? { ...file, folder, stop: () => Promise.resolve() } : undefined;
+}
+
+/**
+ * An engine of the demo's own, on free ports, with its data in a temporary folder.
+ *
+ * @param signal gives up starting
+ * @throws ConfigError, StartError saying what to do; the signal's reason
+ */
+export async function ownEngine(
+  environment: NodeJS.ProcessEnv,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<StoryEngine> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'assent-demo-'));
+  // Postgres does not run as root: the user that it runs as then must get through to its data.
+  chmodSync(folder, 0o711);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const engine = await onFreePorts((offset) =>
+      startEngine({
+        environment: { ...environment, PORT_OFFSET: String(offset) },
+        folder: path.join(folder, DATA_FOLDER),
+        say,
+        signal,
+      }),
+    );
+    return {
+      ...engine.file,
+      folder,
+      stop: async () => {
+        await engine.stop();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+async function onFreePorts<Started>(start: (offset: number) => Promise<Started>): Promise<Started> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start(randomInt(OFFSETS.first, OFFSETS.last));
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || tries === MOST_TRIES) throw error;
+    }
+  }
+}

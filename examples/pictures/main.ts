@@ -1,0 +1,90 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { benchEnvironment } from '../../bench/engine';
+import { ownEngine } from '../demo/engine';
+import { StoryError } from '../demo/narrator';
+import { ConfigError } from '../../src/config';
+import { StartError } from '../../src/start/start-error';
+import { openBrowser } from './browser';
+import { takeConsolePictures } from './console';
+import { openNetwork } from './network';
+import { takeSandboxPictures } from './sandbox';
+import { approved, STORIES } from './stories';
+
+/*
+ * `npm run pictures`: plays what a payment can live through, on an engine of its own, and keeps a
+ * picture of each workflow as the Temporal UI shows it, and some of the sandbox and of the console,
+ * wide and narrow, light and dark, for the documentation. `npm run pictures -- refund` makes those
+ * of one.
+ */
+
+/** The names of the pictures that are of no workflow. */
+const SANDBOX = 'sandbox';
+const CONSOLE = 'console';
+/** Who are in no other story. */
+const CONSOLE_CUSTOMERS = 5;
+const FOLDER = path.join(__dirname, '../../docs/images');
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+async function main(only: string[]): Promise<void> {
+  process.umask(0o077);
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => interrupted.abort(new StartError('interrupted')));
+  }
+  const stops: (() => Promise<void>)[] = [];
+  try {
+    const stopped = new Promise<never>((_, reject) => {
+      interrupted.signal.addEventListener('abort', () => reject(interrupted.signal.reason as Error));
+    });
+    await Promise.race([run(only, stops, interrupted.signal), stopped]);
+  } finally {
+    for (const stop of stops.toReversed()) await stop();
+  }
+}
+
+/** @param stops takes what ends each thing that was started */
+async function run(only: string[], stops: (() => Promise<void>)[], signal: AbortSignal): Promise<void> {
+  const names = only.length > 0 ? only : [...Object.keys(STORIES), SANDBOX, CONSOLE];
+  const browser = await openBrowser();
+  stops.push(() => browser.close());
+  const environment = benchEnvironment();
+  const engine = await ownEngine(environment, say, signal);
+  stops.push(() => engine.stop());
+  const network = await openNetwork(engine, environment, (party) => stops.push(() => party.stop()));
+  await mkdir(FOLDER, { recursive: true });
+  for (const [n, name] of names.entries()) {
+    if (name === SANDBOX) {
+      await takeSandboxPictures(`${engine.apiUrl}/sandbox`, FOLDER);
+      continue;
+    }
+    if (name === CONSOLE) {
+      say(name);
+      const customers = network.customers.slice(-CONSOLE_CUSTOMERS);
+      await takeConsolePictures(network, customers, `${engine.apiUrl}/console`, FOLDER);
+      continue;
+    }
+    const story = STORIES[name];
+    const customer = network.customers[n];
+    if (!story || !customer)
+      throw new StartError(
+        `There is no story "${name}", but ${Object.keys(STORIES).join(', ')}, ${SANDBOX}.`,
+      );
+    const workflowId = await story({ ...network, ...(await approved(network, customer)), signal });
+    const file = path.join(FOLDER, `workflow-${name}.png`);
+    const ui = `${engine.temporalUiUrl}/namespaces/${engine.namespace}/workflows/${encodeURIComponent(workflowId)}`;
+    say(`${name}: ${ui}`);
+    await browser.takePicture(ui, file);
+  }
+}
+
+main(process.argv.slice(2)).then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const told = [StoryError, StartError, ConfigError].some((kind) => error instanceof kind);
+    const text =
+      error instanceof Error ? (told ? error.message : (error.stack ?? error.message)) : String(error);
+    process.stderr.write(`${text}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RequestOf } from '@assent/client';
+import { holds } from '../demo/narrator';
+import { WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
+import { poll } from '../../src/start/poll';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
+import type { Network } from './network';
+
+/** What a story is played with. */
+interface Stage extends Network {
+  /** Of the customer who is billed: she has given a standing approval. */
+  customerId: string;
+  paymentID: string;
+  lookupID: string;
+  signal: AbortSignal;
+}
+
+/** Plays to its end. @returns the id of the workflow whose history tells it */
+export type Story = (stage: Stage) => Promise<string>;
+
+/** What a payment can live through, by the name of its picture. */
+export const STORIES: Record<string, Story> = {
+  paid: async (stage) => workflowIds.billingRequest((await paid(stage)).billingRequestId),
+
+  async declined(stage) {
+    await stage.bank.rule({ ...onCharge(stage), answer: 'insufficient_funds' });
+    return declined(stage, await bill(stage), 'insufficient_funds');
+  },
+
+  /**
+   * A bill over the limit is refused at the door. That of a schedule is declined, and tried on
+   * another day.
+   */
+  async limit(stage) {
+    await paid(stage);
+    const scheduleId = await subscribe(stage, { frequency: 'monthly', maxBillings: 1 });
+    await untilBillings(stage, scheduleId, ['retrying']);
+    await stage.shop.advanceClock('P2D');
+    await untilBillings(stage, scheduleId, ['successful']);
+    return workflowIds.recurring(scheduleId);
+  },
+
+  async expired(stage) {
+    const { bank, shop } = stage;
+    await bank.rule({ ...onCharge(stage), answer: 'silence' });
+    const charge = await bill(stage);
+    await bank.waitFor(
+      'the charge',
+      isOf('billing.request', 'billingRequestId', charge.billingRequestId),
+      WEBHOOK_WITHIN_MS,
+    );
+    await shop.advanceClock('PT25H');
+    return declined(stage, charge, 'expired');
+  },
+
+  async 'late-answer'(stage) {
+    await stage.bank.rule({ ...onCharge(stage), afterMs: LATE_MS });
+    return workflowIds.billingRequest((await paid(stage)).billingRequestId);
+  },
+
+  async 'retried-billing'(stage) {
+    await stage.bank.rule({ ...onCharge(stage), answer: 'temporarily_unavailable', times: 1 });
+    const scheduleId = await subscribe(stage, { frequency: 'weekly', maxBillings: 2 });
+    await untilBillings(stage, scheduleId, ['retrying']);
+    await stage.shop.advanceClock('P8D');
+    await untilBillings(stage, scheduleId, ['successful', 'successful']);
+    return workflowIds.recurring(scheduleId);
+  },
+
+  async 'paused-and-resumed'(stage) {
+    const { shop } = stage;
+    const scheduleId = await subscribe(stage, { frequency: 'daily', maxBillings: 2 });
+    await untilBillings(stage, scheduleId, ['successful']);
+    await shop.api.call('pauseSchedule', { path: { scheduleId } });
+    await shop.advanceClock('P1DT1H');
+    await shop.api.call('resumeSchedule', { path: { scheduleId } });
+    await shop.advanceClock('P1D');
+    await untilBillings(stage, scheduleId, ['successful', 'skipped', 'successful']);
+    return workflowIds.recurring(scheduleId);
+  },
+
+  async refund(stage) {
+    const { bank, bankApi, shop } = stage;
+    const { reference } = await paid(stage);
+    const asked = await shop.api.call('initiateRefund', { body: { reference, amount: 1_250.5 } });
+    const { refundId } = asked.data;
+    await bank.waitFor('the refund', isOf('refund.request', 'refundId', refundId), WEBHOOK_WITHIN_MS);
+    await wait(LATE_MS);
+    const bankTransactionId = randomUUID();
+    await bankApi.call('answerRefund', { body: { refundId, action: 'completed', bankTransactionId } });
+    await shop.hears.waitFor('its end', isOf('refund.response', 'refundId', refundId), WEBHOOK_WITHIN_MS);
+    return workflowIds.refund(refundId);
+  },
+};
+
+/** In naira: two of them within a day go over the limit. */
+const AMOUNT = 3_000;
+const DAILY_LIMIT = 5_000;
+/** A charge's workflow stays awake for its bank's answer, but not for so long. */
+const LATE_MS = 4_000;
+const DESCRIPTION = 'Vegetable box';
+
+/** Asks the customer for her standing approval, which the bank gives. */
+export async function approved(
+  { bank, shop }: Network,
+  { lookupID }: { lookupID: string },
+): Promise<{ customerId: string; paymentID: string; lookupID: string }> {
+  await bank.rule({ on: 'billing.intent', lookupID, spendingLimits: { daily: DAILY_LIMIT } });
+  const { customerId, paymentID } = (await shop.ask(lookupID, DESCRIPTION)).response;
+  holds(typeof paymentID === 'string', `${lookupID} has not approved`);
+  return { customerId: String(customerId), paymentID, lookupID };
+}
+
+const onCharge = ({ lookupID }: Stage) => ({ on: 'billing.request' as const, lookupID });
+
+const isOf =
+  (type: string, name: 'billingRequestId' | 'refundId', id: string) =>
+  (event: { type: string; item: Record<string, unknown> }) =>
+    event.type === type && event.item[name] === id;
+
+const bill = ({ shop, paymentID }: Stage): Promise<Charge> =>
+  shop.charge({ paymentIDs: [paymentID] }, AMOUNT, DESCRIPTION);
+
+async function paid(stage: Stage): Promise<Charge> {
+  const charge = await bill(stage);
+  const { status } = await stage.shop.outcomeOf(charge);
+  holds(status === 'successful', `${charge.reference} is ${String(status)}`);
+  return charge;
+}
+
+async function declined({ shop }: Stage, charge: Charge, reason: string): Promise<string> {
+  const { declineReason } = await shop.outcomeOf(charge);
+  holds(declineReason === reason, `${charge.reference} ended as ${String(declineReason)}`);
+  return workflowIds.billingRequest(charge.billingRequestId);
+}
+
+type Terms = Pick<RequestOf<'createSchedule'>['body'], 'frequency' | 'maxBillings' | 'startDate'>;
+
+async function subscribe({ shop, customerId, paymentID }: Stage, terms: Terms): Promise<string> {
+  const created = await shop.api.call('createSchedule', {
+    body: { customerId, paymentID, amount: AMOUNT, currency: 'NGN', description: DESCRIPTION, ...terms },
+  });
+  return created.data.scheduleId;
+}
+
+/** Until the schedule's billings stand like this, in their order. */
+async function untilBillings({ shop, signal }: Stage, scheduleId: string, statuses: string[]): Promise<void> {
+  await poll(`The billings of ${scheduleId}`, WEBHOOK_WITHIN_MS, signal, async () => {
+    const { data } = await shop.api.call('getSchedule', { path: { scheduleId } });
+    // The last one is that which comes next, if there is one.
+    const seen = data.billings.map(({ status }) => status);
+    holds(seen.slice(0, statuses.length).join() === statuses.join(), `they are ${seen.join()}`);
+  });
+}

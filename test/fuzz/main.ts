@@ -1,0 +1,139 @@
+import path from 'node:path';
+import { Command } from 'commander';
+import { z } from 'zod';
+import { benchEnvironment } from '../../bench/engine';
+import { ownEngine } from '../../examples/demo/engine';
+import { ConfigError } from '../../src/config';
+import { StartError } from '../../src/start/start-error';
+import { makeCast, type Party } from './cast';
+import { findSchemathesis, fuzz, type Counts } from './schemathesis';
+
+const options = new Command('npm run fuzz --')
+  .option(
+    '--seed <n>',
+    'what the requests are made from',
+    (text) => z.coerce.number().int().min(0).parse(text),
+    1,
+  )
+  .option(
+    '--examples <n>',
+    'requests of a phase for each operation',
+    (text) => z.coerce.number().int().min(1).parse(text),
+    100,
+  )
+  .option('--as <caller>', 'one caller alone: public, merchant, provider, bank or sandbox')
+  .option('--only <pattern>', 'operations whose id matches')
+  .parse()
+  .opts<{ seed: number; examples: number; as?: string; only?: string }>();
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+const LOOSE = '100000/100000';
+
+async function main(): Promise<boolean> {
+  process.umask(0o077);
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => interrupted.abort(new StartError('interrupted')));
+  }
+  const command = await findSchemathesis(say);
+  const environment = benchEnvironment({
+    RATE_LIMIT_LOOKUP: LOOSE,
+    RATE_LIMIT_MERCHANT_BATCH: LOOSE,
+    RATE_LIMIT_TOKEN: LOOSE,
+    RATE_LIMIT_TOKEN_ADDRESS: LOOSE,
+    RATE_LIMIT_FAILED_AUTH: LOOSE,
+    RATE_LIMIT_UNKNOWN: LOOSE,
+    // What is seeded as open stays open, and nobody has to fetch a token twice.
+    APPROVAL_WINDOW_S: '86400',
+    ACCESS_TOKEN_TTL_S: '86400',
+    NODE_OPTIONS: `--require=${path.join(__dirname, 'loopback-only.cjs')}`,
+  });
+  const engine = await ownEngine(environment, say, interrupted.signal);
+  try {
+    const cast = await makeCast(engine, environment, interrupted.signal);
+    try {
+      return await fuzzAll(command, engine.apiUrl, cast.parties, environment, interrupted.signal);
+    } finally {
+      await cast.close();
+    }
+  } finally {
+    await engine.stop();
+  }
+}
+
+interface Documented {
+  operationId: string;
+  tags: string[];
+  'x-roles'?: string[];
+}
+
+/** What the party may call, by the document. */
+const isFor =
+  ({ role, sandbox }: Party) =>
+  ({ 'x-roles': roles, tags }: Documented) =>
+    role === undefined ? roles === undefined : roles?.includes(role) && tags.includes('Sandbox') === sandbox;
+
+/**
+ * @returns whether nothing was found, and each operation that was tried has answered with success
+ */
+async function fuzzAll(
+  command: string,
+  apiUrl: string,
+  parties: Record<string, Party>,
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const document = (await (await fetch(`${apiUrl}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, Documented>>;
+  };
+  const wanted = new RegExp(options.only ?? '');
+  const operations = Object.values(document.paths)
+    .flatMap((methods) => Object.values(methods))
+    .filter(({ operationId }) => wanted.test(operationId));
+  const total: Counts = {};
+  const failed: string[] = [];
+  for (const [name, party] of Object.entries(parties)) {
+    if (options.as !== undefined && options.as !== name) continue;
+    const own = operations.filter(isFor(party)).map(({ operationId }) => operationId);
+    if (own.length === 0) continue;
+    for (const id of own) total[id] ??= {};
+    say(`\n--- ${name}: ${own.length} operations, seed ${options.seed}`);
+    const startedAt = Date.now();
+    const outcome = await fuzz(command, apiUrl, party, own, { ...options, environment, signal });
+    say(`--- ${name}: ${((Date.now() - startedAt) / 1000).toFixed(0)} s`);
+    if (outcome.failed) failed.push(name);
+    for (const [id, statuses] of Object.entries(outcome.counts)) add(statuses, (total[id] ??= {}));
+  }
+  const never = Object.entries(total).filter(([, statuses]) => !Object.keys(statuses).some(isSuccess));
+  say('');
+  for (const [id, statuses] of Object.entries(total)) say(`${id.padEnd(32)} ${line(statuses)}`);
+  if (Object.keys(total).length === 0) throw new StartError('No operation is meant: see --as and --only');
+  if (never.length > 0) say(`\nNever answered with success: ${never.map(([id]) => id).join(', ')}`);
+  if (failed.length > 0) say(`\nSomething was found as: ${failed.join(', ')}`);
+  return failed.length === 0 && never.length === 0;
+}
+
+type Statuses = Counts[string];
+
+function add(statuses: Statuses, sum: Statuses): void {
+  for (const [status, count] of Object.entries(statuses)) sum[status] = (sum[status] ?? 0) + count;
+}
+
+const isSuccess = (status: string) => status.startsWith('2');
+
+const line = (statuses: Statuses) =>
+  Object.entries(statuses)
+    .map(([status, count]) => `${status}: ${count}`)
+    .join('  ');
+
+main().then(
+  (clean) => process.exit(clean ? 0 : 1),
+  (error: unknown) => {
+    const told = [StartError, ConfigError].some((kind) => error instanceof kind);
+    process.stderr.write(
+      `${error instanceof Error ? (told ? error.message : (error.stack ?? error.message)) : String(error)}\n`,
+    );
+    process.exit(1);
+  },
+);

@@ -1,0 +1,26 @@
+import { kobo } from '../../examples/demo/kobo';
+import { Bank } from '../storm/bank';
+import type { SeenCredit, Told } from './oracle/seen';
+
+/**
+ * A bank whose customers are paid by others as well: it credits whom it is told to credit, as often
+ * as it is told, and takes back what did not stay.
+ */
+export class PayeeBank extends Bank {
+  readonly credits: SeenCredit[] = [];
+
+  override hear(told: Told): void {
+    const { type, item } = told;
+    const billingRequestId = String(item['billingRequestId']);
+    if (type === 'billing.credit') {
+      this.credits.push({
+        billingRequestId,
+        lookupID: String(item['lookupID']),
+        kobo: kobo(Number(item['amount'])),
+        state: 'standing',
+      });
+    } else if (type === 'billing.reversed') {
+      for (const one of this.credits) if (one.billingRequestId === billingRequestId) one.state = 'reversed';
+    } else super.hear(told);
+  }
+}

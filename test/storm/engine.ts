@@ -1,0 +1,279 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { freePorts } from '../../bench/ports';
+import type { Identity } from '../../examples/demo/operator';
+import { makeKeyring } from '../../src/database/keys/keyring';
+import { onDatabase } from '../../src/start/database';
+import { poll } from '../../src/start/poll';
+import { preparePostgres } from '../../src/start/postgres';
+import { StartError } from '../../src/start/start-error';
+import { temporalServer } from '../../src/start/temporal';
+import { findTemporal } from '../../src/start/temporal-binary';
+import { Disk } from './disk';
+import { Link } from './link';
+import { StormProcess } from './process';
+
+/**
+ * Two APIs, two workers, Postgres and Temporal: real processes of the storm's own, as built for
+ * production, in a temporary folder. Each API and worker has a way of its own to each server, which
+ * can be made bad.
+ */
+
+const run = promisify(execFile);
+
+const OURS = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
+type OurProcess = (typeof OURS)[number];
+export type EngineProcess = OurProcess | 'postgres' | 'temporal';
+type Server = 'postgres' | 'temporal';
+export type LinkName = `${OurProcess} to ${Server}`;
+
+/**
+ * Windows that close while one watches; the other limits are for callers one by one, and here one
+ * is many.
+ */
+const WINDOW_S = 12;
+const SETTINGS = {
+  ASSENT_MODE: 'sandbox',
+  METRICS_PORT: '0',
+  INTENT_WINDOW_S: String(WINDOW_S),
+  APPROVAL_WINDOW_S: String(WINDOW_S),
+  SETTLEMENT_WINDOW_S: String(WINDOW_S),
+  // One retry after two seconds: each is a stop of the test clock, and its advances take as many
+  // steps.
+  RECURRING_RETRY_DAYS: '0.000025',
+  CLOCK_WAIT_S: '1',
+  // For four minutes every five seconds: no receiver is given up while a storm lasts over it.
+  WEBHOOK_RETRY_S: `1,2,3,${Array.from({ length: 47 }, () => 5).join(',')}`,
+  WEBHOOK_TIMEOUT_S: '4',
+  RATE_LIMIT_CALLER: '100000/100000',
+  RATE_LIMIT_ANSWER: '100000/100000',
+  RATE_LIMIT_ITEMS: '100000/100000',
+  RATE_LIMIT_LOOKUP: '100000/100000',
+  RATE_LIMIT_MERCHANT_BATCH: '1000/1000',
+  RATE_LIMIT_UNKNOWN: '100000/100000',
+  INTENTS_PER_CUSTOMER_DAY: '1000',
+  RATE_LIMIT_TOKEN: '1000/1000',
+  RATE_LIMIT_TOKEN_ADDRESS: '1000/1000',
+};
+
+const NAMESPACE = 'storm';
+const ROOT = path.join(__dirname, '../..');
+
+const READY_WITHIN_MS = 60_000;
+/** Most commands take a second; to compare a ledger takes minutes, where there is much in it. */
+const COMMAND_WITHIN_MS = 600_000;
+const PROBE_WITHIN_MS = 3_000;
+
+export interface StormEngine {
+  apiUrls: [string, string];
+  processes: Record<EngineProcess, StormProcess>;
+  links: Record<LinkName, Link>;
+  /** For the oracle: straight to the servers. */
+  ownerUrl: string;
+  temporalAddress: string;
+  namespace: string;
+  /** With the log of each process. */
+  folder: string;
+  /**
+   * An operator's command, straight at the servers.
+   *
+   * @returns what it prints
+   * @throws Error where it exits otherwise than with 0
+   */
+  command(...args: string[]): Promise<string>;
+  /** The operator's command: makes a bank or a provider. */
+  createEntity(type: 'bank' | 'provider', name: string): Promise<Identity>;
+  /**
+   * Whether transactions may write; undone by `heal`. Waits for a Postgres that is away, for a
+   * while.
+   */
+  setReadOnly(readOnly: boolean): Promise<void>;
+  disk: Disk;
+  /** Starts, thaws and opens whatever is not well, and waits until all answer. */
+  heal(signal: AbortSignal): Promise<void>;
+  /** @param keep leaves data and logs where they are, for whoever wants to look */
+  stop(keep: boolean): Promise<void>;
+}
+
+export interface EngineOptions {
+  /** Where Postgres' data goes, of a file system that may be filled. */
+  diskFolder?: string | undefined;
+  /** Of the project whose build is started; this one, unless given. */
+  root?: string;
+  /** In place of the storm's own. */
+  settings?: Record<string, string>;
+  /** Links can be made bad, and cost this process work for each byte; without there are none. */
+  linked?: boolean;
+}
+
+/** @throws StartError saying what to do; the signal's reason */
+export async function startStormEngine(
+  { diskFolder, root = ROOT, settings = {}, linked = true }: EngineOptions,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<StormEngine> {
+  const built = path.join(root, 'dist/src');
+  if (!existsSync(path.join(built, 'api/main.js'))) throw new StartError('Run "npm run build" first.');
+  const folder = mkdtempSync(path.join(tmpdir(), 'assent-storm-'));
+  const disk = new Disk(diskFolder);
+  // Postgres does not run as root: the user that it runs as then must get through to its data.
+  chmodSync(folder, 0o711);
+  const [postgresPort, temporalPort, temporalUi, ...apiPorts] = (await freePorts(5)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const log = (name: string) => path.join(folder, `${name}.log`);
+  const inherited = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'] };
+
+  const postgres = await preparePostgres(disk.place(folder), postgresPort, say);
+  const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say });
+  const ports = { api: 0, postgres: postgresPort, temporal: temporalPort, temporalUi };
+  const processes = {
+    postgres: new StormProcess('postgres', postgres.program, log('postgres')),
+    temporal: new StormProcess(
+      'temporal',
+      temporalServer(command, inherited, folder, ports, NAMESPACE),
+      log('temporal'),
+    ),
+  } as StormEngine['processes'];
+  const links = {} as StormEngine['links'];
+
+  const stop = async (keep: boolean) => {
+    // Whoever stops says good-bye to the servers.
+    for (const one of Object.values(processes)) one.thaw();
+    await Promise.all(Object.values(links).map((link) => link.close()));
+    const { postgres: database, temporal, ...ours } = processes;
+    await Promise.all(Object.values(ours).map((one) => one.stop()));
+    await temporal.stop();
+    await database.stop();
+    if (!keep) disk.clear();
+    if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  };
+
+  try {
+    say('Starting Postgres and Temporal …');
+    processes.postgres.start();
+    processes.temporal.start();
+    await poll('Postgres', READY_WITHIN_MS, signal, () => postgres.setUp());
+    const temporalAddress = `127.0.0.1:${temporalPort}`;
+    const common = {
+      ...inherited,
+      ...SETTINGS,
+      ...settings,
+      ASSENT_KEYS: makeKeyring(),
+      TEMPORAL_NAMESPACE: NAMESPACE,
+    };
+    const straight = { ...common, DATABASE_URL: postgres.databaseUrl, TEMPORAL_ADDRESS: temporalAddress };
+    const assent = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
+      const cli = path.join(built, 'cli/main.js');
+      const options = { env, cwd: folder, timeout: COMMAND_WITHIN_MS };
+      return (await run(process.execPath, [cli, ...args], options)).stdout;
+    };
+    await poll('Temporal', READY_WITHIN_MS, signal, () =>
+      assent({ ...straight, DATABASE_OWNER_URL: postgres.ownerUrl }, 'migrate'),
+    );
+
+    say('Starting two APIs and two workers …');
+    const apiUrls = apiPorts.map((port) => `http://127.0.0.1:${port}`) as [string, string];
+    for (const name of OURS) {
+      const toServer = async (server: Server, port: number) =>
+        linked ? (links[`${name} to ${server}`] = new Link(port)).listen() : port;
+      const databaseUrl = new URL(postgres.databaseUrl);
+      databaseUrl.port = String(await toServer('postgres', postgresPort));
+      // So that Postgres' own log and tables tell whose a session is.
+      databaseUrl.searchParams.set('application_name', name);
+      const isApi = name.startsWith('api');
+      const own = {
+        ...common,
+        DATABASE_URL: databaseUrl.href,
+        TEMPORAL_ADDRESS: `127.0.0.1:${await toServer('temporal', temporalPort)}`,
+        ...(isApi && { PORT: String(apiPorts[name === 'api-1' ? 0 : 1]) }),
+      };
+      const main = path.join(built, isApi ? 'api' : 'worker', 'main.js');
+      // As the image starts them.
+      const args = isApi ? ['--max-old-space-size=384', main] : [main];
+      const program = {
+        command: process.execPath,
+        args,
+        environment: own,
+        cwd: folder,
+        stopSignal: 'SIGTERM' as const,
+      };
+      processes[name] = new StormProcess(name, program, log(name));
+      processes[name].start();
+    }
+    const engine: StormEngine = {
+      apiUrls,
+      processes,
+      links,
+      ownerUrl: postgres.ownerUrl,
+      temporalAddress,
+      namespace: NAMESPACE,
+      folder,
+      command: (...args) => assent(straight, ...args),
+      createEntity: async (type, name) =>
+        JSON.parse(
+          await assent(straight, 'entity', 'create', '--type', type, '--name', name, '--json'),
+        ) as Identity,
+      setReadOnly: (readOnly) => setReadOnly(postgres.superuserUrl, readOnly, signal),
+      disk,
+      async heal(until) {
+        disk.free();
+        for (const link of Object.values(links)) link.become('open');
+        for (const one of Object.values(processes)) one.thaw();
+        for (const one of Object.values(processes)) one.start();
+        await setReadOnly(postgres.superuserUrl, false, until);
+        await ready(apiUrls, log, processes, until);
+      },
+      stop,
+    };
+    await ready(apiUrls, log, processes, signal);
+    return engine;
+  } catch (error) {
+    await stop(false);
+    throw error;
+  }
+}
+
+async function setReadOnly(superuserUrl: string, readOnly: boolean, signal: AbortSignal): Promise<void> {
+  await poll('Postgres', READY_WITHIN_MS, signal, () =>
+    onDatabase(superuserUrl, async (client) => {
+      // Else the second change could not be written any more.
+      await client.query('SET default_transaction_read_only = off');
+      await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`);
+      await client.query('SELECT pg_reload_conf()');
+    }),
+  );
+}
+
+/**
+ * Both APIs reach all that they need, and each worker has said that it is ready since its last
+ * start.
+ */
+async function ready(
+  apiUrls: string[],
+  log: (name: string) => string,
+  processes: StormEngine['processes'],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const url of apiUrls) {
+    await poll(`The API at ${url}`, READY_WITHIN_MS, signal, async () => {
+      const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PROBE_WITHIN_MS) });
+      if (!answer.ok) throw new Error(await answer.text());
+    });
+  }
+  for (const name of ['worker-1', 'worker-2'] as const) {
+    const pid = () => processes[name].pid;
+    await poll(name, READY_WITHIN_MS, signal, async () => {
+      const said = await readFile(log(name), 'utf8');
+      if (!said.includes(`"pid":${pid()},"msg":"worker is ready"`)) throw new Error('it is not ready');
+    });
+  }
+}
