@@ -1,10 +1,26 @@
 import { rows, type Executor } from '../connection';
-import type { CaseBooking } from '../reconciliation-exception/open-case';
+import type { Direction } from '../../domain/books/bank-statement';
 
 /**
  * Bookings that banks are to have in their files. Each is expected from its ledger entry on
  * (`postEntries`), until a file has it, or until its money is found never to have moved.
  */
+
+/** A booking that a file of a bank has, or lacks. */
+export interface CaseBooking {
+  bankId: string;
+  /** Null of a credit that the payee's bank lacks: it has an id of its own for it. */
+  bankTransactionId: string | null;
+  direction: Direction;
+  /** The amount to be booked; null for the amount of the charge, or of the refund. */
+  amount: bigint | null;
+  currency: string | null;
+  /** Null where the booking is missing at the bank. */
+  bookedAmount: bigint | null;
+  bookedCurrency: string | null;
+  /** The reference of an unknown line that looks like one of ours. */
+  reference: string | null;
+}
 
 /**
  * Ends what an exception has found never to have moved: the booking that a file lacked or had

@@ -1,5 +1,4 @@
 import { row, rows, type Executor, type Transaction } from '../connection';
-import type { Outcome } from '../billing-request/announce';
 import { recordEvents } from '../event';
 import { postCredits } from '../ledger/settlement';
 import { enqueueSignals } from '../outbox';
@@ -41,7 +40,11 @@ export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_settl
  *
  * @param deliveryIds one for each of the requests
  */
-export async function expectCredits(trx: Executor, credits: Outcome[], deliveryIds: string[]): Promise<void> {
+export async function expectCredits(
+  trx: Executor,
+  credits: readonly { id: string }[],
+  deliveryIds: string[],
+): Promise<void> {
   if (credits.length === 0) return;
   await rows(
     trx,

@@ -1,6 +1,6 @@
-import type { Direction } from '../../domain/books/bank-statement';
 import { reasonForAudit } from '../../domain/charge';
 import type { AnswerKind, ExceptionKind, Said } from '../../domain/books/reconciliation-exception';
+import type { CaseBooking } from '../bank-statement/expected';
 import { rows, type Executor } from '../connection';
 import { recordEvents, type AuditEvent } from '../event';
 import { newId } from '../ids';
@@ -21,22 +21,6 @@ export interface NewCase {
   /** Where it is about a refund of that charge. */
   refundId: string | null;
   booking?: CaseBooking;
-}
-
-/** A booking that a file of a bank has, or lacks. */
-export interface CaseBooking {
-  bankId: string;
-  /** Null of a credit that the payee's bank lacks: it has an id of its own for it. */
-  bankTransactionId: string | null;
-  direction: Direction;
-  /** The amount to be booked; null for the amount of the charge, or of the refund. */
-  amount: bigint | null;
-  currency: string | null;
-  /** Null where the booking is missing at the bank. */
-  bookedAmount: bigint | null;
-  bookedCurrency: string | null;
-  /** The reference of an unknown line that looks like one of ours. */
-  reference: string | null;
 }
 
 /** An answer of a bank to a charge, or to a refund of it, by which money may have moved. */
