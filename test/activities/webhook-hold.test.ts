@@ -225,7 +225,7 @@ describe('webhooks of a disabled entity', () => {
     // Nothing of it was sent, so nothing counts as sent.
     expect(
       await row(db, `SELECT sent, claimed_until, status FROM webhook_deliveries WHERE id = :id`, { id }),
-    ).toEqual({ sent: 0, claimed_until: null, status: 'pending' });
+    ).toEqual({ sent: 0, claimedUntil: null, status: 'pending' });
   });
 
   it('are waited for where they are on their way, and not for longer than they may be', async () => {
@@ -474,7 +474,7 @@ describe('the old endpoint', () => {
       await row(db, `SELECT failing_since FROM webhook_endpoints WHERE entity_id = :id`, {
         id: bank.entityId,
       }),
-    ).toEqual({ failing_since: null });
+    ).toEqual({ failingSince: null });
 
     // By hand it goes where everything goes.
     await db.transaction((trx) => redeliver(trx, bank.entityId, notice));

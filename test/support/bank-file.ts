@@ -1,13 +1,10 @@
 import { completeStatement, openExceptions } from '../../src/database/bank-statement/difference';
+import type { CaseBooking } from '../../src/database/bank-statement/expected';
 import { endExplained, matchLines, type Matching } from '../../src/database/bank-statement/match';
 import { findMissing } from '../../src/database/bank-statement/missing';
 import { rows, type Database, type Executor } from '../../src/database/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
-import {
-  openCases,
-  type CaseBooking,
-  type NewCase,
-} from '../../src/database/reconciliation-exception/open-case';
+import { openCases, type NewCase } from '../../src/database/reconciliation-exception/open-case';
 
 /** What the steps of a bank's file need, with the network's defaults. */
 export const matchingOf = (db: Database, keyring: Keyring, statementId: string): Matching => ({

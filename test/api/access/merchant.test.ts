@@ -90,12 +90,12 @@ describe('the trust level', () => {
     const [item] = itemsOf((await create([shop('trust')])).body.data);
     const level = () =>
       row(test.db, 'SELECT trust_level FROM entities WHERE id = :id', { id: item?.merchantId });
-    expect(await level()).toEqual({ trust_level: 'untrusted' });
+    expect(await level()).toEqual({ trustLevel: 'untrusted' });
     expect(await trust(item?.merchantId)).toMatchObject({
       status: 200,
       body: { data: { merchantId: item?.merchantId, trustLevel: 'trusted' } },
     });
-    expect(await level()).toEqual({ trust_level: 'trusted' });
+    expect(await level()).toEqual({ trustLevel: 'trusted' });
   });
 
   it('cannot be set by another provider, nor of anything that is no merchant of its own', async () => {
