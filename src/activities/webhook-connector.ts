@@ -1,22 +1,27 @@
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
+import { Agent } from 'undici';
+import { untilAborted } from '../deadline';
 import type { Reached } from '../domain/webhook/webhook';
-import { AddressRefused, createConnections, isPublicAddress, type Connections } from './webhook-connections';
-import { createNameLookups, type Resolve } from './webhook-lookup';
+import {
+  AddressRefused,
+  connectTo,
+  dnsResolve,
+  isPublicAddress,
+  systemResolve,
+  type Resolve,
+} from './webhook-address';
 
 /**
  * Sends webhooks to addresses that their receivers chose, and to no place inside.
  *
- * A receiver's URL is a wish of somebody else: it may name this machine, its neighbours or a
- * cloud's metadata service, as a literal address, as a name that resolves to one, or as a name that
- * resolves to another address each time it is asked. So the check comes when the connection is
- * made, on the address that is connected to: names are resolved here and only what was checked is
- * handed on, and literals, which skip name resolution, are checked beside it. A redirect would be a
- * second URL and is not followed. Only https, unless private addresses are allowed, as in a
+ * A receiver's URL may name this machine, its neighbours or a cloud's metadata service, so the
+ * address is checked when the connection is made (`webhook-address.ts`). A redirect would be a
+ * second URL and is not followed. Only https is allowed, unless private addresses are, as in a
  * sandbox.
  *
- * A receiver's answer is as foreign: how long it takes and how much of it is read are limited. One
- * deadline holds for the whole attempt, from the look-up of the name to the end of the answer.
+ * One deadline holds for the whole attempt, from the look-up of the name to the end of the answer,
+ * and little of an answer is read.
  */
 export interface WebhookConnector {
   /**
@@ -31,13 +36,11 @@ export interface WebhookConnector {
     body: string,
     options: SendOptions,
   ): Promise<SendOutcome | undefined>;
-  /** Closes the connections kept open; ends when the requests in hand have. */
+  /** Closes all connections. */
   close(): Promise<void>;
 }
 
 interface SendOptions {
-  /** Whose webhook it is: an entity has few look-ups at a time. */
-  entityId: string;
   timeoutMs: number;
   /**
    * Asked once the connection stands, before a byte of the request leaves. Where it says no, none
@@ -77,29 +80,35 @@ const KEPT_BYTES = 1024;
  */
 const BODY_TIMEOUT_MS = 500;
 
-/** @param resolve looks a name up; by the machine's DNS servers unless a test brings another */
-export function createWebhookConnector(
-  { allowPrivate }: { allowPrivate: boolean },
-  resolve: Resolve = createNameLookups(),
-): WebhookConnector {
-  const connections = createConnections(resolve, allowPrivate ? () => true : isPublicAddress);
-  const inHand = new Set<Promise<unknown>>();
+/**
+ * An attempt that is over leaves its connection to this limit: undici does not call off connecting
+ * for the sake of one request.
+ */
+const CONNECT_MS = 10_000;
+/** Longest that an unused connection is kept, whatever its receiver offers. */
+const KEPT_MS = 4_000;
+
+/** @param options.resolve looks a name up; a test brings another */
+export function createWebhookConnector({
+  allowPrivate,
+  resolve = allowPrivate ? systemResolve : dnsResolve(),
+  connectMs = CONNECT_MS,
+}: {
+  allowPrivate: boolean;
+  resolve?: Resolve;
+  connectMs?: number;
+}): WebhookConnector {
+  const agent = new Agent({
+    connect: connectTo(allowPrivate ? () => true : isPublicAddress, resolve, connectMs),
+    keepAliveMaxTimeout: KEPT_MS,
+  });
   return {
     async send(url, headers, body, options) {
       const startedAt = performance.now();
-      const sent = request(connections, { url, headers, body, allowPrivate, ...options });
-      inHand.add(sent);
-      try {
-        const outcome = await sent;
-        return outcome && { ...outcome, durationMs: Math.round(performance.now() - startedAt) };
-      } finally {
-        inHand.delete(sent);
-      }
+      const outcome = await request(agent, { url, headers, body, allowPrivate, ...options });
+      return outcome && { ...outcome, durationMs: Math.round(performance.now() - startedAt) };
     },
-    async close() {
-      await Promise.allSettled(inHand);
-      connections.close();
-    },
+    close: () => agent.destroy(),
   };
 }
 
@@ -110,17 +119,18 @@ interface WebhookRequest extends SendOptions {
   allowPrivate: boolean;
 }
 
-/** Not the receiver's doing: the attempt was not to be made, or could not be begun. */
+/** The receiver did nothing wrong: the attempt was not to be made, or could not be begun. */
 class NotBegun extends Error {
   override readonly name = 'NotBegun';
 }
 
 async function request(
-  connections: Connections,
-  { url, headers, body, allowPrivate, entityId, timeoutMs, begin }: WebhookRequest,
+  agent: Agent,
+  { url, headers, body, allowPrivate, timeoutMs, begin }: WebhookRequest,
 ): Promise<Omit<SendOutcome, 'durationMs'> | undefined> {
   const endsAt = performance.now() + timeoutMs;
   const deadline = new AbortController();
+  const { signal } = deadline;
   let timer = setTimeout(() => deadline.abort(), timeoutMs);
   const bytes = Buffer.from(body, 'utf8');
   let reached: Reached = 'no';
@@ -131,40 +141,35 @@ async function request(
     if (begin && !(await begin().catch((cause: unknown) => Promise.reject(new NotBegun('', { cause }))))) {
       throw new NotBegun('');
     }
-    // A process that was frozen meanwhile may not have had its timer yet, and whoever waited for
-    // this attempt has stopped waiting.
+    // The timer of a process that was frozen meanwhile may be late.
     if (performance.now() >= endsAt) deadline.abort();
-    deadline.signal.throwIfAborted();
+    signal.throwIfAborted();
     reached = 'maybe';
     yield bytes;
   }
   try {
     const { origin, pathname, search } = allowedUrl(url, allowPrivate);
-    const connection = connections.take(origin, { entityId, signal: deadline.signal });
-    deadline.signal.addEventListener('abort', () => connection.drop(), { once: true });
-    try {
-      const response = await connection.client.request({
-        method: 'POST',
-        path: pathname + search,
-        headers: { ...headers, 'content-length': String(bytes.length) },
-        body: Readable.from(onceConnected()),
-      });
-      reached = 'yes';
-      clearTimeout(timer);
-      timer = setTimeout(() => deadline.abort(), Math.min(BODY_TIMEOUT_MS, endsAt - performance.now()));
-      const responseHead = await readHead(response.body);
-      connection.giveBack();
-      return { reached, httpStatus: response.statusCode, error: refusal(response.statusCode), responseHead };
-    } catch (error) {
-      connection.drop();
-      throw error;
-    }
+    const sent = agent.request({
+      origin,
+      path: pathname + search,
+      method: 'POST',
+      headers: { ...headers, 'content-length': String(bytes.length) },
+      body: Readable.from(onceConnected()),
+      signal,
+    });
+    // undici hears the signal only once it has a connection.
+    const response = await untilAborted(sent, signal);
+    reached = 'yes';
+    clearTimeout(timer);
+    timer = setTimeout(() => deadline.abort(), Math.min(BODY_TIMEOUT_MS, endsAt - performance.now()));
+    const { statusCode: httpStatus } = response;
+    return { reached, httpStatus, error: refusal(httpStatus), responseHead: await readHead(response.body) };
   } catch (error) {
     if (error instanceof NotBegun) {
       if (error.cause !== undefined) throw error.cause;
       return undefined;
     }
-    const reason = deadline.signal.aborted ? `no answer within ${timeoutMs} ms` : explain(error);
+    const reason = signal.aborted ? `no answer within ${timeoutMs} ms` : explain(error);
     return { reached, httpStatus: null, error: reason, responseHead: null };
   } finally {
     clearTimeout(timer);
@@ -214,9 +219,9 @@ const REASONS: Record<string, string> = {
   ENETUNREACH: 'network unreachable',
   ENOTFOUND: 'host name not found',
   EAI_AGAIN: 'host name lookup failed',
-  TOO_MANY_LOOKUPS: 'too many host names are being looked up',
   ERR_INVALID_URL: 'not a URL',
   ETIMEDOUT: 'connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
   UND_ERR_SOCKET: 'connection closed before the answer',
 };
 

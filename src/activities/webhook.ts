@@ -242,14 +242,14 @@ export function createWebhookActivities({
     if (delivery.url === null) {
       return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
-    const { url, entityId } = delivery;
+    const { url } = delivery;
     const place = limiter.enter(kind, { ...delivery, url });
     if (!place) return 'no place';
     try {
       const opened = openDelivery(keyring, delivery);
       const headers = webhookHeaders(delivery, opened, Math.floor(Date.now() / 1000));
       const outcome = await trace(delivery, (traced) =>
-        connector.send(url, { ...headers, ...traced }, opened.body, { ...options, entityId }),
+        connector.send(url, { ...headers, ...traced }, opened.body, options),
       );
       return outcome ?? 'not begun';
     } finally {

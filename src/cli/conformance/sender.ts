@@ -71,8 +71,7 @@ export class Sender {
       'webhook-timestamp': String(sentAtS),
       'webhook-signature': standardWebhookSignature([secret], deliveryId, sentAtS, body),
     };
-    const options = { entityId: this.bankId, timeoutMs: withinMs };
-    const outcome = await this.connector.send(this.url, headers, body, options);
+    const outcome = await this.connector.send(this.url, headers, body, { timeoutMs: withinMs });
     if (!outcome) throw new Error('only a sender that asks before it begins is told no');
     return outcome;
   }

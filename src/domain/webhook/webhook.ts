@@ -39,7 +39,6 @@ const REASONS = new Map([
   ['network unreachable', 'network unreachable'],
   ['host name not found', 'host name not found'],
   ['host name lookup failed', 'host name lookup failed'],
-  ['too many host names are being looked up', 'too many host names are being looked up'],
   ['request failed (CERT_HAS_EXPIRED)', 'its certificate has expired'],
   ['request failed (ERR_TLS_CERT_ALTNAME_INVALID)', 'its certificate is for another name'],
   ['request failed (DEPTH_ZERO_SELF_SIGNED_CERT)', 'nobody vouches for its certificate'],

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import { dnsResolve } from '../../src/activities/webhook-address';
+import { createWebhookConnector } from '../../src/activities/webhook-connector';
+import { startDnsServer, type DnsAnswer } from '../support/dns-server';
+
+const ended: (() => unknown)[] = [];
+afterEach(async () => {
+  await Promise.all(ended.splice(0).map((end) => end()));
+});
+
+async function dns(names: Record<string, DnsAnswer>) {
+  const started = await startDnsServer(names);
+  ended.push(started.stop);
+  return dnsResolve([started.server]);
+}
+
+/** A host name beyond the 4 that fit into the threads of getaddrinfo. */
+const deadNames = Array.from({ length: 12 }, (_, n) => `dead${n}.test`);
+
+describe('a look-up', () => {
+  it('gives the addresses of both families, the older one first', async () => {
+    const resolve = await dns({ 'bank.test': { 4: '192.0.2.7', 6: '2001:db8:0:0:0:0:0:7' } });
+    expect(await resolve('bank.test')).toEqual([
+      { address: '192.0.2.7', family: 4 },
+      { address: '2001:db8::7', family: 6 },
+    ]);
+  });
+
+  it('says of a name that does not exist, and of one without addresses, that it is not found', async () => {
+    const resolve = await dns({ 'gone.test': 'no such name', 'empty.test': {} });
+    await expect(resolve('gone.test')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    await expect(resolve('empty.test')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+});
+
+describe('names that no server answers', () => {
+  it('hold up no other receiver, however many they are', async () => {
+    const received = createServer((_, response) => response.end('thanks')).listen(0, '127.0.0.1');
+    await once(received, 'listening');
+    ended.push(() => {
+      received.closeAllConnections();
+      received.close();
+    });
+    const resolve = await dns({ 'alive.test': { 4: '127.0.0.1' } });
+    const connector = createWebhookConnector({ allowPrivate: true, resolve });
+    ended.push(() => connector.close());
+    const post = (name: string, timeoutMs: number) =>
+      connector.send(`http://${name}:${(received.address() as AddressInfo).port}/`, {}, '{}', { timeoutMs });
+
+    let deadEnded = 0;
+    const dead = deadNames.map(async (name) => {
+      const outcome = await post(name, 1_500);
+      deadEnded++;
+      return outcome;
+    });
+    expect(await post('alive.test', 1_500)).toMatchObject({ httpStatus: 200 });
+    expect(deadEnded).toBe(0);
+    for (const outcome of await Promise.all(dead)) {
+      expect(outcome).toMatchObject({ error: 'no answer within 1500 ms', reached: 'no' });
+    }
+  });
+});
+
+/** Takes connections and says nothing. */
+async function silentServer() {
+  const sockets: Socket[] = [];
+  const silent = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.resume();
+    sockets.push(socket);
+  }).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  ended.push(() => silent.close());
+  return { sockets, url: `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, server: silent };
+}
+
+describe('a handshake that never ends', () => {
+  it('outlives no attempt, and its connection is closed at the limit of connecting', async () => {
+    const { sockets, url, server } = await silentServer();
+    const connector = createWebhookConnector({ allowPrivate: true, connectMs: 900 });
+    ended.push(() => connector.close());
+    const connected = once(server, 'connection');
+    const attempt = connector.send(url, {}, '{}', { timeoutMs: 300 });
+    await connected;
+    const closed = Promise.all(sockets.map((socket) => once(socket, 'close')));
+    expect(await attempt).toMatchObject({ error: 'no answer within 300 ms', reached: 'no' });
+    await closed;
+  });
+
+  it('is told apart in words where the limit of connecting comes first', async () => {
+    const { url } = await silentServer();
+    const connector = createWebhookConnector({ allowPrivate: true, connectMs: 300 });
+    ended.push(() => connector.close());
+    const outcome = await connector.send(url, {}, '{}', { timeoutMs: 20_000 });
+    expect(outcome).toMatchObject({ error: 'connection timed out', reached: 'no' });
+  });
+});
+
+it('connections are kept for the next webhooks, and closed once nothing more comes, whatever is offered', async () => {
+  const sockets = new Set<Socket>();
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    sockets.add(request.socket);
+    response.end('thanks');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ended.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const connector = createWebhookConnector({ allowPrivate: true });
+  ended.push(() => connector.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  for (let n = 0; n < 10; n++) await connector.send(url, {}, '{}', { timeoutMs: 5_000 });
+  // One that follows at once may have a second.
+  expect(sockets.size).toBeLessThanOrEqual(2);
+  await Promise.all([...sockets].map((socket) => once(socket, 'close')));
+}, 20_000);
