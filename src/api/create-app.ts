@@ -10,9 +10,8 @@ import type { ApiDeps } from './deps';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import { errorHandler, unknownEndpoint } from './http/answer';
 import { beforeRoutes } from './http/before-routes';
-import { createBodyPlaces } from './http/body-places';
-import { createDownloads } from './http/download';
 import { endpoint, serveEach } from './http/endpoint';
+import { DOWNLOADS, LARGE_BODIES, Places } from './http/places';
 import { referenceEndpoints } from './http/reference';
 import { serve } from './http/route';
 import type { Jwks } from './openapi/public';
@@ -25,8 +24,7 @@ export function createApp(deps: ApiDeps): Express {
   const failures = createFailedAuthentication(deps.config);
   const authenticate = createAuthenticate(deps, tokens, failures);
   const login = createClientLogin(deps, tokens, failures);
-  const bodyPlaceOf = createBodyPlaces();
-  const sendDownload = createDownloads();
+  const places = { bodies: new Places(LARGE_BODIES), downloads: new Places(DOWNLOADS) };
 
   const app = express();
   app.set('query parser', false);
@@ -52,9 +50,7 @@ export function createApp(deps: ApiDeps): Express {
       async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
     ),
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
-    ...table.map((one) =>
-      endpoint(one.method, one.path, serve(deps, authenticate, bodyPlaceOf, sendDownload, one)),
-    ),
+    ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, places, one))),
     ...(forConsole?.endpoints ?? []),
     ...referenceEndpoints(table),
     ...pageEndpoints([

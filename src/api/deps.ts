@@ -5,7 +5,7 @@ import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
 import type { Problem } from '../domain/failures';
 import type { Tracing } from '../tracing/tracing';
-import type { CallerLimiter } from './http/caller-limiter';
+import type { CallerLimiter } from './http/places';
 import type { TokenBuckets } from './http/rate-limit';
 import type { MeasureUnknown } from './http/unknown-identifier';
 

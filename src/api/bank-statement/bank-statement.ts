@@ -18,7 +18,6 @@ import type { Download } from '../http/download';
 import { day, id } from '../http/fields';
 import { Places } from '../http/places';
 import type { Call, PathCall, Received, Upload } from '../http/route';
-import { unhurried } from '../http/server';
 import { FORMATS, linesLimit, stageStatement, type CoveredDays, type StatementType } from './intake';
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
@@ -60,7 +59,6 @@ export function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
     const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
     uploads.enter(bank);
     try {
-      unhurried(req);
       const bytes = bodyChunks(req, GIBIBYTE, PACE);
       const limit = linesLimit(deps.config);
       const arrived = await stageStatement(deps.db, limit, bank.entityId, type, bytes, query);

@@ -1,40 +1,43 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Transform } from 'node:stream';
+import { MIMEType } from 'node:util';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Request } from 'express';
 import { Failure } from '../../domain/failures';
-import type { BodyPlace } from './body-places';
-import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
+import type { BodyPlace } from './places';
 
 /** Largest body of an ordinary request. 100 merchants with the longest URLs have more. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
 
-/**
- * Longest that nothing of a body may arrive: its caller has been lost, or means no good. How long a
- * whole request may take is the server's to say.
- */
+/** Longest wait for the next byte: by then its sender is lost. */
 const SILENCE_MS = 10_000;
-/** And then, for what is in the socket already. */
-const POLL_MS = 250;
-
-/** Longer than any type that is JSON. Of a longer one nothing more is looked at. */
+/** How often a body that is waited for is looked at. */
+const TICK_MS = 250;
+/** Pieces of a body that are kept apart: each costs more than its bytes, and may have only one. */
+const PIECES_MAX = 64;
+/** Longer than any media type that is taken. */
 const MEDIA_TYPE_MAX = 100;
 
-/**
- * Reads the JSON body of a request.
- *
- * @param place as of `readBytes`
- * @throws Failure unsupported_media_type, body_too_large, request_too_slow or invalid_request
- */
+/** The least bytes that arrive while a body is waited for, once `graceMs` are over. */
+export interface Pace {
+  graceMs: number;
+  leastBytesPerS: number;
+}
+
+/** The pace of a body that has a place, which others wait for: at most 18 s for the largest. */
+export const PACE: Pace = { graceMs: SILENCE_MS, leastBytesPerS: 32 * 1024 };
+const PACE_WITHOUT_PLACE: Pace = { graceMs: 30_000, leastBytesPerS: 32 * 1024 };
+
+/** @throws Failure unsupported_media_type, and as `readBytes` and `parseJson` */
 export async function readJsonBody(req: Request, limitBytes: number, place?: BodyPlace): Promise<unknown> {
   requireJson(req);
   return parseJson(await readBytes(req, limitBytes, place));
 }
 
 /**
- * Reads the JSON body of a request that needs none. One that was announced may turn out to be
- * empty: some proxies announce a body with every request.
+ * Reads the JSON body of a request that needs none. Some proxies announce a body with every
+ * request, so it may be empty.
  *
  * @throws Failure as `readJsonBody`
  */
@@ -45,31 +48,30 @@ export async function readUnneededBody(req: Request, limitBytes: number, place: 
   return parseJson(bytes);
 }
 
-/**
- * @throws Failure unsupported_media_type or invalid_request, where the body cannot be JSON or is
- *   none at all
- */
+/** @throws Failure unsupported_media_type, or invalid_request where there is no body */
 export function requireJson(req: Request): void {
   if (!hasBody(req)) throw bodyRequired('a JSON body');
-  if (!isJson(req.headers['content-type'] ?? '')) {
-    throw new Failure('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json');
-  }
+  if (isOfType(req, 'application/json', ['charset'])) return;
+  throw new Failure('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json');
 }
 
 /**
- * Which of the types that a file may have this one has.
+ * The type that the body has of those that a file may have.
  *
  * @throws Failure unsupported_media_type, or invalid_request where there is no body
  */
 export function requireType<Type extends string>(req: Request, types: readonly Type[]): Type {
   if (!hasBody(req)) throw bodyRequired(`a body of ${types.join(' or ')}`);
-  const given = req.headers['content-type'] ?? '';
-  const type = types.find((one) => isOfType(given, one, ['charset', 'header']));
+  const type = types.find((one) => isOfType(req, one, ['charset', 'header']));
   if (type !== undefined) return type;
   throw new Failure('unsupported_media_type', `The body must be ${types.join(' or ')}, in UTF-8`);
 }
 
-/** @throws Failure body_too_large, where the request says that the body is */
+export function hasBody(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+}
+
+/** @throws Failure body_too_large where `Content-Length` says so */
 export function requireFit(req: Request, limitBytes: number): void {
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
 }
@@ -80,93 +82,71 @@ function bodyRequired(what: string): Failure {
   });
 }
 
-/** JSON, with no parameter but the character set that JSON has. */
-const isJson = (mediaType: string) => isOfType(mediaType, 'application/json', ['charset']);
-
-/** @param parameters that it may have, each once */
-function isOfType(mediaType: string, wanted: string, parameters: readonly string[]): boolean {
-  if (mediaType.length > MEDIA_TYPE_MAX) return false;
-  const [type, ...given] = mediaType
-    .toLowerCase()
-    .split(';')
-    .map((part) => part.trim());
-  // One may end with a semicolon.
-  if (given.at(-1) === '') given.pop();
-  if (type !== wanted || given.length > parameters.length) return false;
-  return given.every((parameter) => {
-    const [name = '', value] = parameter.split('=').map((part) => part.trim());
-    if (!parameters.includes(name)) return false;
-    return name !== 'charset' || value === 'utf-8' || value === '"utf-8"';
-  });
-}
-
-/**
- * @param place that the body has where it is large; left out where its limit is low
- * @throws Failure body_too_large, request_too_slow, unsupported_media_type for an unknown encoding,
- *   or invalid_request; and what the place throws
- */
-export async function readBytes(req: Request, limitBytes: number, place?: BodyPlace): Promise<Buffer> {
-  const bytes = new GrowingBuffer();
-  for await (const chunk of bodyChunks(req, limitBytes, place && PACE)) {
-    bytes.add(chunk);
-    place?.has(bytes.length);
+/** @param parameters that the type may have; a character set must be UTF-8 */
+function isOfType(req: Request, wanted: string, parameters: readonly string[]): boolean {
+  const given = req.headers['content-type'] ?? '';
+  if (given.length > MEDIA_TYPE_MAX) return false;
+  try {
+    const { essence, params } = new MIMEType(given);
+    const charset = params.get('charset') ?? 'utf-8';
+    const areKnown = [...params.keys()].every((name) => parameters.includes(name));
+    return essence === wanted && areKnown && charset.toLowerCase() === 'utf-8';
+  } catch {
+    return false;
   }
-  return bytes.take();
 }
 
-/** The slowest that a body may come, of the time that it is waited for, once `graceMs` are over. */
-export interface Pace {
-  graceMs: number;
-  leastBytesPerS: number;
+/** @throws Failure as `bodyChunks`, and what the place throws */
+export async function readBytes(req: Request, limitBytes: number, place?: BodyPlace): Promise<Buffer> {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of bodyChunks(req, limitBytes, place ? PACE : PACE_WITHOUT_PLACE)) {
+    size += piece.length;
+    place?.has(size);
+    if (pieces.push(piece) === PIECES_MAX) pieces = [Buffer.concat(pieces)];
+  }
+  return Buffer.concat(pieces);
 }
-
-/** That of a body with a place, which it would keep from others: at most 18 s for the largest. */
-export const PACE: Pace = { graceMs: SILENCE_MS, leastBytesPerS: 32 * 1024 };
 
 /**
- * The bytes of a body as they arrive, read only as fast as they are taken. A body that is refused
- * is not read to its end first, for it may have none: the server drops the rest.
+ * The bytes of a body as they arrive, read as fast as they are taken. A refusal does not wait for
+ * the body's end, which may never come: the server drops the rest.
  *
- * @param pace of a body that has a place
  * @throws Failure body_too_large, request_too_slow, unsupported_media_type for an unknown encoding,
  *   or invalid_request
  */
 export async function* bodyChunks(
   req: Request,
   limitBytes: number,
-  pace?: Pace,
+  pace: Pace,
 ): AsyncGenerator<Buffer, void, void> {
   requireFit(req, limitBytes);
   const { bytes, release } = decoded(req);
   let size = 0;
-  let waitedMs = 0;
-  let waitingSince = performance.now();
-  const leftMs = () => (pace ? pace.graceMs + (size / pace.leastBytesPerS) * 1_000 - waitedMs : Infinity);
-  // It runs only while something is waited for: whoever takes the bytes may take its time.
-  const giveUp = () => {
-    const wasSilent = performance.now() - waitingSince >= SILENCE_MS;
-    bytes.destroy(pace && !wasSilent ? crawls(pace) : tooSlow());
-  };
-  // A process that stood still wakes to its timers first: what has arrived meanwhile is read before
-  // anybody is blamed.
-  const pollOnce = () => (timer = setTimeout(giveUp, POLL_MS));
-  const wait = () => setTimeout(pollOnce, Math.min(SILENCE_MS, leftMs()));
-  let timer = wait();
+  let isAwaited = true;
+  let awaitedMs = 0;
+  let silentMs = 0;
+  // Ticks are counted, not time: after the process stood still it reads before it blames a sender.
+  const watch = setInterval(() => {
+    if (!isAwaited) return;
+    awaitedMs += TICK_MS;
+    silentMs += TICK_MS;
+    if (silentMs >= SILENCE_MS) bytes.destroy(silent());
+    else if (awaitedMs > pace.graceMs + (size / pace.leastBytesPerS) * 1_000) bytes.destroy(crawls(pace));
+  }, TICK_MS);
   try {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
-      clearTimeout(timer);
-      waitedMs += performance.now() - waitingSince;
+      isAwaited = false;
+      silentMs = 0;
       size += chunk.length;
       if (size > limitBytes) throw tooLarge(limitBytes);
-      if (pace && leftMs() < 0) throw crawls(pace);
       yield chunk;
-      waitingSince = performance.now();
-      timer = wait();
+      isAwaited = true;
     }
   } catch (error) {
     throw error instanceof Failure ? error : unreadable();
   } finally {
-    clearTimeout(timer);
+    clearInterval(watch);
     release();
   }
 }
@@ -178,45 +158,31 @@ const DECODERS = new Map<string, () => Transform>([
   ['br', createBrotliDecompress],
 ]);
 
-/** What is read is never the request itself: giving up on that would leave nobody to answer to. */
+/** A stream behind the request: destroying the request itself would close its connection. */
 function decoded(req: Request): { bytes: Transform; release: () => void } {
-  const decoder = DECODERS.get((req.headers['content-encoding'] ?? 'identity').toLowerCase())?.();
-  if (!decoder) throw unknownEncoding();
-  const broken = (error: Error) => decoder.destroy(error);
+  const bytes = DECODERS.get((req.headers['content-encoding'] ?? 'identity').toLowerCase())?.();
+  if (!bytes) throw unknownEncoding();
+  const broken = (error: Error) => bytes.destroy(error);
   req.once('error', broken);
-  req.pipe(decoder);
+  req.pipe(bytes);
   return {
-    bytes: decoder,
+    bytes,
     release() {
       req.off('error', broken);
-      req.unpipe(decoder);
-      decoder.destroy();
+      req.unpipe(bytes);
+      bytes.destroy();
     },
   };
 }
 
-export function hasBody(req: IncomingMessage): boolean {
-  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
-}
-
-function tooLarge(limitBytes: number): Failure {
-  return new Failure('body_too_large', `The body may have at most ${limitBytes / 1024} KiB`);
-}
-
-function tooSlow(): Failure {
-  return new Failure('request_too_slow', `Nothing of the body arrived for ${SILENCE_MS / 1000} seconds`);
-}
-
-function crawls({ leastBytesPerS }: Pace): Failure {
-  return new Failure('request_too_slow', `The body comes at less than ${leastBytesPerS / 1024} KiB a second`);
-}
-
-function unknownEncoding(): Failure {
-  return new Failure(
-    'unsupported_media_type',
-    'The body may be plain, or compressed with gzip, deflate or br',
-  );
-}
+const tooLarge = (limitBytes: number) =>
+  new Failure('body_too_large', `The body may have at most ${limitBytes / 1024} KiB`);
+const silent = () =>
+  new Failure('request_too_slow', `Nothing of the body arrived for ${SILENCE_MS / 1000} seconds`);
+const crawls = ({ leastBytesPerS }: Pace) =>
+  new Failure('request_too_slow', `The body comes at less than ${leastBytesPerS / 1024} KiB a second`);
+const unknownEncoding = () =>
+  new Failure('unsupported_media_type', 'The body may be plain, or compressed with gzip, deflate or br');
 
 function unreadable(): Failure {
   const message = 'is not whole, or not compressed as its Content-Encoding says';

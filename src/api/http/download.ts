@@ -3,34 +3,6 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import type { Response } from 'express';
-import type { Caller } from '../access/authentication';
-import { Places } from './places';
-
-/**
- * Files that one process sends at a time. Each reads page after page, and every page is a statement
- * that others wait behind; a slow reader has its place for as long as it reads. Most files are sent
- * within the seconds after which another may be asked for.
- */
-const DOWNLOADS = { what: 'files', all: 40, ofCaller: 4, retryAfterS: 5 };
-
-export type SendDownload = (res: Response, file: Download, caller: Caller) => Promise<void>;
-
-/**
- * Sends files, each in a place of its caller.
- *
- * @throws Failure rate_limited or unavailable where none is free
- */
-export function createDownloads(): SendDownload {
-  const places = new Places(DOWNLOADS);
-  return async (res, file, caller) => {
-    places.enter(caller);
-    try {
-      await sendDownload(res, file);
-    } finally {
-      places.leave(caller);
-    }
-  };
-}
 
 /** An answer of any length, as a CSV file that is made while it is sent. */
 export interface Download {

@@ -1,12 +1,17 @@
+import { isSilence } from '../../database/availability';
 import { Failure } from '../../domain/failures';
 import type { Caller } from '../access/authentication';
-import { ownerOf } from './rate-limit';
 
 /**
- * Most places of an owner, of those that a process has. A provider makes as many merchants as it
- * likes: three quarters stay for others, however many there are.
+ * How much of a process one owner, a provider with all its merchants, has under way. A provider
+ * creates any number of merchants: three quarters of the places stay for other owners.
  */
-export const shareOfOwner = (all: number) => Math.max(1, Math.floor(all / 4));
+const shareOfOwner = (all: number) => Math.max(1, Math.floor(all / 4));
+
+/** The party that answers for a caller: the provider of a merchant, or the caller itself. */
+export function ownerOf({ entityId, providerId }: Caller): string {
+  return providerId ?? entityId;
+}
 
 interface Kind {
   /** Its use, in the words of a refusal. */
@@ -17,10 +22,10 @@ interface Kind {
   retryAfterS: number;
 }
 
-/**
- * Places for what a process has under way for longer than a request lasts otherwise. Callers and
- * owners have a few each, so that a slow one keeps no other's out.
- */
+/** Each page of a file is a statement, and a slow reader has its place for as long as it reads. */
+export const DOWNLOADS = { what: 'files', all: 40, ofCaller: 4, retryAfterS: 5 };
+
+/** Places for what lasts longer than most requests. Without a free one a call is refused. */
 export class Places {
   private taken = 0;
   private readonly held = new Map<string, number>();
@@ -53,6 +58,16 @@ export class Places {
     this.count(caller, -1);
   }
 
+  /** Does the work in a place. @throws Failure as `enter` */
+  async hold<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
+    this.enter(caller);
+    try {
+      return await work();
+    } finally {
+      this.leave(caller);
+    }
+  }
+
   private count(caller: Caller, change: 1 | -1): void {
     this.taken += change;
     for (const key of keysOf(caller)) {
@@ -65,3 +80,120 @@ export class Places {
 
 /** A provider's own places are not those of its merchants, though it owns both. */
 const keysOf = (caller: Caller) => [`caller ${caller.entityId}`, `owner ${ownerOf(caller)}`];
+
+/** Few requests have a larger body; rate limits bound the smaller ones. */
+const LARGE_BYTES = 16 * 1024;
+/** Each is in memory until its call ends; the largest, parsed, has some three megabytes. */
+export const LARGE_BODIES = { what: 'large bodies', all: 50, ofCaller: 10, retryAfterS: 2 };
+
+/** The place of one call's body, taken once the body is large. */
+export class BodyPlace {
+  private isTaken = false;
+
+  constructor(
+    private readonly places: Places,
+    private readonly caller: Caller,
+  ) {}
+
+  /** @throws Failure rate_limited or unavailable where so many bytes need a place, and none is free */
+  has(bytes: number): void {
+    if (this.isTaken || bytes <= LARGE_BYTES) return;
+    this.places.enter(this.caller);
+    this.isTaken = true;
+  }
+
+  leave(): void {
+    if (this.isTaken) this.places.leave(this.caller);
+  }
+}
+
+/**
+ * The share of the connections to Postgres that an owner's requests have at a time. Beyond it they
+ * wait, and the callers of the owner take turns: no request waits for more than a few of another
+ * owner's.
+ */
+export interface CallerLimiter {
+  /**
+   * Does the work when the caller's owner has a place free.
+   *
+   * @throws Failure rate_limited where none comes free in time
+   */
+  take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
+}
+
+/** A burst that the rate limits allow is over by then, and most senders wait no longer. */
+const WAIT_MS = 10_000;
+const RETRY_AFTER_S = 1;
+
+interface Owner {
+  taken: number;
+  /** By caller, the next to have a turn first. */
+  waiting: Map<string, Set<Waiter>>;
+}
+
+interface Waiter {
+  enter: () => void;
+  giveUp: (cause: unknown) => void;
+}
+
+/** @param connections that the process has to Postgres */
+export function createCallerLimiter(connections: number): CallerLimiter {
+  const places = shareOfOwner(connections);
+  const owners = new Map<string, Owner>();
+
+  /** Hands the place to the next caller's longest waiting request. */
+  function leave(id: string, owner: Owner): void {
+    const [turn] = owner.waiting;
+    if (turn) {
+      const [callerId, waiters] = turn;
+      const [next] = waiters;
+      owner.waiting.delete(callerId);
+      owner.waiting.set(callerId, waiters);
+      next?.enter();
+    } else {
+      owner.taken -= 1;
+      if (owner.taken === 0) owners.delete(id);
+    }
+  }
+
+  return {
+    async take(caller, work) {
+      const id = ownerOf(caller);
+      const owner = owners.get(id) ?? { taken: 0, waiting: new Map<string, Set<Waiter>>() };
+      owners.set(id, owner);
+      if (owner.taken < places) owner.taken += 1;
+      else await turnOf(owner, caller.entityId);
+      try {
+        return await work();
+      } catch (error) {
+        // Requests that wait would meet the same silence, and wait for as long again.
+        if (isSilence(error)) {
+          for (const waiters of owner.waiting.values()) for (const waiter of waiters) waiter.giveUp(error);
+        }
+        throw error;
+      } finally {
+        leave(id, owner);
+      }
+    },
+  };
+}
+
+async function turnOf({ waiting }: Owner, callerId: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const own = waiting.get(callerId) ?? new Set();
+    const stopWaiting = (end: () => void) => {
+      clearTimeout(timer);
+      own.delete(waiter);
+      if (own.size === 0) waiting.delete(callerId);
+      end();
+    };
+    const waiter: Waiter = {
+      enter: () => stopWaiting(resolve),
+      giveUp: (cause) => stopWaiting(() => reject(cause)),
+    };
+    const message = 'Too many of your requests are in hand: send fewer at a time';
+    const tooLong = () => waiter.giveUp(new Failure('rate_limited', message, { retryAfterS: RETRY_AFTER_S }));
+    const timer = setTimeout(tooLong, WAIT_MS);
+    waiting.set(callerId, own.add(waiter));
+  });
+}

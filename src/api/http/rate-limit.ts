@@ -14,6 +14,7 @@ import type { Caller } from '../access/authentication';
 import type { ApiDeps } from '../deps';
 import { answered } from './deadline';
 import { gathered } from './gathered';
+import { ownerOf } from './places';
 
 /** The token buckets that requests are paid from. */
 export type Bucket =
@@ -50,11 +51,6 @@ export function createTokenBuckets(db: Database): TokenBuckets {
  * likes: without this each of them would add to its limits.
  */
 const OWNER_SHARE = 10;
-
-/** The party that answers for a caller: the provider of a merchant, or the caller itself. */
-export function ownerOf({ entityId, providerId }: Caller): string {
-  return providerId ?? entityId;
-}
 
 /**
  * The bucket that a provider and all its merchants pay from, beside their own. An owner without

@@ -16,15 +16,15 @@ import {
   requireJson,
   requireType,
 } from './body';
-import type { BodyPlace } from './body-places';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from '../deps';
 import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
-import type { Download, SendDownload } from './download';
+import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson } from './json';
 import type { Operation } from '../openapi/operation';
 import { OPERATIONS } from '../openapi/operations';
+import { BodyPlace, type Places } from './places';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { ownRequestIdOf, requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
@@ -117,15 +117,13 @@ export interface Upload<Body, Query> {
   receive(req: Request, deps: ApiDeps, caller: Caller, query: Query): Promise<Received<Body>>;
 }
 
-/**
- * A body, with the blind indexes of its canonical form, by which a repeat of the request is told.
- */
+/** A body, with the blind indexes of its canonical form, which tell a repeat of the request. */
 export interface Received<Body> {
   body: Body;
   indexes: Indexes;
   /**
-   * Called once the call is over, whatever came of it: gives back the place that the body has, and
-   * deletes what waits of it in the database and was not accepted.
+   * Called once the call is over: gives back the body's place, and deletes what the database has of
+   * it and no call accepted.
    */
   release: () => Promise<void>;
 }
@@ -177,8 +175,7 @@ type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more 
 export function serve(
   deps: ApiDeps,
   authenticate: Authenticate,
-  bodyPlaceOf: (caller: Caller) => BodyPlace,
-  sendDownload: SendDownload,
+  places: { bodies: Places; downloads: Places },
   one: Route,
 ): RequestHandler {
   const { options } = one;
@@ -227,7 +224,8 @@ export function serve(
       .take(caller, () => one.handle(call))
       .finally(() => received?.release());
     if ('pages' in outcome) {
-      return sendDownload(res, { ...outcome, pages: inPlaces(outcome.pages, caller, deps.limiter) }, caller);
+      const file = { ...outcome, pages: inPlaces(outcome.pages, caller, deps.limiter) };
+      return places.downloads.hold(caller, () => sendDownload(res, file));
     }
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');
@@ -244,7 +242,7 @@ export function serve(
       throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
     }
 
-    const place = bodyPlaceOf(caller);
+    const place = new BodyPlace(places.bodies, caller);
     try {
       await answer(req, res, caller, place);
     } finally {

@@ -13,58 +13,59 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config';
 import { Failure } from '../../domain/failures';
 import { replyOfFailure } from './answer';
-import { hasBody } from './body';
 import { countedAddress } from './client-address';
 
 /**
- * The HTTP server around the application: what a connection may cost before anybody knows who is on
- * it.
+ * The HTTP server around the application: what a connection costs before its caller is known.
  *
- * Whatever arrives gets an answer in the envelope, also what Node's parser refuses, and no
- * connection keeps others waiting: its requests are served one at a time, and what a refused
- * request goes on sending is read and dropped, up to a limit.
+ * Each request gets a response in the envelope, also one that Node's parser refuses. A connection's
+ * requests are served one at a time. What a refused request still sends is read and dropped, up to
+ * a limit.
  */
 
-/**
- * Largest request line with its headers. An access token has a kilobyte; a query string at its
- * longest two.
- */
+/** Request line with headers. An access token has a kilobyte, the longest query string two. */
 const HEADER_BYTES_MAX = 16 * 1024;
-/** How long the headers of a request may take to arrive, and how long all of it. */
+/** For the headers; `bodyChunks` has the limits of a body. */
 const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
-/** How often the headers' is looked at. */
 const TIMEOUT_CHECK_MS = 2_000;
 /**
- * How long a connection without requests is kept: longer than balancers keep theirs (60 s with
- * most), or now and then one would send a request into a connection that is just being closed, and
- * tell its caller 502.
+ * A connection without requests outlives those of most balancers (60 s). Otherwise a balancer now
+ * and then sends a request into a connection that closes, and responds 502.
  */
 const KEEP_ALIVE_MS = 75_000;
 /** Connections of one process, of some 30 kB each. */
 const CONNECTIONS_MAX = 4_000;
-/** Most of them from one address, where callers connect to us themselves. */
+/** Connections of one address, where callers connect without a proxy. */
 const OF_ADDRESS_MAX = CONNECTIONS_MAX / 4;
-/**
- * Requests sent ahead on one connection, and on all: nobody needs more, and each is a few kilobytes
- * until its turn.
- */
+/** Requests sent ahead on one connection, and on all; each has a few kilobytes until its turn. */
 const AHEAD_MAX = 10;
 const AHEAD_ALL_MAX = 1_000;
-/**
- * What a refused request may still send until its connection is closed: the largest body that any
- * route takes.
- */
+/** What a refused request may still send: the largest body of any JSON route. */
 const REST_BYTES_MAX = 16 * 1024 * 1024;
 const REST_MS = 5_000;
 const REST_CHECK_MS = 100;
-/**
- * A connection on which nothing moves is closed after this, or twice this where some of an answer
- * was taken. A call has 20 s at most.
- */
+/** A connection without traffic is closed after this. A call has 20 s at most. */
 const STALLED_MS = 60_000;
-/** How long a connection that was refused, or cut, stays open for its caller to read why. */
+/** How long a refused connection stays open for its caller to read why. */
 const LINGER_MS = 1_000;
+
+const TOO_MANY = new Failure(
+  'rate_limited',
+  `Your address has more than ${OF_ADDRESS_MAX} connections in use`,
+  { retryAfterS: 1 },
+);
+const NO_TARGET = new Failure('invalid_request', 'The target of the request is neither a path nor a URL');
+const NO_REQUEST = new Failure('invalid_request', 'This is not a request of HTTP/1.1');
+const REFUSALS = new Map([
+  [
+    'HPE_HEADER_OVERFLOW',
+    new Failure(
+      'headers_too_large',
+      `Request line and headers may have at most ${HEADER_BYTES_MAX / 1024} KiB`,
+    ),
+  ],
+  ['ERR_HTTP_REQUEST_TIMEOUT', new Failure('request_too_slow', 'The request took too long to arrive')],
+]);
 
 export function createApiServer(
   app: RequestListener,
@@ -73,46 +74,42 @@ export function createApiServer(
 ): Server {
   const connections = new Connections(TRUSTED_PROXIES.length === 0, (req, res) => {
     const path = pathOf(req.url ?? '');
-    if (path === undefined) refuse(noTarget(), req.socket, log);
+    if (path === undefined) refuse(NO_TARGET, req.socket, log);
     else app(Object.assign(req, { url: path }), res);
   });
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      // Of all requests alike; each has its own below.
+      // It would bound the upload of a bank's file, too.
       requestTimeout: 0,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Of two that must be one, the first would be taken and the other dropped, unseen.
+      // Otherwise Node takes the first of two headers that must be one, and drops the other.
       joinDuplicateHeaders: true,
-      // Refused by the application, in the envelope.
+      // The application refuses a missing one in the envelope.
       requireHostHeader: false,
     },
     (req, res) => {
-      if (connections.isOneTooMany(req.socket)) return refuse(tooMany(), req.socket, log);
-      if (hasBody(req)) hurry(req, () => server.emit('clientError', tooLong(), req.socket));
-      connections.add(req, res);
+      if (connections.isOneTooMany(req.socket)) refuse(TOO_MANY, req.socket, log);
+      else connections.add(req, res);
     },
   );
   server.setTimeout(STALLED_MS);
-  // Node drops what is beyond a count without a word; the application counts, and says so.
+  // Node drops headers beyond a count silently; the application refuses them.
   server.maxHeadersCount = 0;
   server.on('connection', (socket: Socket) => connections.open(socket));
-  // Nothing is expected of us but the answer.
+  // RFC 9110 lets a server ignore an expectation that it does not know.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
     if (connections.isCut(socket)) return;
-    if (connections.isAnswering(socket)) socket.destroy();
-    else refuse(error, socket, log);
+    if (connections.isAnswering(socket) || code === 'ECONNRESET') socket.destroy();
+    else refuse(REFUSALS.get(code) ?? NO_REQUEST, socket, log, code);
   });
   return server;
 }
 
-/**
- * The target of a request as a path. It may come as a whole URL, as to a proxy (RFC 9112, 3.2.2);
- * undefined where that is none.
- */
+/** The path of a target, which may be a whole URL as to a proxy (RFC 9112, 3.2.2). */
 function pathOf(target: string): string | undefined {
   if (/^[/*]/.test(target)) return target;
   if (!URL.canParse(target)) return undefined;
@@ -120,43 +117,19 @@ function pathOf(target: string): string | undefined {
   return `${pathname || '/'}${search}`;
 }
 
-/** @param giveUp on a request that has not arrived whole in its time */
-function hurry(req: IncomingMessage, giveUp: () => void): void {
-  const { socket } = req;
-  const timer = setTimeout(() => {
-    over();
-    if (!req.complete && !isUnhurried.has(req)) giveUp();
-  }, REQUEST_TIMEOUT_MS);
-  const over = () => {
-    clearTimeout(timer);
-    req.off('close', over);
-    socket.off('close', over);
-  };
-  // Of a request that never ends, Node tells only the connection's end.
-  req.once('close', over);
-  socket.once('close', over);
+/** A connection and its requests. */
+interface Line {
+  /** The address that the connection counts for. */
+  address: string;
+  serving?: ServerResponse | undefined;
+  waiting: [IncomingMessage, ServerResponse][];
+  /** More came than may wait. */
+  isCut?: boolean;
 }
-
-const isUnhurried = new WeakSet<IncomingMessage>();
-
-/** A request that may take longer to arrive than others; whoever reads its body bounds it. */
-export function unhurried(req: IncomingMessage): void {
-  isUnhurried.add(req);
-}
-
-const TOO_MANY = 'ERR_TOO_MANY_CONNECTIONS';
-const TOO_MANY_RETRY_S = 1;
-const tooMany = () => Object.assign(new Error('the address has too many connections'), { code: TOO_MANY });
-const TOO_LONG = 'ERR_HTTP_REQUEST_TIMEOUT';
-const NO_TARGET = 'ERR_INVALID_URL';
-const noTarget = () => Object.assign(new Error('the target is no URL'), { code: NO_TARGET });
-const tooLong = () => Object.assign(new Error('the request took too long to arrive'), { code: TOO_LONG });
 
 /**
- * The connections, and the requests of each, one after the other.
- *
- * For each connection beyond their number the one goes that has been silent for longest: nobody
- * waits for an answer on it.
+ * The connections, and the requests of each, one after the other. A connection beyond the limit
+ * takes the place of the one that is silent for longest, on which no caller waits.
  */
 class Connections {
   /** Connections without a request in hand stand in the order in which they fell silent. */
@@ -165,7 +138,7 @@ class Connections {
   private readonly tooMany = new WeakSet<Duplex>();
   private ahead = 0;
 
-  /** @param areCallers whether it is callers that connect, and no proxy for them */
+  /** @param areCallers whether callers connect without a proxy */
   constructor(
     private readonly areCallers: boolean,
     private readonly serve: RequestListener,
@@ -173,8 +146,7 @@ class Connections {
 
   open(socket: Socket): void {
     const address = countedAddress({ ip: undefined, socket });
-    const own = (this.ofAddress.get(address) ?? 0) + 1;
-    const isOwnExcess = this.areCallers && own > OF_ADDRESS_MAX;
+    const isOwnExcess = this.areCallers && (this.ofAddress.get(address) ?? 0) >= OF_ADDRESS_MAX;
     if (isOwnExcess || this.lines.size >= CONNECTIONS_MAX) {
       const silent = this.silentLongest(isOwnExcess ? address : undefined);
       if (silent) this.close(silent);
@@ -186,7 +158,7 @@ class Connections {
     socket.once('close', () => this.close(socket));
   }
 
-  /** Its address has so many in use that not even a silent one could go for it. */
+  /** Its address has too many connections, and none of them is silent. */
   isOneTooMany(socket: Duplex): boolean {
     return this.tooMany.has(socket);
   }
@@ -194,23 +166,22 @@ class Connections {
   add(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req;
     const line = this.lines.get(socket);
-    // After the last answer on a connection nobody could be told what became of a request.
+    // Behind the last response of a connection a request would get none.
     if (line === undefined || !socket.writable) socket.destroy();
     else if (line.serving === undefined) this.begin(line, req, res);
     else if (line.waiting.length < AHEAD_MAX && this.ahead < AHEAD_ALL_MAX) {
       line.waiting.push([req, res]);
       this.ahead += 1;
-      // No more is read until all that has been read is served.
       socket.pause();
     } else cut(line, socket, line.waiting.at(-1)?.[1] ?? line.serving);
   }
 
-  /** Whether some of an answer is on its way, into which no other can be put. */
+  /** Some of a response is on its way, so no other can be sent. */
   isAnswering(socket: Duplex): boolean {
     return this.lines.get(socket)?.serving?.headersSent ?? false;
   }
 
-  /** Whether what still comes is not looked at. */
+  /** The connection is not read any more. */
   isCut(socket: Duplex): boolean {
     return this.lines.get(socket)?.isCut ?? false;
   }
@@ -219,7 +190,7 @@ class Connections {
     line.serving = res;
     // Before Node's own listener, which closes a connection that is not to be kept.
     res.prependOnceListener('finish', () => dropRest(req));
-    // Others get their turn in between.
+    // Other connections get their turn in between.
     const next = () => setImmediate(() => this.next(line, req.socket));
     res.once('close', () => void (isRead(req) ? next() : req.once('close', next)));
     this.serve(req, res);
@@ -258,23 +229,12 @@ class Connections {
   }
 }
 
-/** A connection's requests. */
-interface Line {
-  /** The address that the connection counts for. */
-  address: string;
-  serving?: ServerResponse | undefined;
-  waiting: Pair[];
-  /** More came than may wait. */
-  isCut?: boolean;
-}
-
-/** Tells Node's parser that no more HTTP follows: it leaves the rest of a piece alone. */
+/** Tells Node's parser that no more HTTP follows. */
 const NOT_HTTP = 2;
 
 /**
- * Looks at nothing more of a connection, and closes it after that answer. In one piece three
- * thousand requests may arrive, and Node makes two objects of each before anything else happens:
- * no event comes early enough to stop it, so its parser is told.
+ * Reads no more of a connection, and closes it after its last response. One piece may have three
+ * thousand requests, and Node makes two objects of each before any event: so its parser is told.
  */
 function cut(line: Line, socket: Socket, last: ServerResponse): void {
   if (line.isCut) return;
@@ -284,7 +244,7 @@ function cut(line: Line, socket: Socket, last: ServerResponse): void {
   parser.onIncoming = () => NOT_HTTP;
   socket.pause();
   if (!last.headersSent) last.setHeader('Connection', 'close');
-  // Closed with something unread, a connection is reset, and answers may be lost.
+  // Closed with something unread, a connection is reset, and responses may be lost.
   socket.destroySoon = () => {
     socket.end();
     socket.resume();
@@ -292,19 +252,14 @@ function cut(line: Line, socket: Socket, last: ServerResponse): void {
   };
 }
 
-type Pair = [IncomingMessage, ServerResponse];
-
 const isRead = (req: IncomingMessage) => req.complete && req.readableLength === 0;
 
-/**
- * Reads what a request that is answered still sends: what comes after it on its connection is
- * another request.
- */
+/** Reads what a request that has its response still sends: the next request comes after it. */
 function dropRest(req: IncomingMessage): void {
   const { socket } = req;
   if (isRead(req) || socket.destroyed) return;
-  // Closed with something unread, a connection is reset, and its caller may never see the answer:
-  // only our side ends.
+  // Closed with something unread, a connection is reset, and the response may be lost: only our
+  // side ends.
   const destroySoon = socket.destroySoon.bind(socket);
   socket.destroySoon = () => socket.end();
   const readBefore = socket.bytesRead;
@@ -320,29 +275,27 @@ function dropRest(req: IncomingMessage): void {
     socket.destroySoon = destroySoon;
     if (!socket.writable) socket.destroy();
   };
-  // Of a request that is answered, and never ends, Node tells only the connection's end.
+  // A request that never ends has no `close` of its own.
   req.once('close', over);
   socket.once('close', over);
   req.resume();
 }
 
+const refused = new WeakSet<Duplex>();
+
 /**
- * Answers what is no request of HTTP, or none that is taken. What comes after it on its connection
- * is lost.
+ * Responds to what the application does not get, and closes the connection.
+ *
+ * @param code of Node, for the log
  */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex, log: Pick<Logger, 'info'>): void {
-  // Each further chunk of what was refused comes here again.
+function refuse(failure: Failure, socket: Duplex, log: Pick<Logger, 'info'>, code?: string): void {
+  // Node reports each further piece of what was refused.
   if (refused.has(socket)) return;
   refused.add(socket);
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const failure =
-    REFUSALS.get(error.code) ?? new Failure('invalid_request', 'This is not a request of HTTP/1.1');
+  if (!socket.writable) return void socket.destroy();
   const { status, body: envelope } = replyOfFailure(failure);
   const requestId = randomUUID();
-  log.info({ requestId, status, code: error.code }, 'request');
+  log.info({ requestId, status, code }, 'request');
   const body = JSON.stringify(envelope);
   socket.end(
     [
@@ -364,23 +317,3 @@ function destroyLater(socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
 }
-
-const refused = new WeakSet<Duplex>();
-
-const REFUSALS = new Map<string | undefined, Failure>([
-  [
-    'HPE_HEADER_OVERFLOW',
-    new Failure(
-      'headers_too_large',
-      `Request line and headers may have at most ${HEADER_BYTES_MAX / 1024} KiB`,
-    ),
-  ],
-  [NO_TARGET, new Failure('invalid_request', 'The target of the request is neither a path nor a URL')],
-  [TOO_LONG, new Failure('request_too_slow', 'The request took too long to arrive')],
-  [
-    TOO_MANY,
-    new Failure('rate_limited', `Your address has more than ${OF_ADDRESS_MAX} connections in use`, {
-      retryAfterS: TOO_MANY_RETRY_S,
-    }),
-  ],
-]);

@@ -1,4 +1,4 @@
-import { createCallerLimiter } from '../../../src/api/http/caller-limiter';
+import { createCallerLimiter } from '../../../src/api/http/places';
 
 afterEach(() => jest.useRealTimers());
 

@@ -5,7 +5,8 @@ import { Readable, Writable } from 'node:stream';
 import express, { type ErrorRequestHandler } from 'express';
 import { array, assert, asyncProperty, constantFrom, string } from 'fast-check';
 import { csvRecords, type CsvRecord } from '../../../src/api/bank-statement/csv';
-import { createDownloads, sendDownload, writeCsv, type Download } from '../../../src/api/http/download';
+import { sendDownload, writeCsv, type Download } from '../../../src/api/http/download';
+import { DOWNLOADS, Places } from '../../../src/api/http/places';
 
 let failures: unknown[];
 
@@ -171,13 +172,12 @@ const refuse: ErrorRequestHandler = (error: { code: string; retryAfterS: number 
 
 /** Downloads of a server of its own, by callers `merchant` or `merchant-provider`. */
 async function withDownloads(tell: (ask: (caller: string) => Promise<IncomingMessage>) => Promise<void>) {
-  const sendFile = createDownloads();
+  const places = new Places(DOWNLOADS);
   const app = express();
   app.get('/:caller', (req, res) =>
-    sendFile(
-      res,
-      { fileName: 'things.csv', columns: ['id', 'note'], pages: endless() },
+    places.hold(
       { entityId: req.params.caller, role: 'merchant', providerId: req.params.caller.split('-')[1] },
+      () => sendDownload(res, { fileName: 'things.csv', columns: ['id', 'note'], pages: endless() }),
     ),
   );
   app.use(refuse);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { createCallerLimiter } from '../../../src/api/http/caller-limiter';
+import { createCallerLimiter } from '../../../src/api/http/places';
 import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from '../../../src/api/http/deadline';
 import { openDatabase, type PooledDatabase } from '../../../src/database/connection';
 import { databaseProblems } from '../../../src/temporal/readiness';
