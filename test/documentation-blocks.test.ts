@@ -14,10 +14,10 @@ interface Shown {
   /** Its first words. */
   begins: string;
   /**
-   * What it is: a drawing, what comes out of something, a command that takes too long, one like
-   * another that a test runs, or one for something of before.
+   * What it is: a drawing, what comes out of something, a command that takes too long, or one like
+   * another that a test runs.
    */
-  kind: 'drawing' | 'output' | 'long' | 'alike' | 'before';
+  kind: 'drawing' | 'output' | 'long' | 'alike';
   reason: string;
 }
 
@@ -27,12 +27,6 @@ const SHOWN: Shown[] = [
     begins: 'npm ci && npm start',
     kind: 'long',
     reason: 'npm ci asks the registry for every package; the tests of npm start do the rest',
-  },
-  {
-    page: 'CHANGELOG.md',
-    begins: 'BEGIN;\nALTER INDEX customers_by_email',
-    kind: 'before',
-    reason: 'for a database that no migration of today makes',
   },
   { page: 'CONTRIBUTING.md', begins: 'npm run fuzz', kind: 'long', reason: 'minutes for each seed' },
   { page: 'SECURITY.md', begins: 'npm run hostile', kind: 'long', reason: 'minutes on servers of its own' },

@@ -31,7 +31,7 @@ const HEARTBEAT_AGE = 'assent_worker_heartbeat_age_seconds';
 
 test('a frozen worker is not ready within 15 s, the API tells what waits, and all is well when it thaws', async () => {
   await eventually(async () => (await readiness()).status === 200);
-  expect(valueOf(await metrics.api(), 'assent_workers{version="0.1.0"}')).toBe(1);
+  expect(valueOf(await metrics.api(), 'assent_workers{version="0.2.0"}')).toBe(1);
   expect(valueOf(await metrics.api(), HEARTBEAT_AGE)).toBeLessThan(10);
 
   expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
@@ -42,7 +42,7 @@ test('a frozen worker is not ready within 15 s, the API tells what waits, and al
   expect((await readiness()).message).toMatch(/^Not ready: worker: no worker has beaten for \d+ s$/);
   const told = await metrics.api();
   expect(valueOf(told, HEARTBEAT_AGE)).toBeGreaterThan(10);
-  expect(valueOf(told, 'assent_workers{version="0.1.0"}')).toBeUndefined();
+  expect(valueOf(told, 'assent_workers{version="0.2.0"}')).toBeUndefined();
   expect(valueOf(told, 'assent_outbox_messages{rank="call"}')).toBe(0);
   expect(valueOf(told, 'assent_outbox_oldest_age_seconds{rank="call"}')).toBe(0);
   expect(valueOf(told, 'assent_dependency_up{dependency="temporal"}')).toBe(1);

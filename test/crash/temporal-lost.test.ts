@@ -161,8 +161,8 @@ test('"status" tells of the workers, of what waits, and of what is overdue', asy
   expect(told).toMatchObject({
     ready: true,
     problems: [],
-    version: '0.1.0',
-    workers: expect.arrayContaining([expect.objectContaining({ alive: true, version: '0.1.0' })]),
+    version: '0.2.0',
+    workers: expect.arrayContaining([expect.objectContaining({ alive: true, version: '0.2.0' })]),
     outbox: { call: { messages: 0 }, later: { messages: 0 } },
     overdue: expect.arrayContaining([{ kind: 'intents', count: 0, oldestAgeS: 0 }]),
     exceptions: { open: 0, investigating: 0, kinds: [] },
