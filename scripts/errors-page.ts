@@ -19,9 +19,6 @@ messages change.
 
 - The list is closed. A new code comes with a new version of the API’s document; treat one that you do
   not know by its status.
-- A call whose items are all refused has the code of the most telling one: 403 before 409, 400, 429 and
-  404.
-- The OpenAPI document at \`/openapi.json\` says for each operation which codes it has.
 - \`POST /v1/oauth/token\` alone has no \`code\`: its \`error\` is one of RFC 6749, section 5.2.
 
 Under an \`Idempotency-Key\` the codes marked “kept” are the answer from then on: a repeat gets the same
