@@ -95,7 +95,7 @@ export class BodyPlace {
     private readonly caller: Caller,
   ) {}
 
-  /** @throws Failure rate_limited or unavailable where so many bytes need a place, and none is free */
+  /** @throws Failure rate_limited or unavailable where no place for so many bytes is free */
   has(bytes: number): void {
     if (this.isTaken || bytes <= LARGE_BYTES) return;
     this.places.enter(this.caller);
