@@ -14,11 +14,13 @@ import type * as Period from './period';
 import type * as Positions from './positions';
 import type * as Reconcile from './reconcile';
 import type * as Statement from './statement';
+import type * as Start from './start';
 import type * as Status from './status';
 import type * as Why from './why';
 
 /** By the first word of a command, in the order of the help. */
 const COMMANDS = new Map<string, () => (program: Command) => void>([
+  ['start', () => (require('./start') as typeof Start).addStartCommand],
   ['entity', () => (require('./entity') as typeof Entity).addEntityCommands],
   ['keys', () => (require('./keys') as typeof Keys).addKeyCommands],
   ['audit', () => (require('./audit') as typeof Audit).addAuditCommand],
