@@ -51,33 +51,21 @@ interface SendOptions {
 
 export interface SendOutcome {
   durationMs: number;
-  /**
-   * Whether the receiver may have the message: `no` only where not a byte of its body can have
-   * left.
-   */
+  /** `no` only where not a byte of the body can have left. */
   reached: Reached;
   /** Null where no answer came. */
   httpStatus: number | null;
-  /**
-   * Null for a 2xx within the time; otherwise one line, without any address, for the receiver's
-   * eyes too.
-   */
+  /** Null for a 2xx within the time; otherwise one line without any address: the receiver reads it. */
   error: string | null;
   /** The first 1 KiB of the answer's body. */
   responseHead: string | null;
 }
 
-/**
- * An honest answer is a few bytes. Reading on a little keeps the connection usable; reading all is
- * a risk.
- */
+/** An honest answer is a few bytes, and reading it to its end keeps the connection usable. */
 const READ_BYTES = 64 * 1024;
 /** Enough for a receiver to find its error page in; it is stored with the attempt. */
 const KEPT_BYTES = 1024;
-/**
- * The status says whether the receiver has the message; its body is read for the record alone, and
- * a receiver that never ends it must not hold up a sender to whom all has been said.
- */
+/** The status has said all; the answer's body is read for the record alone. */
 const BODY_TIMEOUT_MS = 500;
 
 /**

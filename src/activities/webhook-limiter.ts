@@ -1,25 +1,18 @@
 import { remember } from '../domain/remember';
 
 /**
- * How much of a worker one receiver, and one owner of receivers, may take up.
+ * How much of a worker one origin (scheme, host and port), and one owner of receivers, may take up:
+ * a dead receiver holds each request until its time-out.
  *
- * A dead receiver holds every request sent to it until the time-out, so without a bound it would
- * come to hold them all. A receiver here is an origin (scheme, host and port), for one server may
- * stand behind hundreds of merchants. An owner is a provider with all its merchants, else the
- * entity itself: a provider makes merchants freely, each with an origin of its own.
- *
- * An owner has places in all, and fewer at one origin: others may name that origin, too. The last
- * of an owner's places are for receivers that answered at once the last time, a few for each entity
- * and origin. So a healthy merchant never waits for its silent siblings, however many origins they
- * have or give themselves. The counts are of one process: their purpose is to share its slots, not
- * to spare the receiver.
+ * An owner is a provider with all its merchants, else the entity itself. It has places in all, and
+ * fewer at one origin, which others may name too. Its last places are for receivers that answered
+ * at once the last time, so a healthy merchant never waits for its silent siblings, however many
+ * origins they have. The counts are of one process: they share its slots, and spare no receiver.
  */
 export interface WebhookLimiter {
-  /**
-   * Takes a place for one request; undefined where those of its receiver or owner are all taken.
-   */
+  /** Takes a place for one request; undefined where its receiver's or owner's are all taken. */
   enter(kind: AttemptKind, to: Addressee): { leave(): void } | undefined;
-  /** For whom no place was left: in how many milliseconds to come again. */
+  /** In how many milliseconds a retry that found no place comes again. */
   comeBackInMs(to: Addressee, timeoutMs: number): number;
 }
 
@@ -36,8 +29,7 @@ interface Addressee {
 
 /**
  * A quarter of a worker's 100 slots for webhooks: three owners whose receivers are all silent leave
- * the rest to all others. At 0.2 s each it is 125 requests a second. As many first attempts, which
- * are short: what finds no place is left to a retry, so no charge waits for it.
+ * the rest to others. At 0.2 s each it is 125 requests a second. First attempts have as many.
  */
 const OWNER_PLACES = 25;
 /** Retries of an owner that are kept for receivers which answered at once the last time. */
@@ -50,15 +42,9 @@ const ORIGIN_PLACES = 25;
 const OWNER_AT_ORIGIN_PLACES = 8;
 
 const SHORTEST_WAIT_MS = 1_000;
-/**
- * A backlog is spread over no more than this, so that a receiver that is back soon gets the rest of
- * it.
- */
+/** A longer line than this would keep the backlog of a receiver that is back. */
 const LONGEST_WAIT_MS = 10 * 60_000;
-/**
- * Most keys (owners, origins, entities) whose line is remembered: a few MB. A forgotten one, the
- * longest unchanged, is told a short wait once more.
- */
+/** Keys whose line is remembered: a few MB. A forgotten one is told a short wait once more. */
 const LINES_MAX = 30_000;
 
 /** Places that several share. A sharer stands in the line for them once, with all that it sends. */
@@ -70,43 +56,38 @@ interface Share {
 
 /** @param nowMs any clock that does not jump */
 export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
-  const underWay: Record<AttemptKind, Map<string, number>> = { first: new Map(), retry: new Map() };
+  const underWay = new Map<string, number>();
   /** When the last of those sent away finds a place, if each before it takes its full time. */
   const lineEndsAt = new Map<string, number>();
 
-  const taken = (kind: AttemptKind, key: string) => underWay[kind].get(key) ?? 0;
+  const taken = (key: string) => underWay.get(key) ?? 0;
 
-  function add(kind: AttemptKind, key: string, n: 1 | -1): void {
-    const left = taken(kind, key) + n;
-    if (left > 0) underWay[kind].set(key, left);
-    else underWay[kind].delete(key);
+  function add(key: string, n: 1 | -1): void {
+    const left = taken(key) + n;
+    if (left > 0) underWay.set(key, left);
+    else underWay.delete(key);
   }
 
   /** The first of its shares that has no place left, the narrowest first. */
   function fullShare(kind: AttemptKind, to: Addressee): Share | undefined {
-    const { prompt = false } = to;
-    const { entity, owner, origin, ownOrigin } = namesOf(to);
-    const isFew = [entity, ownOrigin].every((key) => taken('retry', key) < KEPT_EACH);
-    const kept = kind === 'first' || (prompt && isFew) ? 0 : KEPT_PLACES;
-    const atOrigin = kind === 'first' ? ORIGIN_PLACES : OWNER_AT_ORIGIN_PLACES;
+    const { entity, owner, origin, ownOrigin } = keysOf(kind, to);
+    const isFirst = kind === 'first';
+    const isFew = taken(entity) < KEPT_EACH && taken(ownOrigin) < KEPT_EACH;
+    const kept = isFirst || (to.prompt === true && isFew) ? 0 : KEPT_PLACES;
     const shares: Share[] = [
-      { of: ownOrigin, sharer: entity, most: atOrigin },
+      { of: ownOrigin, sharer: entity, most: isFirst ? ORIGIN_PLACES : OWNER_AT_ORIGIN_PLACES },
       { of: origin, sharer: ownOrigin, most: ORIGIN_PLACES },
       { of: owner, sharer: entity, most: OWNER_PLACES - kept },
     ];
-    return shares.find(({ of, most }) => taken(kind, of) >= most);
+    return shares.find(({ of, most }) => taken(of) >= most);
   }
 
   return {
     enter(kind, to) {
       if (fullShare(kind, to)) return undefined;
-      const keys = Object.values(namesOf(to));
-      for (const key of keys) add(kind, key, 1);
-      return {
-        leave() {
-          for (const key of keys) add(kind, key, -1);
-        },
-      };
+      const keys = Object.values(keysOf(kind, to));
+      for (const key of keys) add(key, 1);
+      return { leave: () => keys.forEach((key) => add(key, -1)) };
     },
 
     comeBackInMs(to, timeoutMs) {
@@ -129,13 +110,13 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   };
 }
 
-/** Names that an attempt is counted for. A provider's webhooks are not its merchants'. */
-function namesOf({ url, entityId, ownerId }: Addressee) {
+/** What an attempt is counted for. A provider's webhooks are not its merchants'. */
+function keysOf(kind: AttemptKind, { url, entityId, ownerId }: Addressee) {
   const origin = URL.canParse(url) ? new URL(url).origin : url;
   return {
-    entity: `entity ${entityId}`,
-    owner: `owner ${ownerId}`,
-    origin,
-    ownOrigin: `${ownerId} ${origin}`,
+    entity: `${kind} entity ${entityId}`,
+    owner: `${kind} owner ${ownerId}`,
+    origin: `${kind} ${origin}`,
+    ownOrigin: `${kind} ${ownerId} ${origin}`,
   };
 }

@@ -6,6 +6,7 @@ import type { Database } from '../database/connection';
 import { resolveCredits, settleCredits } from '../database/customer/payment-credit';
 import { KeyringError, type Keyring } from '../database/keys/keyring';
 import {
+  awaitPlace,
   beginAttempt,
   claimUnattempted,
   deliveryToAttempt,
@@ -15,8 +16,8 @@ import {
   type DeliveryState,
   type DeliveryToAttempt,
   type OpenDelivery,
+  type Unattempted,
 } from '../database/webhook/attempt';
-import { awaitPlace, lastAttempt } from '../database/webhook/waiting';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
 import { workflowIds } from '../domain/workflow/workflow-id';
@@ -31,53 +32,42 @@ import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
 /**
  * Sending webhooks.
  *
- * No billing waits for a receiver. What is announced is a committed row already; its first attempt
- * is made in passing, by the workflow whose work it tells of, within seconds that are bounded
- * however many receivers there are and however dead; and what that leaves undone goes on in
- * workflows and on a task queue of its own. Only Postgres being away is an error to the billing,
- * which could do nothing without it either.
+ * No billing waits for a receiver. The workflow whose work a webhook tells of makes its first
+ * attempt, within seconds that are bounded however many receivers are dead. What that leaves undone
+ * goes on in workflows and on a task queue of its own.
  *
- * A body holds personal data and a URL may hold a secret, so the log gets neither: only ids, type
- * and outcome.
+ * A body holds personal data and a URL may hold a secret, so the log gets neither.
  */
 export interface WebhookActivities {
   /**
    * Makes the first attempt of everything that this workflow announced, and hands to delivery
-   * workflows what failed or would take too long. A local activity: takes 4 s at most, and costs
-   * its workflow no wait beyond.
+   * workflows what failed or would take too long. A local activity: takes 4 s at most.
    */
-  deliverFirstAttempts(workflowId: string): Promise<FirstAttempts>;
-  /** The same, where what was announced is a question to a bank. */
-  askBank(workflowId: string): Promise<FirstAttempts>;
-  /** The same, where it is how something has ended. */
-  tellMerchant(workflowId: string): Promise<FirstAttempts>;
-  /**
-   * Makes one attempt, unless the delivery has ended already, or its next one is due later. How
-   * much later is in the answer.
-   */
+  deliverFirstAttempts: DeliverFirstAttempts;
+  /** The same, where a question to a bank was announced. */
+  askBank: DeliverFirstAttempts;
+  /** The same, where an end was announced. */
+  tellMerchant: DeliverFirstAttempts;
+  /** Makes one attempt, unless the delivery has ended, or its next attempt is due later. */
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
 }
 
-/** Makes the first attempt of each webhook that this workflow's work has announced. */
 export type DeliverFirstAttempts = (workflowId: string) => Promise<FirstAttempts>;
 
 interface FirstAttempts {
   delivered: number;
-  /** Tried in vain, and gone on in a workflow of their own. */
+  /** Attempted in vain, and gone on in a workflow of their own. */
   failed: number;
-  /**
-   * Not tried: too many, or their receiver is failing, or it or its owner has no place left. They
-   * have a workflow of their own.
-   */
+  /** Not attempted, and gone on in a workflow of their own. */
   handedOver: number;
-  /** The first of them: what went to whom, and at which attempt. */
+  /** The first of them: what went to which receiver, and at which attempt. */
   told: string[];
 }
 
-/** Enough for the banks of a call; of more the numbers say enough. */
+/** Enough for the banks of a call; the counts say the rest. */
 const LINES_MAX = 10;
 
-/** An attempt, as it is counted: of whom and to whom it was is nobody's concern there. */
+/** An attempt as it is counted: without its receiver. */
 export interface MeasuredAttempt extends Pick<SendOutcome, 'durationMs' | 'httpStatus' | 'error'> {
   webhookType: WebhookType;
   kind: AttemptKind;
@@ -102,41 +92,24 @@ export type TraceAttempt = (
   send: (headers: Record<string, string>) => Promise<SendOutcome | undefined>,
 ) => Promise<SendOutcome | undefined>;
 
-/**
- * Why no attempt was made: its receiver or owner has no place left, or the delivery is to be looked
- * at anew.
- */
+/** No attempt was made: no place was left, or the row was no longer as it had been read. */
 type Unmade = 'no place' | 'not begun';
 
-/** The same for whoever reads of its workflow. */
 const UNMADE_WHY = 'no attempt could be begun';
 
-/** A delivery after an attempt. */
-interface Attempted extends DeliveryState {
-  /** Why the attempt has failed; says nothing where it has not. */
-  why: string;
-}
+/** A delivery after an attempt; `why` says nothing where it succeeded. */
+type Attempted = DeliveryState & { why: string };
 
-/**
- * Longest first attempt: a receiver in good standing answers within it, and nobody notices
- * another's being slow.
- */
+/** Longest first attempt: no billing is to notice a slow receiver. */
 const FIRST_ATTEMPT_MS = 2_000;
-/** After this long no first attempt is begun any more, so that all of them end within 4 s. */
+/** After this long no first attempt is begun, so that all of them end within 4 s. */
 const FIRST_ATTEMPTS_MS = 2_000;
-/** Enabling a receiver signals its deliveries. This is for a signal that never came. */
+/** Enabling a receiver signals its deliveries. This is for a signal that was lost. */
 const DISABLED_POLL_MS = 86_400_000;
-/**
- * Beyond its attempt, what a worker has to write down what became of it, until another may make the
- * attempt.
- */
+/** Beyond its attempt, a worker's time to record it before another may attempt the same. */
 const RECORD_MS = 4_000;
-/** How often it is asked whether what another worker has in hand is done. */
 const IN_HAND_POLL_MS = 50;
-/**
- * How many of a workflow's first attempts run at once: 100 healthy receivers are done in a fraction
- * of a second.
- */
+/** First attempts of a workflow at once: 100 healthy receivers take a fraction of a second. */
 const AT_ONCE = 10;
 
 export function createWebhookActivities({
@@ -156,21 +129,12 @@ export function createWebhookActivities({
   relay: Pick<Relay, 'kick'>;
   log: Pick<Logger, 'info' | 'warn'>;
   measure: (attempt: MeasuredAttempt) => void;
-  /** Left out where nothing is traced. */
   trace?: TraceAttempt | undefined;
 }): WebhookActivities {
   const limiter = createWebhookLimiter(() => performance.now());
   const timeoutMs = config.WEBHOOK_TIMEOUT_S * 1000;
   const firstAttemptMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
   const maxAttempts = config.WEBHOOK_RETRY_S.length + 1;
-
-  /** The table of retries begins anew with each wish to have the delivery once more. */
-  function retryInMs({
-    attempts,
-    earlierAttempts,
-  }: Pick<DeliveryState, 'attempts' | 'earlierAttempts'>): number {
-    return webhookRetryMs(config.WEBHOOK_RETRY_S, attempts - earlierAttempts, Math.random()) ?? 0;
-  }
 
   /** One request and its record. */
   async function attempt(
@@ -179,6 +143,8 @@ export function createWebhookActivities({
     withinMs: number,
   ): Promise<Attempted | Unmade> {
     const n = delivery.attempts + 1;
+    // A redelivery begins the table of retries anew.
+    const sinceAsked = n - delivery.earlierAttempts;
     // What a workflow sends was counted as sent when it was claimed.
     let begun = kind === 'first';
     const outcome = await send(delivery, kind, {
@@ -197,7 +163,7 @@ export function createWebhookActivities({
       { deliveryId: delivery.id, n, begun, nextAttemptAt: delivery.nextAttemptAt, ...outcome },
       {
         maxAttempts: delivery.onlyOnce ? 1 : maxAttempts,
-        retryInMs: retryInMs({ ...delivery, attempts: n }),
+        retryInMs: webhookRetryMs(config.WEBHOOK_RETRY_S, sinceAsked, Math.random()) ?? 0,
       },
     );
     log.info(
@@ -220,13 +186,12 @@ export function createWebhookActivities({
     return { ...state, why: failureInWords(outcome) };
   }
 
-  /** Of a payment between customers, the payee's bank has been told at last. */
+  /** The payee's bank of a payment between customers has been told at last. */
   async function settleIfCredit({ id, webhookType }: DeliveryToAttempt, kind: AttemptKind): Promise<void> {
     if (webhookType !== 'billing.credit') return;
     const zone = config.NETWORK_TIMEZONE;
     if (kind === 'first') {
-      // It may be late as well: nobody attempted anything while the workers were down. The workflow
-      // reads what became of it.
+      // The workflow reads what became of it, and needs no signal.
       await db.transaction((trx) => resolveCredits(trx, keyring, zone, { deliveryIds: [id] }));
       return;
     }
@@ -257,63 +222,59 @@ export function createWebhookActivities({
     }
   }
 
+  async function firstAttempt(delivery: Unattempted): Promise<Attempted | 'unsent' | 'in doubt'> {
+    try {
+      const state = await attempt(delivery, 'first', firstAttemptMs);
+      return typeof state === 'string' ? 'unsent' : state;
+    } catch (error) {
+      // Thrown on, the fault of one delivery would hold a billing.
+      log.warn({ err: error, deliveryId: delivery.id }, 'a first attempt could not be made');
+      return error instanceof KeyringError ? 'unsent' : 'in doubt';
+    }
+  }
+
   async function deliverFirstAttempts(workflowId: string): Promise<FirstAttempts> {
     const startedAt = performance.now();
     const late = () => performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
     const leaseMs = FIRST_ATTEMPTS_MS + firstAttemptMs + RECORD_MS;
     const counts: FirstAttempts = { delivered: 0, failed: 0, handedOver: 0, told: [] };
     const note = (line: string) => counts.told.length < LINES_MAX && counts.told.push(line);
-    const left = new Set<string>();
-    const unsent = new Set<string>();
+    /** By id, whether it was claimed here and surely not sent. */
+    const left = new Map<string, boolean>();
 
     for (let waitMs = IN_HAND_POLL_MS; ; waitMs *= 2) {
       const deliveries = await claimUnattempted(db, workflowId, leaseMs);
-      for (const { id, failing, claimed, disabled } of deliveries) {
-        // It was disabled between the claim and the reading.
-        if (claimed && disabled) unsent.add(id);
-        else if (failing && !claimed) left.add(id);
-      }
       await eachOf(deliveries, AT_ONCE, async (delivery) => {
-        if (!delivery.claimed || delivery.disabled) return;
-        try {
-          const state = late() ? 'not begun' : await attempt(delivery, 'first', firstAttemptMs);
-          if (typeof state === 'string') {
-            unsent.add(delivery.id);
-            return;
-          }
-          const { webhookType, entityId } = delivery;
-          if (state.status === 'delivered') {
-            counts.delivered++;
-            note(`${webhookType} delivered at attempt ${state.attempts} to ${entityId}.`);
-          } else {
-            counts.failed++;
-            note(
-              `${webhookType} failed at attempt ${state.attempts} (${state.why}) to ${entityId}: see ${workflowIds.webhookDelivery(delivery.id)}.`,
-            );
-          }
-        } catch (error) {
-          // Whatever is wrong with one delivery, its own workflow shows: here it would hold a
-          // billing.
-          log.warn({ err: error, deliveryId: delivery.id }, 'a first attempt could not be made');
-          (error instanceof KeyringError ? unsent : left).add(delivery.id);
+        const { id, claimed, failing, disabled, webhookType, entityId } = delivery;
+        if (!claimed) {
+          if (failing && !left.has(id)) left.set(id, false);
+          return;
+        }
+        // Disabled between the claim and the reading.
+        const state = disabled || late() ? 'unsent' : await firstAttempt(delivery);
+        if (typeof state === 'string') {
+          left.set(id, state === 'unsent');
+        } else if (state.status === 'delivered') {
+          counts.delivered++;
+          note(`${webhookType} delivered at attempt ${state.attempts} to ${entityId}.`);
+        } else {
+          counts.failed++;
+          const how = `failed at attempt ${state.attempts} (${state.why})`;
+          note(`${webhookType} ${how} to ${entityId}: see ${workflowIds.webhookDelivery(id)}.`);
         }
       });
-      const inHand = deliveries.filter(({ id, claimed }) => !claimed && !left.has(id) && !unsent.has(id));
+      const inHand = deliveries.filter(({ id, claimed }) => !claimed && !left.has(id));
       if (inHand.length === 0) break;
-      // What another worker has in hand is recorded in a moment. If not, it may have died, and a
-      // workflow takes over.
+      // Another worker records its attempt in a moment, or has died.
       if (late()) {
-        for (const { id } of inHand) left.add(id);
+        for (const { id } of inHand) left.set(id, false);
         break;
       }
       await sleep(waitMs);
     }
-    if (left.size + unsent.size > 0) {
-      for (const id of [...left, ...unsent])
-        note(`Not attempted yet: see ${workflowIds.webhookDelivery(id)}.`);
-      counts.handedOver = await db.transaction((trx) =>
-        handOver(trx, [...left, ...unsent], [...unsent], workflowId),
-      );
+    if (left.size > 0) {
+      for (const id of left.keys()) note(`Not attempted yet: see ${workflowIds.webhookDelivery(id)}.`);
+      counts.handedOver = await db.transaction((trx) => handOver(trx, left, workflowId));
     }
     if (counts.failed + counts.handedOver > 0) relay.kick();
     return counts;
@@ -329,9 +290,9 @@ export function createWebhookActivities({
       if (!delivery) throw new Error(`there is no delivery ${deliveryId}`);
       const { webhookType } = delivery;
       if (delivery.status !== 'pending') {
-        // Its process may have died between the record and this.
         const { status, attempts } = delivery;
         if (status === 'failed') return { status, webhookType, attempts, why: null };
+        // A process may have died between the record and this.
         await settleIfCredit(delivery, 'retry');
         return { status, attempts };
       }
@@ -348,14 +309,10 @@ export function createWebhookActivities({
         retryInMs: inMs,
       });
       if (delivery.disabled) return later(delivery, 'its receiver is disabled', DISABLED_POLL_MS);
-      const { claimedForMs, notDueForMs } = delivery;
+      const { claimedForMs, notDueForMs, last } = delivery;
       if (claimedForMs > 0) return later(delivery, 'another worker attempts it', claimedForMs);
-      if (notDueForMs > 0) {
-        // Whatever woke its workflow, nobody has asked for an attempt.
-        const why = delivery.attempts === 0 ? UNMADE_WHY : failureInWords(await lastAttempt(db, deliveryId));
-        return later(delivery, why, notDueForMs);
-      }
-      // A first one that no workflow has made before is as quick; to an old URL there is no second.
+      if (notDueForMs > 0) return later(delivery, last ? failureInWords(last) : UNMADE_WHY, notDueForMs);
+      // An old URL has no second attempt, so its first one has the full time.
       const isQuick = delivery.attempts === 0 && !delivery.failing && !delivery.onlyOnce;
       const state = await attempt(delivery, 'retry', isQuick ? firstAttemptMs : timeoutMs);
       if (typeof state === 'string') {

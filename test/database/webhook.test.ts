@@ -5,6 +5,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { open } from '../../src/database/keys/sealing';
 import { announce, type Announcement } from '../../src/database/webhook/webhook';
 import {
+  awaitPlace,
   beginAttempt,
   claimUnattempted,
   deliveryToAttempt,
@@ -15,7 +16,6 @@ import {
 } from '../../src/database/webhook/attempt';
 import { redeliver } from '../../src/database/webhook/delivery';
 import { setWebhookUrl } from '../../src/database/webhook/endpoint';
-import { awaitPlace } from '../../src/database/webhook/waiting';
 import { serviceSignature } from '../../src/domain/webhook/webhook-signature';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createTestDatabase } from '../support/database';
@@ -401,7 +401,9 @@ describe('what a workflow does not attempt', () => {
   it('is handed over once, to a workflow that makes the first attempt', async () => {
     const { id, workflowId } = await pending();
     const handed = await Promise.all(
-      Array.from({ length: 4 }, () => db.transaction((trx) => handOver(trx, [id], [], workflowId))),
+      Array.from({ length: 4 }, () =>
+        db.transaction((trx) => handOver(trx, new Map([[id, false]]), workflowId)),
+      ),
     );
     expect(handed.reduce((sum, one) => sum + one)).toBe(1);
     expect(await starts(id)).toEqual([{ start: expect.objectContaining({ args: [id] }) as object }]);
@@ -411,7 +413,7 @@ describe('what a workflow does not attempt', () => {
   it('is left alone once it has been attempted', async () => {
     const { id, workflowId } = await pending();
     await recordAttempt(db, keyring, success(id, 1), RETRY);
-    expect(await db.transaction((trx) => handOver(trx, [id], [], workflowId))).toBe(0);
+    expect(await db.transaction((trx) => handOver(trx, new Map([[id, false]]), workflowId))).toBe(0);
   });
 });
 

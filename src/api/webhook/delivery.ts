@@ -53,6 +53,11 @@ function shown({ withdrawnAt, ...delivery }: DeliveryRecord) {
     createdAt: formatInstant(delivery.createdAt),
     finishedAt: delivery.finishedAt && formatInstant(delivery.finishedAt),
     ...(withdrawnAt && { withdrawnAt: formatInstant(withdrawnAt) }),
-    attempts: delivery.attempts.map((attempt) => ({ ...attempt, at: formatInstant(attempt.at) })),
+    attempts: delivery.attempts.map(({ at, status, durationMs, error }) => ({
+      at: formatInstant(at),
+      status,
+      durationMs,
+      error,
+    })),
   };
 }

@@ -9,17 +9,14 @@ import { bodyPlace, deliveryStart, responseHeadPlace } from './webhook';
 import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } from './endpoint';
 
 /**
- * Attempts at webhooks: who makes them, and what became of them.
+ * Attempts at webhooks: which worker makes them, and what became of them.
  *
- * Before the first byte of an attempt leaves, the row says that it may have been sent, and that
- * nobody else is to send it for now. So the end of a charge's window knows whether its bank may
- * have it, also where the process that sent it has died; and an attempt that is recorded late is
- * not made a second time.
+ * Before the first byte of an attempt leaves, the row says that it may have been sent (`sent`), and
+ * that nobody else is to send it for now (`claimed_until`). So the end of a charge's window knows
+ * whether its bank may have it, also where the process that sent it has died.
  *
- * After a failed attempt the row also says when the next is due (`next_attempt_at`); where a first
- * one found no place, when that comes again. So a workflow that is woken before, or started anew,
- * makes none. Whoever wants one at once puts that moment into the row: who asks for a redelivery,
- * and who enables the receiver.
+ * `next_attempt_at` says when the next attempt is due. A workflow that is woken before makes none.
+ * A redelivery, or enabling the receiver, puts the present into it.
  */
 
 /** What one attempt needs to know, as stored; `openDelivery` gives the rest. */
@@ -30,7 +27,6 @@ export interface DeliveryToAttempt extends SealedSecrets {
   ownerId: string;
   webhookType: WebhookType;
   status: DeliveryStatus;
-  /** How many attempts are behind it. */
   attempts: number;
   /** How many of them were made before it was last asked for again. */
   earlierAttempts: number;
@@ -38,32 +34,25 @@ export interface DeliveryToAttempt extends SealedSecrets {
   url: string | null;
   /** The receiver's last attempt, of whatever delivery, has failed; or it is disabled. */
   failing: boolean;
-  /** The receiver is disabled: nothing is sent to it until it is enabled. */
   disabled: boolean;
   /** It goes to the URL of before a change, and is not tried again. */
   onlyOnce: boolean;
   /** Then: what else the old address may take for the receiver's secret. */
   alsoSealed: Buffer[];
-  /** How long another worker still has to record the attempt that it makes; 0 where none does. */
+  /** How long another worker still has to record its attempt; 0 where none makes one. */
   claimedForMs: number;
-  /** How long no attempt is to be made yet; 0 where one may be. */
   notDueForMs: number;
-  /** Until when, as Postgres writes it. */
+  /** As Postgres writes it, for a Date is less exact. */
   nextAttemptAt: string | null;
   bodySealed: Buffer;
 }
 
-/** What of an attempt is secret. */
 export interface OpenDelivery {
   body: string;
-  /**
-   * One or, during a rotation, two: the old one first. What tells an old endpoint of a change may
-   * have more.
-   */
+  /** During a rotation two, the old one first. A notice to an old endpoint may have more. */
   secrets: [string, ...string[]];
 }
 
-/** What a workflow has to send. */
 export interface Unattempted extends DeliveryToAttempt {
   /**
    * It is the caller's to attempt, and counted as sent. Otherwise its receiver is failing, or
@@ -72,29 +61,24 @@ export interface Unattempted extends DeliveryToAttempt {
   claimed: boolean;
 }
 
-/** What became of one attempt. */
 export interface Attempt {
   deliveryId: string;
   /** Which attempt the sender took it for, counted from 1. */
   n: number;
-  /** It was counted as sent: what a workflow claimed, or what `beginAttempt` let through. */
+  /** It was counted as sent. */
   begun: boolean;
-  /** As it was read before. Another one by now is that of a wish for one more attempt. */
+  /** As it was read before the attempt; another one by now is that of a redelivery. */
   nextAttemptAt: string | null;
   reached: Reached;
   durationMs: number;
-  /** Null where no answer came. */
   httpStatus: number | null;
-  /** Null where it succeeded. */
   error: string | null;
-  /** The beginning of the answer's body. */
   responseHead: string | null;
 }
 
 export interface DeliveryState {
   status: DeliveryStatus;
   attempts: number;
-  /** Made before it was last asked for again; they do not count for its end. */
   earlierAttempts: number;
   /** Until the next attempt; 0 where it may come at once. */
   retryInMs: number;
@@ -119,17 +103,12 @@ const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id
   JOIN entities e ON e.id = d.entity_id`;
 
 /**
- * What a workflow announced and nobody has attempted yet, oldest first. One call announces at most
- * 100 items, so there are hardly more than 101 of these: one for each bank and one for the
- * merchant.
+ * What a workflow announced and nobody has attempted yet, oldest first: at most one for each bank
+ * of a call, and one for the merchant.
  *
- * Those that are to be attempted are claimed by one statement, and counted as sent: a statement of
- * its own before each attempt would cost every charge another wait for the disk. What is sent, and
- * where to, is read after that. So whoever disables a receiver, or changes its endpoint, either
- * sees the claim (`attemptsUnderWay`), or is seen by the reading.
- *
- * @param leaseMs how long the caller has to record its attempts. What its death leaves is claimed
- *   anew after that
+ * One statement claims them all and counts them as sent, so that a charge waits for the disk once.
+ * What is sent, and where to, is read after it. So a change of the receiver either sees the claim
+ * (`attemptsUnderWay`), or is seen by the reading.
  */
 export async function claimUnattempted(
   db: Executor,
@@ -159,32 +138,56 @@ export async function claimUnattempted(
 /** A receiver whose answer, or refusal, took no longer holds nothing up. */
 const PROMPT_MS = 1_000;
 
-/**
- * With whether its receiver was prompt at the last attempt: that of this delivery, where the
- * receiver is failing.
- */
+interface DeliveryToRetry extends DeliveryToAttempt {
+  /** Its receiver was prompt at the last attempt: of this delivery, where the receiver is failing. */
+  prompt: boolean;
+  /** The last attempt, where there was one. */
+  last: { httpStatus: number | null; error: string | null } | null;
+}
+
 export async function deliveryToAttempt(
   db: Executor,
   deliveryId: string,
-): Promise<(DeliveryToAttempt & { prompt: boolean }) | undefined> {
-  return row<DeliveryToAttempt & { prompt: boolean }>(
+): Promise<DeliveryToRetry | undefined> {
+  return row<DeliveryToRetry>(
     db,
-    `SELECT ${TO_ATTEMPT}, d.old_url IS NULL AND (w.failing_since IS NULL OR EXISTS (
-       SELECT FROM webhook_attempts a
-       WHERE a.delivery_id = d.id AND a.n = d.attempts AND a.duration_ms < ${PROMPT_MS})) AS prompt
-     FROM ${DELIVERIES} WHERE d.id = :deliveryId`,
+    `SELECT ${TO_ATTEMPT},
+       CASE WHEN a.n IS NOT NULL THEN jsonb_build_object('httpStatus', a.http_status, 'error', a.error) END AS last,
+       d.old_url IS NULL AND (w.failing_since IS NULL OR coalesce(a.duration_ms < ${PROMPT_MS}, false)) AS prompt
+     FROM ${DELIVERIES} LEFT JOIN webhook_attempts a ON a.delivery_id = d.id AND a.n = d.attempts
+     WHERE d.id = :deliveryId`,
     { deliveryId },
   );
 }
 
 /**
- * Counts an attempt as sent, just before it is. False where it is not to be made: the delivery has
- * ended or has been attempted meanwhile, its receiver has been disabled, another worker has it in
- * hand, or it is not any more as it was read: goes elsewhere, is signed otherwise, says something
- * else. Then it is looked at anew.
+ * Notes when a webhook that was never attempted, and found no place, comes again. A redelivery that
+ * came meanwhile stands; so does an attempt that another worker makes.
  *
- * Receiver and endpoint are locked with it. So whoever changes them comes before, and is seen here,
- * or comes after, and sees the attempt (`attemptsUnderWay`).
+ * A retry without a place keeps its row, so that its delay shows.
+ */
+export async function awaitPlace(
+  db: Executor,
+  { id, nextAttemptAt }: Pick<DeliveryToAttempt, 'id' | 'nextAttemptAt'>,
+  inMs: number,
+): Promise<void> {
+  await rows(
+    db,
+    `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + :inMs * interval '1 millisecond'
+     WHERE id = :id AND status = 'pending' AND attempts = 0
+       AND next_attempt_at::text IS NOT DISTINCT FROM :nextAttemptAt::text
+       AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`,
+    { id, nextAttemptAt, inMs },
+  );
+}
+
+/**
+ * Counts an attempt as sent, just before it is. False where it is not to be made: the delivery has
+ * ended or is another worker's, its receiver is disabled, or its URL, secret or body is no longer
+ * as it was read.
+ *
+ * Receiver and endpoint are locked with it. So a change of them comes before, and is seen here, or
+ * comes after, and sees the attempt (`attemptsUnderWay`).
  */
 export async function beginAttempt(
   db: Executor,
@@ -211,7 +214,6 @@ export async function beginAttempt(
   return begun.length > 0;
 }
 
-/** An attempt that somebody may be making. */
 export interface AttemptUnderWay {
   deliveryId: string;
   /** By when it is recorded, or was given up: as Postgres writes it, for a Date is less exact. */
@@ -219,11 +221,8 @@ export interface AttemptUnderWay {
 }
 
 /**
- * The attempts at an entity's webhooks that were begun and are not recorded. Those of deliveries
- * that have ended meanwhile do not show.
- *
- * Who has kept attempts from being begun, and committed that, finds here all that were begun
- * before.
+ * The attempts at an entity's webhooks that were begun and are not recorded. A caller that has
+ * committed what keeps attempts from beginning finds here all that began before.
  */
 export async function attemptsUnderWay(db: Executor, entityId: string): Promise<AttemptUnderWay[]> {
   return rows<AttemptUnderWay>(
@@ -234,7 +233,7 @@ export async function attemptsUnderWay(db: Executor, entityId: string): Promise<
   );
 }
 
-/** Of these, how many still may be made. */
+/** How many of these attempts still may be made. */
 export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
   const still = await row<{ count: number }>(
     db,
@@ -261,19 +260,16 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
 }
 
 /**
- * Writes down an attempt and what follows from it: the delivery's status, and whether the receiver
+ * Records an attempt and what follows from it: the delivery's status, and whether the receiver
  * counts as failing. Returns how the delivery stands then.
  *
  * Two workers may attempt one delivery, when one is slower than its claim lasts. A failure counts
- * only if no other n-th attempt has been recorded; a success always does, for the receiver has the
- * message. So does that no byte of it left.
+ * only if no other n-th attempt was recorded; a success always does, and so does that no byte left.
  *
- * After a failed attempt the next one is due `retryInMs` later, unless somebody has asked for one
- * meanwhile. After a failed first attempt the row names a workflow of the delivery's own, which the
- * same transaction starts, and which waits for the second.
+ * After a failed first attempt the same transaction starts a workflow of the delivery's own.
  *
- * @param maxAttempts the failed attempt with this number ends the delivery, as does a 410; counted
- *   from when it was announced or last asked for again
+ * @param policy.maxAttempts the failed attempt with this number ends the delivery, as does a 410;
+ *   counted from when it was announced or last asked for again
  */
 export async function recordAttempt(
   db: Database,
@@ -282,8 +278,7 @@ export async function recordAttempt(
   policy: { maxAttempts: number; retryInMs: number },
 ): Promise<DeliveryState> {
   const { deliveryId, n } = attempt;
-  // One statement does for a success, without the round trips of a transaction: most deliveries are
-  // one.
+  // A success, as most attempts are, needs no transaction's round trips.
   if (attempt.error === null) return insertAttempt(db, keyring, attempt, policy);
   return db.transaction(async (trx) => {
     const { entityId, webhookType, workflowId, counted, ...state } = await insertAttempt(
@@ -369,18 +364,17 @@ async function insertAttempt(
 }
 
 /**
- * Takes deliveries that nobody has attempted yet from the workflow that announced them: each gets
- * one of its own, which makes the first attempt. Those attempted or handed over meanwhile are
- * passed over; returns how many were not.
+ * Gives deliveries that nobody has attempted a workflow of their own; returns how many there were.
  *
- * @param unsent of them, those that the caller had claimed and has not sent
+ * @param left by id, whether the caller had claimed it and has not sent it
  */
 export async function handOver(
   trx: Executor,
-  deliveryIds: string[],
-  unsent: string[],
+  left: ReadonlyMap<string, boolean>,
   workflowId: string,
 ): Promise<number> {
+  const deliveryIds = [...left.keys()];
+  const unsent = deliveryIds.filter((id) => left.get(id));
   const handed = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
     trx,
     `UPDATE webhook_deliveries SET workflow_id = '${workflowIds.webhookDelivery('')}' || id,

@@ -3,10 +3,8 @@ import type { Keyring } from '../keys/keyring';
 import { open } from '../keys/sealing';
 import { bodyPlace } from './webhook';
 
-/** What webhooks told, for whoever looks into it later. */
-
 export interface SealedBody {
-  /** Of the delivery. */
+  /** The delivery's. */
   id: string;
   bodySealed: Buffer;
 }
@@ -22,13 +20,9 @@ export function openItems(
   ring: Keyring,
   { id, bodySealed }: SealedBody,
 ): Record<string, unknown>[] | undefined {
-  const body = opened(ring, id, bodySealed);
-  return body === undefined ? undefined : (JSON.parse(body) as { data: Record<string, unknown>[] }).data;
-}
-
-function opened(ring: Keyring, id: string, bodySealed: Buffer): string | undefined {
   try {
-    return open(ring, bodySealed, bodyPlace(id));
+    const body = open(ring, bodySealed, bodyPlace(id));
+    return (JSON.parse(body) as { data: Record<string, unknown>[] }).data;
   } catch {
     return undefined;
   }

@@ -8,7 +8,7 @@ import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { enqueueStarts } from '../outbox';
 import { deliveryStart } from './webhook';
 
-/** Deliveries as their receiver reads them. */
+/** A delivery as its receiver reads it. */
 export interface DeliveryRecord {
   deliveryId: string;
   eventId: string;
@@ -34,10 +34,7 @@ interface AttemptRecord {
   error: string | null;
 }
 
-/**
- * Most attempts that are shown with a delivery, the latest ones. The table of retries makes twelve;
- * only a delivery that is sent again by hand over and over has more than these.
- */
+/** Most attempts that are shown with a delivery, the latest ones: the table of retries has twelve. */
 const ATTEMPTS_SHOWN = 50;
 
 const COLUMNS = `d.id AS delivery_id, d.event_id, d.webhook_type,
@@ -103,24 +100,18 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
   const byDelivery = groupBy(attempts, ({ deliveryId }) => deliveryId);
   return deliveries.map((delivery) => ({
     ...delivery,
-    attempts: (byDelivery.get(delivery.deliveryId) ?? []).map(({ at, status, durationMs, error }) => ({
-      at,
-      status,
-      durationMs,
-      error,
-    })),
+    attempts: byDelivery.get(delivery.deliveryId) ?? [],
   }));
 }
 
 /**
  * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with
- * all the retries of a new one, and to where webhooks go now. A withdrawn webhook is not sent
- * again: its charge or intent has ended, and the merchant may ask anew. While its receiver has no
- * URL, each attempt would fail, and a delivery that has arrived would end as failed.
+ * all the retries of a new one, to the URL of now. A withdrawn webhook is not sent again, for its
+ * charge or intent has ended. Without a URL each attempt would fail, and a delivery that has
+ * arrived would end as failed.
  *
- * One statement makes it pending and due, and begins a new count. Its workflow is signalled where
- * it runs, and run again where it has ended. The workflow sends the delivery because its row is
- * pending. Several requests at once each signal it; one attempt answers all.
+ * Its workflow is signalled where it runs, and runs again where it has ended. Several requests at
+ * once are answered by one attempt.
  *
  * @throws Failure not_found; delivery_withdrawn; no_webhook_url
  */
@@ -139,10 +130,7 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
   await enqueueStarts(trx, [{ ...deliveryStart([deliveryId], again), again: 'redeliveryRequested' }]);
 }
 
-/**
- * Nothing withdrawn ever comes back. What is there and not withdrawn had no URL to go to, also
- * where it has one by now.
- */
+/** A row that is not withdrawn had no URL to go to, also where it has one by now. */
 async function notAgain(trx: Executor, entityId: string, deliveryId: string): Promise<Failure> {
   const found = await row<{ status: DeliveryStatus; withdrawn: boolean }>(
     trx,
@@ -161,8 +149,8 @@ async function notAgain(trx: Executor, entityId: string, deliveryId: string): Pr
 }
 
 /**
- * Test events, and notices of a changed endpoint, that a caller may have waiting for their first
- * attempt. Nothing else writes a webhook at each call, without work behind it.
+ * Test events, and notices of a changed endpoint, that may wait for their first attempt: no other
+ * call writes a webhook without work behind it.
  */
 const UNSENT_MAX = 10;
 /** The time-out of an attempt, after which one that hangs waits no more. */

@@ -24,7 +24,7 @@ export async function insertWebhookEndpoint(
   );
 }
 
-/** @returns null where it takes none */
+/** Null where the entity takes no webhooks. */
 export async function findWebhookUrl(db: Executor, entityId: string): Promise<string | null> {
   const endpoint = await row<{ url: string | null }>(
     db,
@@ -34,9 +34,7 @@ export async function findWebhookUrl(db: Executor, entityId: string): Promise<st
   return endpoint?.url ?? null;
 }
 
-/**
- * The same, until the transaction ends nobody else's to change; undefined for an unknown entity.
- */
+/** The same, locked; undefined for an unknown entity. */
 export async function lockWebhookUrl(
   trx: Transaction,
   entityId: string,
@@ -59,26 +57,22 @@ export async function setWebhookUrl(db: Executor, entityId: string, url: string 
   );
 }
 
-/**
- * How long the old secret stays good after a rotation, so that a receiver can be given the new one
- * meanwhile.
- */
+/** How long the old secret stays good after a rotation. */
 const ROTATION = '24 hours';
 /**
- * How long a secret that is in use no more still signs what tells an old endpoint of a change. A
- * thief could otherwise put a secret of his own in its place first, and the owner's receiver would
- * not believe the notice. Whoever waits for longer is noticed before: by then the owner's receiver
- * has refused every webhook for three days.
+ * How long a retired secret still signs the notice of a changed endpoint: the owner's receiver would
+ * not believe a notice signed with a thief's secret alone. By then it has refused every webhook for
+ * three days, which its owner notices.
  */
 const KEPT = '72 hours';
 /**
- * Most that are kept of one entity, so that a notice stays short. The older ones stay: nobody can
- * drive the owner's out by rotating.
+ * Most that are kept of one entity, so that a notice stays short. The older ones stay: rotating
+ * drives the owner's out for nobody.
  */
 const KEPT_MAX = 10;
 
 /**
- * Changes the secrets of an entity, and keeps those that are in use no more.
+ * Changes the secrets of an entity, and keeps the retired ones.
  *
  * @param set the assignments of an UPDATE of `webhook_endpoints w`
  */
@@ -116,9 +110,8 @@ async function changeSecrets(
 /**
  * Puts a new secret beside the one in use, which stays good for 24 h from now; returns until when.
  *
- * During a rotation the secret that it began with stays the old one, and the new one is replaced:
- * whoever asks again has most likely not got the answer, and their receiver knows nothing but the
- * old one.
+ * During a rotation the secret that it began with stays the old one: a caller that asks again has
+ * most likely lost the response, and its receiver knows nothing but the old one.
  */
 export async function rotateWebhookSecret(
   trx: Transaction,
@@ -145,10 +138,7 @@ export async function rotateWebhookSecret(
   return until;
 }
 
-/**
- * Puts a new secret in the place of all others, which are good no more, for nothing: they have
- * leaked.
- */
+/** Puts a new secret in the place of all others, which have leaked and are good for nothing. */
 export async function replaceWebhookSecret(
   trx: Transaction,
   ring: Keyring,
@@ -172,7 +162,7 @@ export async function replaceWebhookSecret(
   return null;
 }
 
-/** From now on the new secret is good alone; without a rotation nothing changes. */
+/** Makes the new secret good alone; without a rotation nothing changes. */
 export async function finishSecretRotation(trx: Transaction, by: Actor, entityId: string): Promise<void> {
   await changeSecrets(trx, entityId, `previous_secret_sealed = NULL, previous_secret_until = NULL`, {});
   await recordAct(trx, by, {
@@ -182,10 +172,7 @@ export async function finishSecretRotation(trx: Transaction, by: Actor, entityId
   });
 }
 
-/**
- * Forgets secrets that have been out of use for long enough. They are few: an entity has at most
- * ten in three days.
- */
+/** Few rows: an entity retires at most ten secrets in three days. */
 export async function forgetRetiredSecrets(db: Executor): Promise<void> {
   await row(
     db,
@@ -194,10 +181,7 @@ export async function forgetRetiredSecrets(db: Executor): Promise<void> {
   );
 }
 
-/**
- * The secret that an entity's receiver has known for longest, as far back as they are kept: whoever
- * has come since does not know it.
- */
+/** The secret that an entity's receiver has known for longest, as far back as they are kept. */
 export async function longestKnownSecret(trx: Transaction, entityId: string): Promise<Buffer> {
   const known = await row<{ secret: Buffer }>(
     trx,
@@ -225,19 +209,13 @@ export interface SealedSecrets {
   previousSecretSealed: Buffer | null;
 }
 
-/**
- * Of `webhook_endpoints w`: all secrets that its entity's webhooks have been signed with, as far
- * back as they are kept.
- */
+/** All kept secrets that the webhooks of `webhook_endpoints w` have been signed with. */
 export const KNOWN_SECRETS = `array_remove(ARRAY(
     SELECT r.secret_sealed FROM retired_webhook_secrets r
     WHERE r.entity_id = w.entity_id AND r.retired_at > clock_timestamp() - interval '${KEPT}' ORDER BY r.retired_at)
   || ARRAY[w.previous_secret_sealed, w.secret_sealed], NULL)`;
 
-/**
- * The secrets good now, the old one first: until a rotation is finished, the network's own
- * signature stays with the old secret, and the standard one is made with both.
- */
+/** The secrets good now, the old one first: it signs until a rotation is finished. */
 export function openWebhookSecrets(
   ring: Keyring,
   entityId: string,
@@ -249,7 +227,7 @@ export function openWebhookSecrets(
     : [open(ring, previousSecretSealed, secretPlace(entityId)), secret];
 }
 
-/** Current and previous secret share their place: a rotation moves the sealed bytes as they are. */
+/** Current and previous secret share their place: a rotation moves the encrypted bytes. */
 export function secretPlace(entityId: string): SealedPlace {
   return `webhook_endpoints.secret:${entityId}`;
 }

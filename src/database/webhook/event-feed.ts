@@ -7,19 +7,15 @@ import { bodyPlace } from './webhook';
 
 /**
  * The events feed: everything that was announced to an entity for as long as it is kept, in one
- * order without gaps, for whoever has been away and catches up.
+ * order without gaps.
  *
  * Transactions commit in another order than they begin, so neither a time nor an id tells a reader
- * that nothing will appear before what it has seen. The transaction's number does, with one
- * condition: a reader gets only what was written by transactions older than the oldest one still
- * open. All of those have ended, what they wrote is all there is, and whatever comes later has a
- * higher number.
+ * that nothing will appear before what it has seen. So the order is by the transaction's number,
+ * and a reader gets only what was written by transactions older than the oldest one still open.
  *
- * The price is that one long writing transaction, also in another database of the same server,
- * holds the feed back, of every entity; nothing is lost, and webhooks go out meanwhile. Those of
- * the service are short, and what holds one up has an end: `openDatabase` has Postgres end a
- * statement, or a pause between two, after 10 s, also where the process or its network has died.
- * Readers, backups among them, have no number and hold back nothing.
+ * One long writing transaction on the same server holds every feed back; nothing is lost, and
+ * webhooks go out meanwhile. `openDatabase` has Postgres end a statement, or a pause between two,
+ * after 10 s.
  */
 export interface FeedEvent {
   eventId: string;
@@ -41,9 +37,8 @@ export interface FeedPosition {
 export const FEED_START: FeedPosition = { xid: '0', eventId: '' };
 
 /**
- * From this moment on, no webhook has been forgotten yet. Of what comes after an event from before
- * it, some may be. What is forgotten goes in order of time, and the feed's order may differ from
- * that by as long as a transaction lasts: less than this minute.
+ * No webhook from this moment on has been forgotten. The feed's order may differ from that of time
+ * by as long as a transaction lasts: less than this minute.
  */
 export const FEED_HORIZON = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
 

@@ -7,30 +7,20 @@ import { announce, deliveryStart } from './webhook';
 import { longestKnownSecret } from './endpoint';
 
 /**
- * Webhooks of a party that is kept out.
- *
- * Whoever is about to make an attempt reads with the delivery whether its receiver is disabled, and
- * then makes none: the delivery has, or gets, a workflow of its own, which sleeps. Nothing is
- * counted, so no retry is lost. What is pending when the receiver is enabled is made due, and
- * signalled, by the transaction that enables it.
+ * Webhooks of a disabled party. A sender reads with the delivery whether its receiver is disabled,
+ * and then makes no attempt: the delivery's workflow sleeps, and no retry is lost.
  */
 
-/**
- * deliveries signalled by one statement, so that none of them runs into the time limit, however
- * many there are.
- */
+/** Deliveries signalled by one statement, so that none runs into the time limit. */
 const AT_ONCE = 1_000;
 
-/**
- * Has all that waits for an entity sent. Called in the transaction that enables it, which has its
- * row locked.
- */
+/** Has all that waits for an entity sent, in the transaction that enables it. */
 export async function releaseDeliveries(trx: Transaction, entityId: string): Promise<void> {
   let last = '';
   for (;;) {
     const waiting = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
       trx,
-      // The rest is attempted, or handed over, by the workflow that announced it.
+      // The workflow that announced the rest attempts it, or hands it over.
       `WITH waiting AS MATERIALIZED (
          SELECT id, entity_id, webhook_type, next_attempt_at FROM webhook_deliveries
          WHERE entity_id = :entityId AND status = 'pending' AND id > :last
@@ -54,11 +44,10 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
 }
 
 /**
- * Tells the old URL that webhooks will go elsewhere. Call it before the URL is changed: a delivery
- * keeps the URL that is stored when it is made. It does not name the new URL. Its reader may be a
- * thief whose URL is being replaced; or the owner, whom a thief is robbing.
+ * Tells the old URL that webhooks will go elsewhere, without naming the new one: either may be a
+ * thief's. The caller changes the URL after it.
  *
- * The thief may have changed the secret first. So the message is signed with the secret that the
+ * A thief may have changed the secret first. So the message is signed with the secret that the
  * endpoint has known longest and, where a header takes several signatures, with all that it may
  * know.
  */

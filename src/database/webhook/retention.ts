@@ -7,31 +7,25 @@ import { open } from '../keys/sealing';
 import { bodyPlace } from './webhook';
 
 /**
- * Deliveries, their bodies and attempts are kept for a time and then forgotten. Of each stays a
- * receipt: to whom, the hash of the body, when each attempt was made and how it was answered; so
- * whoever brings a body can still be told whether it was this one. Receipts of what asked a bank to
- * move money stay for good, with what the engine judges by.
+ * Deliveries, their bodies and attempts are kept for a time and then forgotten. A receipt of each
+ * stays: to whom, the hash of the body, when each attempt was made and how it was answered. The
+ * receipt of what asked a bank to move money stays for good.
  *
- * They are the receiver's events feed as well, so `feed_horizon` says up to when some of it may be
- * gone.
+ * Deliveries are the receiver's events feed as well, so `feed_horizon` says up to when some of it
+ * may be gone.
  */
 
-/** By these a bank is asked to move money. Whether it was is never forgotten. */
+/** By these a bank is asked to move money. */
 const ASKING: WebhookType[] = ['billing.request', 'refund.request', 'billing.credit'];
 
-/**
- * Most deliveries that one statement forgets, so that it never holds locks for long, and their
- * bodies fit into memory: the largest have 100 items, and some 60 kB.
- */
+/** Most deliveries that one statement forgets: their bodies, up to 60 kB, fit into memory. */
 const SWEEP = 200;
-/** The same of receipts. */
 const RECEIPTS_SWEEP = 1_000;
 
 const DAY_MS = 86_400_000;
 
 /**
- * Forgets the oldest deliveries past their time, but none that is still to be delivered: one that
- * was asked for once more stays until that has ended.
+ * Forgets the oldest deliveries past their time, but none that is pending.
  *
  * @returns whether there may be more
  */
@@ -48,8 +42,7 @@ export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: nu
   if (past.length === 0) return false;
   await rows(
     db,
-    // Since they were read, some may have been asked for once more, or forgotten by another
-    // process.
+    // Since they were read, some may have been redelivered, or forgotten by another process.
     `WITH past AS (
        SELECT d.id, given.hash FROM webhook_deliveries d JOIN unnest(:ids::text[], :hashes::bytea[]) AS given (id, hash) USING (id)
        WHERE d.status <> 'pending' ORDER BY d.id FOR UPDATE OF d SKIP LOCKED

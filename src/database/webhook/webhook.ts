@@ -16,33 +16,27 @@ import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './endpoi
  *
  * An announcement is written by the transaction that changes the state it speaks of, so neither
  * exists without the other; the row is also the receiver's entry in its events feed. The body is
- * made, signed and sealed once, and every attempt sends those bytes. No transaction waits for a
- * receiver: sending comes after the commit, and nothing of a charge depends on how it ends.
+ * made, signed and encrypted once, and every attempt sends those bytes, after the commit.
  *
- * The workflow whose work is announced makes the first attempt in passing. Whatever that leaves
- * undone, and what no workflow announced, goes to the workflow `webhook-delivery/<id>`.
+ * The workflow whose work is announced makes the first attempt. What that leaves undone, and what
+ * no workflow announced, goes to the workflow `webhook-delivery/<id>`.
  */
 
 export interface Announcement {
   /** The receiver. */
   entityId: string;
   webhookType: WebhookType;
-  /** Of a webhook that is made anew, as its row is gone: its receiver may know it by this. */
-  deliveryId?: string;
-  /** The batch of the request behind it; where there is none, the webhook is a batch of its own. */
+  /** The batch of the request behind it; without one, the webhook is a batch of its own. */
   batchId?: string;
-  /**
-   * Id of the workflow that makes the first attempt. Without one, the delivery has its own workflow
-   * at once.
-   */
+  /** Makes the first attempt; without it, the delivery has its own workflow at once. */
   workflowId?: string;
-  /** A secret of the receiver's, sealed, that signs instead of the one in use. */
+  /** A secret of the receiver's, encrypted, that signs instead of the one in use. */
   signedWith?: Buffer;
   /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
   items: object[];
 }
 
-/** Of each request that they came by, those of one receiver together: one webhook tells of them. */
+/** One webhook tells a receiver of all that one request has for it. */
 export const perBatch = <Side extends string, One extends Record<Side | 'batchId' | 'workflowId', string>>(
   all: One[],
   side: Side,
@@ -58,12 +52,12 @@ interface Receiver extends SealedSecrets {
   entityId: string;
   entityType: Role;
   hasUrl: boolean;
-  /** Its last attempt has failed, or it is disabled: no billing is to wait for it. */
+  /** No billing is to wait for it: its last attempt has failed, or it is disabled. */
   failing: boolean;
   now: Date;
 }
 
-/** A webhook that is ready to be written. */
+/** Ready to be written. */
 export interface NewDelivery {
   id: string;
   receiver: Receiver;
@@ -77,8 +71,8 @@ export interface NewDelivery {
  * Writes the announcements of a transaction; returns their delivery ids, in the order given.
  *
  * A receiver without a URL gets its row as `failed`, never attempted: the events feed has it, and
- * once a URL is set it can be sent by hand. A receiver known to be failing gets no first attempt in
- * passing, which would only wait: the delivery starts as a workflow.
+ * once a URL is set it can be sent by hand. For a receiver known to be failing the delivery starts
+ * as a workflow.
  */
 export async function announce(
   trx: Executor,
@@ -90,10 +84,7 @@ export async function announce(
   return deliveries.map((one) => one.id);
 }
 
-/**
- * The first half of `announce`: reads who the receivers are, and makes the bodies. Nothing is
- * written.
- */
+/** The first half of `announce`: reads the receivers and makes the bodies, and writes nothing. */
 export async function prepareDeliveries(
   trx: Executor,
   keyring: Keyring,
@@ -104,7 +95,7 @@ export async function prepareDeliveries(
   return announcements.map((announcement): NewDelivery => {
     const receiver = receivers.get(announcement.entityId);
     if (!receiver) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
-    const id = announcement.deliveryId ?? newId('delivery');
+    const id = newId('delivery');
     const batchId = announcement.batchId ?? newId('batch');
     const body = makeBody(keyring, receiver, announcement, batchId);
     return {
@@ -121,10 +112,7 @@ export async function prepareDeliveries(
   });
 }
 
-/**
- * The second half of `announce`: writes them. What else a transaction writes can be sent along with
- * it.
- */
+/** The second half: a transaction can send what else it writes along with it. */
 export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
   await Promise.all([
@@ -133,14 +121,7 @@ export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]):
       trx,
       deliveries
         .filter((one) => one.receiver.hasUrl && one.workflowId === workflowIds.webhookDelivery(one.id))
-        .map((one) => ({
-          ...deliveryStart([one.id], {
-            entityId: one.receiver.entityId,
-            webhookType: one.announcement.webhookType,
-          }),
-          // The one that was lost may have had this workflow, which has ended.
-          ...(one.announcement.deliveryId !== undefined && { again: 'redeliveryRequested' as const }),
-        })),
+        .map((one) => deliveryStart([one.id], one.announcement)),
     ),
   ]);
 }
@@ -177,9 +158,9 @@ function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announceme
 }
 
 /**
- * The same webhook with some of its items less, signed anew.
+ * The same webhook without some of its items, signed anew.
  *
- * @param item by which member the items name what they are about
+ * @param item the member by which an item names its resource
  */
 export async function bodyWithout(
   trx: Executor,
@@ -227,20 +208,15 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
   );
 }
 
-/** What a delivery's body is sealed for. */
 export function bodyPlace(deliveryId: string) {
   return `webhook_deliveries.body_sealed:${deliveryId}` as const;
 }
 
-/** What the beginning of the answer to its `n`th attempt is sealed for. */
 export function responseHeadPlace(deliveryId: string, n: number) {
   return `webhook_attempts.response_head_sealed:${deliveryId}/${n}` as const;
 }
 
-/**
- * @param args those of the workflow `webhookDelivery`: the delivery, and its progress where there
- *   is any
- */
+/** @param args those of the workflow `webhookDelivery` */
 export function deliveryStart(
   args: [deliveryId: string, progress?: object],
   { entityId, webhookType }: { entityId: string; webhookType: WebhookType },

@@ -6,19 +6,18 @@ import { bodyPlace, bodyWithout } from './webhook';
 /**
  * Takes back what banks are asked by webhook, once it has ended without an answer.
  *
- * Whether a bank was told, or may have been, is decided by one order of locks: the delivery first,
- * then its receiver's endpoint. Who sends the delivery changes it before, and who reads the feed
- * holds the endpoint before they read. So each of them is either seen here, or sees what was done
- * here.
+ * One order of locks decides whether a bank may have been told: the delivery first, then its
+ * receiver's endpoint. A sender changes the delivery before it sends, and a reader of the feed
+ * holds the endpoint before it reads. So each of them is either seen here, or sees this.
  */
 
 /**
- * What banks are asked, how its items name it, the column that is the same for all that one webhook
- * asked for, and has an index, and which of these the webhook goes on to ask for.
+ * How an item names its resource, the indexed column that all have in common for which one webhook
+ * asks, and which of these the webhook goes on to ask for.
  */
 const ASKED = {
   billing_requests: { item: 'billingRequestId', sharedBy: 'workflow_id', asksFor: `o.status = 'pending'` },
-  // One that was superseded is announced all the same.
+  // A superseded intent is announced all the same.
   intents: {
     item: 'intentId',
     sharedBy: 'bank_delivery_id',
@@ -31,20 +30,18 @@ interface Asked {
   deliveryId: string;
   /** Not a byte of it was sent, and it has not been read in the feed. */
   undelivered: boolean;
-  /** Of a delivery that also asks for what is still open, or was superseded. */
+  /** Where the delivery also asks for what is still open, or was superseded. */
   bodySealed: Buffer | null;
 }
 
 /**
- * Ends the asking for these. What no bank can have been told of is told to none any more: its
- * delivery is withdrawn, or loses those of its items. What may have been told is sent no further
- * once nothing that it asks for is open: a bank that is asked late would debit, or ask its
- * customer, for nothing.
+ * Ends the asking for these. A delivery that no bank can have seen is withdrawn, or loses their
+ * items. One that a bank may have seen is sent no further once nothing that it asks for is open: a
+ * bank that is asked late would debit, or ask its customer, for nothing.
  *
- * Called by whoever ends them, with their rows locked.
+ * The caller holds their rows locked.
  *
- * @returns those that their bank was never told of. For it, the first webhook about one of them is
- *   number 1
+ * @returns those that their bank was never told of: the first webhook about one of them is number 1
  */
 export async function withdraw(
   trx: Executor,
@@ -54,8 +51,7 @@ export async function withdraw(
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const { item, sharedBy, asksFor } = ASKED[asked];
-  // Sent together, run in this order: the last begins when all is locked, so it sees all that was
-  // done before.
+  // Sent together, and run in this order: the last sees all that was done before the locks.
   const [, , found] = await Promise.all([
     rows(
       trx,
@@ -91,7 +87,7 @@ export async function withdraw(
 }
 
 /**
- * Withdraws the webhook that tells a payee's bank of money to credit, once that was taken back.
+ * Withdraws the webhook that tells a payee's bank of money to credit, once that was reversed.
  *
  * @returns whether it was withdrawn: nobody was told of it
  */
@@ -111,7 +107,7 @@ export async function withdrawCreditWebhook(trx: Executor, billingRequestId: str
       `WITH credit AS (
          SELECT d.id, d.sent = 0 AND d.status <> 'delivered'
              AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)
-             -- Of one that also tells of another, nothing is taken away.
+             -- A webhook that also tells of another credit stays whole.
              AND NOT EXISTS (SELECT FROM billing_requests o
                              WHERE o.credit_delivery_id = d.id AND o.id <> :billingRequestId) AS undelivered
          FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id WHERE d.id = (${CREDIT}))
@@ -141,10 +137,7 @@ async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   );
 }
 
-/**
- * Nobody has seen the bytes that are replaced. Whoever sends them reads them after it has said that
- * it does.
- */
+/** A sender reads the bytes after it has claimed the delivery, so nobody has seen these. */
 async function shortenBodies(
   trx: Executor,
   keyring: Keyring,

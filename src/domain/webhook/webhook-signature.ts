@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto';
 /**
  * The two signatures of a webhook.
  *
- * The network's own is a bare HMAC over the body, in the body itself and in `X-Service-Signature`.
- * Whoever records such a request can send it again later; the Standard Webhooks signature
+ * The network's own is a bare HMAC over the body, in the body itself and in `X-Service-Signature`:
+ * a recorded request can be sent again. The Standard Webhooks signature
  * (https://www.standardwebhooks.com) binds the delivery's id and the time of sending as well.
  *
  * A secret is `whsec_` and the base64 of 32 random bytes. The network's signature takes the whole
@@ -13,15 +13,14 @@ import { createHmac } from 'node:crypto';
 
 const SECRET_PREFIX = 'whsec_';
 
-/** What `X-Service-Signature` carries: HMAC-SHA256 of the body's exact bytes, in lower-case hex. */
+/** `X-Service-Signature`: HMAC-SHA256 of the body's exact bytes, in lower-case hex. */
 export function serviceSignature(secret: string, body: string): string {
   return createHmac('sha256', secret).update(body, 'utf8').digest('hex');
 }
 
 /**
- * Serialises an envelope with its own `signature` as the last member, so that a receiver can take
- * it out again, by parsing and serialising or by cutting the text, and is left with the text that
- * was signed.
+ * Serialises an envelope with its own `signature` as the last member, so that a receiver that takes
+ * it out, by parsing or by cutting the text, is left with the text that was signed.
  */
 export function bodyWithSignature(envelope: Record<string, unknown>, secret: string): string {
   const signature = serviceSignature(secret, JSON.stringify(envelope));
@@ -29,7 +28,7 @@ export function bodyWithSignature(envelope: Record<string, unknown>, secret: str
 }
 
 /**
- * What `webhook-signature` carries: one `v1,<base64>` for each secret, a space between them.
+ * `webhook-signature`: one `v1,<base64>` for each secret, a space between them.
  *
  * @param sentAtS seconds since 1970, as in `webhook-timestamp`
  */

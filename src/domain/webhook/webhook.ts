@@ -1,4 +1,3 @@
-/** What an entity can be told by webhook, and finds in its events feed. */
 export const WEBHOOK_TYPES = [
   'billing.intent',
   'billing.request',
@@ -23,13 +22,10 @@ export const WEBHOOK_TYPES = [
 
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
-/**
- * Whether a receiver may have a message after an attempt: surely not, perhaps, for it met silence,
- * or surely.
- */
+/** Whether a receiver may have a message after an attempt; `maybe` after silence. */
 export type Reached = 'no' | 'maybe' | 'yes';
 
-/** Errors of an attempt that the history of its delivery repeats, in its own words. */
+/** Errors of an attempt, in the words of its delivery's history. */
 const REASONS = new Map([
   ['connection refused', 'refused the connection'],
   ['connection reset', 'reset the connection'],
@@ -51,8 +47,8 @@ const REASONS = new Map([
 ]);
 
 /**
- * Why an attempt has failed, for the history of its workflow: the status, or words of a fixed set.
- * What a receiver wrote, and where it is, stays out of Temporal.
+ * Why an attempt has failed, for the history of its workflow: the status, or words of a fixed set,
+ * for a receiver's own words and address stay out of Temporal.
  */
 export function failureInWords({
   httpStatus,
