@@ -4,7 +4,7 @@ import { row, type Executor } from '../connection';
 const FOLDED_AT_ONCE = 10_000;
 
 /**
- * Folds changes of balances into the sums of their accounts and days; only for speed, for
+ * Folds changes of balances into the sums of their accounts and days. This is only for speed:
  * `ledger_balances` counts both. One process folds at a time; others return.
  *
  * @returns whether there may be more

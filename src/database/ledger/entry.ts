@@ -2,16 +2,18 @@ import type { LedgerEntry } from '../../domain/books/ledger';
 import { rows, type Executor } from '../connection';
 import { jsonOf } from '../json';
 
-/** Nobody but its owner can give an entry a number below 1; who does is found, too. */
+/**
+ * Only the table's owner can give an entry an id below 1; reads start below that, to find it too.
+ */
 export const FIRST_ID = '-9223372036854775808';
 
 /**
- * Writes entries in the transaction of the transitions that they follow, each with what its bank is
- * to book; one that is there already stays as it is.
+ * Writes entries and the bookings to expect of their banks, in the transaction of their transition.
+ * An entry that is there already stays as it is.
  *
- * No other transaction waits for it: it touches no row that others post to. The database refuses
- * postings that do not balance, and whatever would change an entry afterwards. An entry
- * whose day is over for good is posted to today, and says to which day it belongs.
+ * No other transaction waits for this one: it touches no row that others post to. The database
+ * refuses postings that do not balance and every change of an entry. An entry of a closed day is
+ * posted to today, and names its own day in `belongs_to`.
  *
  * @param timeZone of the network, in which days begin
  */
@@ -31,7 +33,7 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
        INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, belongs_to)
        SELECT kind, resource_id, settled_at, day, CASE WHEN own_day <> day THEN own_day END FROM booked
        ON CONFLICT (resource_id, kind) DO NOTHING RETURNING id, kind, resource_id),
-     -- A bank names one id for all that it takes back of a charge: the first part is what it books.
+     -- A bank reverses a charge under one id, however many parts we post: it books the first.
      expected AS (
        INSERT INTO expected_bookings (bank_id, identified_by, identifier, direction, amount, currency, settlement_day,
          billing_request_id, refund_id)

@@ -4,9 +4,10 @@ import { row, rows, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
 
 /**
- * The close of a month: from then on nothing is posted to it, and what belongs to it goes to the
- * day that it is by then. Months are closed in order, and reopened from the last one on: the
- * balance that a month opens with is what those before have come to.
+ * Closed months of the ledger. No entry is posted to a closed month: it goes to the current day.
+ *
+ * Months are closed in order and reopened from the last on, for a month opens with the balances of
+ * those before it.
  */
 
 /** Two operators at once take turns. */
@@ -14,7 +15,7 @@ const LOCK_PERIODS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_peri
 
 const END_OF_MONTH = dayBegin(`:month::date + interval '1 month'`);
 
-/** The first month before it that something was posted to, and that is not closed. */
+/** The first month before `:month` that has entries and is not closed. */
 const EARLIER_OPEN = `
   SELECT least(
     (SELECT min(month) FROM ledger_periods WHERE month < :month AND state = 'reopened'),
@@ -23,13 +24,14 @@ const EARLIER_OPEN = `
        (SELECT max(month) + interval '1 month' FROM ledger_periods WHERE month < :month), '-infinity')))`;
 
 /**
- * One statement decides, by real time: nobody's clock is behind it. Whoever still settles in the
- * month is seen by it; whoever is not seen reads a later clock.
+ * One statement decides, by real time, which no clock of a merchant is behind. It sees every
+ * transaction that still settles in the month; a transaction that it does not see reads a later
+ * clock.
  *
  * @param month its first day
  * @returns false: it was closed before
- * @throws CommandRefusal (the month is not over, one before it is open, or a transaction that read
- *   its clock in it has not committed)
+ * @throws CommandRefusal (the month is not over, an earlier month is open, or a transaction that
+ *   read its clock in the month has not committed)
  */
 export async function closePeriod(
   trx: Transaction,
@@ -72,7 +74,7 @@ async function refuseUnlessClosed(trx: Transaction, timeZone: string, month: str
   throw new CommandRefusal(`a charge of ${nameOf(month)} is still being settled: try again.`);
 }
 
-/** @throws CommandRefusal (it is not closed, or one after it is) */
+/** @throws CommandRefusal (the month is not closed, or a later month is) */
 export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
   await rows(trx, LOCK_PERIODS);
   const reopened = await row<{ reopenings: number }>(

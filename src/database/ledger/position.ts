@@ -4,11 +4,11 @@ import { FIRST_ID } from './entry';
 import { OF_THE_DAY, POSTED_TO, readInOneSnapshot } from './statement';
 
 /**
- * Who owes whom of what settled on a day: an entry has two sides, and each is the other's
- * counterparty. So what one is owed by another, that one owes it, and all of it adds up to nothing.
+ * The amounts that two parties owe each other from one settlement day. An entry has two sides, and
+ * each is the other's counterparty; so all positions of a day add up to zero.
  */
 export interface Position<Counterparty = string> {
-  /** A bank, a merchant or a provider; `network` for what the network bears. */
+  /** A bank, a merchant or a provider; `network` for its own share. */
   partyId: string;
   counterpartyId: Counterparty;
   currency: string;
@@ -17,19 +17,19 @@ export interface Position<Counterparty = string> {
   owedByIt: bigint;
 }
 
-/** Null is the counterparty of what has no other side, which no entry has that balances. */
+/** Null is the counterparty of an entry with one side, which no entry has that balances. */
 export type NetworkPosition = Position<string | null>;
 
-/** Whose position a posting is part of: what is disputed is the network's. */
+/** The holder of a posting; disputed amounts are the network's. */
 const holderOf = (posting: string) =>
   `CASE ${posting}.account WHEN 'disputed' THEN 'network' ELSE ${posting}.party_id END`;
 
 /**
- * Of an entry with several postings on one side each has to do with the one on the other. What
- * moves between two accounts of one holder has no counterparty.
+ * An entry may have several postings on one side: each has the posting on the other side as its
+ * counterparty. A movement between two accounts of one holder has no counterparty.
  *
- * @param holder SQL of whose positions they are
- * @param which entries `e` and postings `p`
+ * @param holder SQL of the party whose positions they are
+ * @param which SQL over entries `e` and postings `p`
  */
 async function positionsOf<Counterparty>(
   db: Executor,
@@ -62,7 +62,7 @@ async function positionsOf<Counterparty>(
   }));
 }
 
-/** @param atMost the first of them, by their counterparty and currency */
+/** @param atMost the first of them, by counterparty and currency */
 export const readPositions = (
   db: Executor,
   { entityId: partyId, role }: Viewer,
@@ -77,9 +77,9 @@ export const readPositions = (
   );
 
 export interface NetworkPositions {
-  /** Whether nothing can settle on that day any more for anybody. */
+  /** Whether nothing can settle on that day any more, for any party. */
   final: boolean;
-  /** By currency, party and counterparty; null where there are more than was asked for. */
+  /** By currency, party and counterparty; null where there are more than `atMost`. */
   positions: NetworkPosition[] | null;
 }
 
@@ -94,7 +94,7 @@ export interface NetworkDay {
 /** Entries whose positions one statement adds up: half a second of Postgres, or less. */
 const ENTRIES_AT_ONCE = 10_000;
 
-/** The next entries of a day: the last of them, and how many they are. */
+/** The last id of the day's next entries, and their number. */
 const NEXT_ENTRIES = `SELECT max(id)::text AS last, count(*)::int AS count FROM (
   SELECT id FROM ledger_entries WHERE settlement_day = :date AND id > :after::bigint ORDER BY id LIMIT :entriesAtOnce) AS next`;
 
@@ -102,10 +102,10 @@ const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id
   AND p.currency = coalesce(:currency::text, p.currency)`;
 
 /**
- * The positions of every party, the network included, as of one moment.
+ * The positions of every party, the network included, in one snapshot.
  *
- * @param atMost most of them; they are in memory, some 700 bytes each
- * @param beat told how many entries have been read
+ * @param atMost positions in memory: some 700 bytes each
+ * @param beat called with the number of entries read so far
  */
 export async function readNetworkPositions(
   db: Database,

@@ -5,11 +5,10 @@ import { oneRow, row, type Executor } from '../connection';
 import { postEntries } from './entry';
 
 /**
- * What the ledger says of each transition that moves money. Each is posted by the transaction that
- * makes the transition.
+ * Entries for the transitions that move money, each posted by the transaction of its transition.
  */
 
-/** A charge as it ended; nothing is posted of one that did not succeed. */
+/** A closed charge; only a `successful` charge has an entry. */
 interface EndedCharge extends Payment {
   id: string;
   bankTransactionId: string | null;
@@ -24,7 +23,7 @@ export async function postCharge(trx: Executor, timeZone: string, charge: EndedC
   await postEntries(trx, timeZone, [entry]);
 }
 
-/** Of payments between customers, that the payees' banks know of what they have to credit. */
+/** Posts the credits of payments between customers, once the payees' banks know of them. */
 export async function postCredits(
   trx: Executor,
   timeZone: string,
@@ -37,12 +36,12 @@ export async function postCredits(
   await postEntries(trx, timeZone, entries);
 }
 
-/** A refund, which is its merchant's. */
+/** A refund; its merchant owns the entry. */
 interface OfRefund extends Omit<Payment, 'ownerId'> {
   merchantId: string;
 }
 
-/** A refund as its bank has answered; nothing is posted of one that it did not complete. */
+/** A refund that its bank has answered; only a `completed` refund has an entry. */
 interface AnsweredRefund extends OfRefund {
   refundId: string;
   billingRequestId: string;
@@ -65,7 +64,9 @@ const ended = (resourceId: string, { closedAt }: { closedAt: Date | null }) => (
   settledAt: closedAt ?? new Date(Number.NaN),
 });
 
-/** A completed refund whose money came back: the contra entry, of the day that this was found. */
+/**
+ * Posts the contra entry of a completed refund whose money came back, on the day this was found.
+ */
 export async function postRefundReturn(
   trx: Executor,
   timeZone: string,
@@ -76,7 +77,7 @@ export async function postRefundReturn(
   await postEntries(trx, timeZone, [entryOf('refund_return', { resourceId, settledAt }, paid)]);
 }
 
-/** Some or all of a successful charge, taken back or let off. */
+/** A part of a successful charge, or all of it, that is reversed or written off. */
 interface Undone {
   /** The reversal, the exception, or the rejected refund. A resource has one entry of a kind. */
   resourceId: string;
@@ -88,14 +89,14 @@ interface Undone {
 }
 
 /**
- * Takes back what is left of a charge whose money did not stay: the payee is debited, and the
- * customer's bank credited, or the network where it has borne it before. The caller holds the
- * charge locked.
+ * Reverses the rest of a charge whose money did not stay: debits the payee, and credits the
+ * customer's bank. The network is credited instead for the part that it bore before. The caller
+ * holds the charge locked.
  */
 export async function postReversal(
   trx: Executor,
   timeZone: string,
-  /** The id by which the bank took the money back; null where it named none. */
+  /** The bank's id for the reversal; null where it named none. */
   reversal: Undone & { bankTransactionId?: string | null },
 ): Promise<void> {
   const { billingRequestId, bankTransactionId: identifier = null, amount } = reversal;
@@ -113,7 +114,7 @@ export async function postReversal(
 }
 
 /**
- * Writes off what the customer's bank owes of a charge: the payee keeps it, and the network bears
+ * Writes off the customer's bank's debt for a charge: the payee keeps the money, the network bears
  * it.
  */
 export async function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
@@ -141,7 +142,7 @@ async function postUndone(
   return paid;
 }
 
-/** What the network still bears of a charge. */
+/** The part of a charge that the network still bears. */
 export async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
   const { amount } = await oneRow<{ amount: bigint }>(
     trx,

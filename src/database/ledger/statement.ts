@@ -5,15 +5,14 @@ import type { TransactionRecord } from '../transaction';
 import { SIDES, type Viewer } from '../viewer';
 
 /**
- * What a party is owed at the end of a settlement day, and what has moved on it: read from the
- * ledger, whose entries never change. A balance is positive where the network owes it to the party.
+ * A party's balance at the end of a settlement day and the movements of that day, read from the
+ * ledger. A balance is positive where the network owes the party.
  *
- * The accounts of a bank are those of its customers, of payees among them, and what is in transit
- * to these, for it is theirs from the debit on. What the network bears (`disputed`) is no account
- * of a party.
+ * A bank's accounts are those of its customers, payees included. Money in transit to a payee
+ * counts, for it is the payee's from the debit on. The network's account (`disputed`) is in no
+ * party's statement.
  */
 
-/** Whose statement, of which day, in which currency. */
 export interface StatementOf {
   party: Viewer;
   /** A calendar day in the network's zone. */
@@ -21,7 +20,7 @@ export interface StatementOf {
   currency: string;
 }
 
-/** The statements of a day that may have more lines than are hashed while somebody waits. */
+/** Statements of a day that may have more lines than the API hashes while a request waits. */
 export async function longStatements(db: Executor, date: string): Promise<StatementOf[]> {
   const found = await rows<{ partyId: string; role: Viewer['role']; currency: string }>(
     db,
@@ -41,12 +40,12 @@ export async function longStatements(db: Executor, date: string): Promise<Statem
 export interface StatementTotals extends Movements {
   openingBalance: bigint;
   closingBalance: bigint;
-  /** How many reconciliation exceptions were not resolved when the day ended. */
+  /** Reconciliation exceptions that were not resolved when the day ended. */
   exceptionsOpen: number;
 }
 
 /**
- * Those who are posted to for this party: itself, and for a provider the merchants that it created.
+ * The parties whose postings a viewer sees: itself, and for a provider the merchants it created.
  */
 export const POSTED_TO: Record<Viewer['role'], string> = {
   bank: 'ARRAY[:partyId::text]',
@@ -54,10 +53,9 @@ export const POSTED_TO: Record<Viewer['role'], string> = {
   provider: 'ARRAY(SELECT id FROM entities WHERE provider_id = :partyId)',
 };
 
-/** Postings that a statement shows. */
 const SHOWN = `p.currency = :currency AND p.account <> 'disputed' AND e.kind <> 'credit'`;
 
-/** An index has the first and the last entry of a day, another a party's between the two. */
+/** One index finds the day's first and last entry, another the party's entries between them. */
 export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHERE settlement_day = :date)
   AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = :date)
   AND e.settlement_day = :date`;
@@ -66,17 +64,17 @@ const END_OF_DAY = dayBegin(':date::date + 1');
 
 export interface Finality {
   final: boolean;
-  /** How often its month has been reopened: each time its file may become another. */
+  /** How often the month was reopened: each time the file of the day may change. */
   edition: number;
 }
 
 /**
- * Whether nothing can settle on this day any more for this party. What is read of it in a later
- * statement of SQL never changes. While a month is open again, neither it nor what comes after it
- * is final: each later day opens with what that month comes to.
+ * Whether nothing can settle on this day any more for this party; a later SQL statement then reads
+ * figures that never change. While a month is reopened, neither it nor any later day is final: each
+ * later day opens with that month's balance.
  *
- * Of a merchant its own clock decides. To a bank, a provider and the network (null) merchants may
- * come whose clocks begin with real time.
+ * A merchant's own clock decides for a merchant. Banks, providers and the network (null) go by real
+ * time too, since a new merchant may start at it.
  */
 export function readFinality(
   db: Executor,
@@ -95,7 +93,7 @@ export function readFinality(
 }
 
 /**
- * Reads a day as of one moment, knowing whether what is read is final.
+ * Reads a day in one snapshot, knowing whether the day is final.
  *
  * @param party for whom; null for the network
  */
@@ -106,18 +104,17 @@ export async function readInOneSnapshot<Read>(
   party: Viewer | null,
   read: (trx: Transaction, finality: Finality) => Promise<Read>,
 ): Promise<Read> {
-  // Asked before anything is read: what is read afterwards is all there will be.
+  // Finality is asked first, so that no entry can be posted between it and the read.
   const asked = await readFinality(db, timeZone, date, party);
   return db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    // Its month may have been reopened since, and what follows read after a correction.
+    // The month may have been reopened since, and the snapshot may hold a correction.
     const seen = await readFinality(trx, timeZone, date, party);
     const final = asked.final && seen.final && seen.edition === asked.edition;
     return read(trx, { ...seen, final });
   });
 }
 
-/** Whether anything of the party's was ever posted in the currency. */
 export async function hasSettledIn(
   db: Executor,
   { entityId: partyId, role }: Viewer,
@@ -127,7 +124,7 @@ export async function hasSettledIn(
   return (await row(db, `SELECT WHERE EXISTS (${posted})`, { partyId, currency }, 'anew')) !== undefined;
 }
 
-/** As of the moment of the executor's snapshot, where it has one. */
+/** Reads in the executor's snapshot, where it has one. */
 export async function readTotals(db: Executor, timeZone: string, of: StatementOf): Promise<StatementTotals> {
   const { party, date, currency } = of;
   const found = await rows<{ what: string; count: number; amount: string; balance: string }>(
@@ -174,7 +171,7 @@ async function openExceptions(
   return count;
 }
 
-/** A transaction as it was when the day ended; or a write-off, which is none. */
+/** A transaction as it was when the day ended; or a write-off, which is no transaction. */
 export interface StatementLine extends Omit<TransactionRecord, 'type' | 'transactionId'> {
   transactionId: string | null;
   type: TransactionRecord['type'] | 'write_off';
@@ -182,12 +179,12 @@ export interface StatementLine extends Omit<TransactionRecord, 'type' | 'transac
 
 /** Lines in memory at once: a megabyte, and some ten milliseconds of Postgres. */
 const PAGE = 1000;
-/** A page ends early where the metadata of its lines come to more. */
+/** A page ends early where its lines have more bytes of metadata than this. */
 const PAGE_BYTES = 1_000_000;
 
 /**
- * The lines of a statement in the order in which they were posted, a provider's merchant by
- * merchant; page by page, each a statement of SQL of its own.
+ * The lines of a statement in the order of posting; a provider's merchant by merchant. Each page is
+ * a SQL statement of its own.
  */
 export async function* readLines(
   db: Executor,
@@ -203,7 +200,7 @@ export async function* readLines(
   }
 }
 
-/** Of a provider, those of its merchants whose balance has changed that day: a few of many. */
+/** Parties with lines that day. A provider may have many merchants, few of which move. */
 async function postedTo(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
   if (party.role !== 'provider') return [party.entityId];
   const found = await rows<{ partyId: string }>(
@@ -216,13 +213,13 @@ async function postedTo(db: Executor, { party, date, currency }: StatementOf): P
   return found.map(({ partyId }) => partyId);
 }
 
-/** A refund keeps its line in the statement of the day on which it was completed. */
+/** A refund that came back later keeps its line on the day it completed. */
 const STATUS_THEN = `CASE type WHEN 'refund' THEN 'completed' ELSE status END AS status`;
 
 const IMMUTABLE = `transaction_id, reference, type, ${STATUS_THEN}, currency, description, customer_id, merchant_id, bank_id,
   billing_request_id, schedule_id, bank_transaction_id, decline_reason, created_at, payee_bank_id, payee_lookup_id, metadata`;
 
-/** What came back of a charge by the end of the day. */
+/** SQL of the amount of a charge that came back by the end of the day. */
 const backBy = (kind: 'refund' | 'refund_return' | 'reversal', of: string) =>
   `CASE e.kind WHEN 'charge' THEN coalesce((
      SELECT sum(back.amount)::bigint FROM ${of}
@@ -235,7 +232,7 @@ const RETURNS = `(
 
 const LINES = `
   WITH page AS MATERIALIZED (
-    -- A bank may be posted to twice, as the payer's and as the payee's: that is one line.
+    -- A bank with both the payer and the payee has two postings, but one line.
     SELECT p.entry_id AS id, max(p.amount) AS amount
     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
     WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
@@ -252,7 +249,7 @@ const LINES = `
   FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
     SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
     UNION ALL
-    -- It follows an exception, or a refund that was rejected after one.
+    -- A write-off follows an exception, or a refund rejected after an exception.
     SELECT NULL, b.reference, 'write_off', 'completed', b.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
       b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id, b.metadata
     FROM billing_requests b
@@ -261,7 +258,7 @@ const LINES = `
       (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
   WHERE bytes <= ${PAGE_BYTES} ORDER BY entry_id`;
 
-/** The SHA-256 of the file of a day that is over, where it has been made. */
+/** @returns the SHA-256 of the file; undefined before the first hash */
 export async function readDigest(
   db: Executor,
   { party, date, currency }: StatementOf,
@@ -277,8 +274,8 @@ export async function readDigest(
 }
 
 /**
- * Keeps it, for a day that was final before the file was read. Should its month have been reopened
- * since, nobody is told of this edition any more.
+ * Keeps the hash of a day that was final before the file was read. If the month was reopened since,
+ * `edition` is out of date and the row is never read.
  */
 export async function keepDigest(
   db: Executor,

@@ -14,7 +14,7 @@ const moved = (parties: string) => `
     AND kind IN ('charge', 'refund', 'refund_return', 'reversal')
   GROUP BY 1, 2, 3`;
 
-/** A merchant's declines and those of a bank have an index each. */
+/** Each party has an index of its own: a merchant's declines, and a bank's. */
 const declined = (party: 'merchant_id' | 'bank_id', parties: string) => `
   SELECT (closed_at AT TIME ZONE :timeZone)::date::text, currency, 'declined',
     CASE WHEN decline_reason = ANY(:reasons::text[]) THEN decline_reason ELSE 'other' END,
@@ -24,7 +24,7 @@ const declined = (party: 'merchant_id' | 'bank_id', parties: string) => `
     AND closed_at >= ${dayBegin(':from::date')} AND closed_at < ${dayBegin(':to::date + 1')}
   GROUP BY 1, 2, 4`;
 
-/** Each day by itself. A provider is shown its merchants together. */
+/** Totals of each day. A provider's total is the sum over its merchants. */
 export async function readDailyTotals(
   db: Executor,
   { entityId: partyId, role }: Viewer,
