@@ -2,17 +2,20 @@ import { row, rows, type Executor, type Transaction } from '../connection';
 import type { Indexes, Keyring } from '../keys/keyring';
 import { seal } from '../keys/sealing';
 
-/** Customers, found by blind index of their e-mail, and what their banks change of them. */
+/** Customers, found by the blind index of their e-mail, and the changes that their banks make. */
 
-/** Most customers shown for one e-mail address. Nobody banks at more places; an answer must end. */
+/**
+ * Most customers shown for an e-mail address: more banks than a person has, for a response must
+ * end.
+ */
 const FOUND_MAX = 100;
-/** Of one bank: accounts of a person, a family or a firm that share the address. */
+/** Most customers shown of one bank: a person, a family or a firm may share the address. */
 const FOUND_OF_BANK_MAX = 10;
 
 /**
- * Where the owner of an e-mail address, however it is written, is a customer. What one bank has
- * keeps no other's out: its further customers are shown only where there is room, and no more of
- * them are read than may be.
+ * The banks at which an e-mail address has customers. One bank's many customers must not hide
+ * another bank's: a bank's further customers are shown only where there is room. The query reads no
+ * more of them than can be shown.
  */
 export async function banksOfEmail(
   db: Executor,
@@ -41,12 +44,12 @@ export async function banksOfEmail(
   );
 }
 
-/** Addresses are compared as people do, without regard to case. */
+/** The index ignores letter case, as people do. */
 export function emailIndexes(ring: Keyring, email: string): Indexes {
   return ring.blindIndexes('customer.email', email.toLowerCase());
 }
 
-/** What a bank changes of a customer; what is left out stays as it is. */
+/** A bank's changes of a customer; a field that is left out stays as it is. */
 export interface CustomerUpdate {
   firstname?: string | undefined;
   middlename?: string | undefined;
@@ -65,7 +68,7 @@ export async function updateCustomer(
   by: { customerId: string } | { lookupId: string },
   update: CustomerUpdate,
 ): Promise<boolean> {
-  // Both ids are for good: what is found here is what is changed below.
+  // Neither id ever changes, so the UPDATE below changes the row that this finds.
   const found = await row<{ id: string }>(
     trx,
     `SELECT id FROM customers WHERE bank_id = :bankId AND ${'customerId' in by ? 'id = :customerId' : 'lookup_id = :lookupId'}`,

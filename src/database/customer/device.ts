@@ -8,10 +8,10 @@ import { allOf, listPage, type Listed, type Page } from '../list';
 import { seal } from '../keys/sealing';
 
 /**
- * Devices, and whose they are.
+ * Devices and their holders.
  *
- * What the network calls a `deviceId` is a token: the device's own id, bound to whoever holds the
- * token. Two holders of one device cannot find out from their tokens that it is one.
+ * The network's `deviceId` is a token: the device's id, bound to the holder of the token. So two
+ * holders of one device cannot learn from their tokens that they share it.
  */
 
 const TOKEN_PREFIX = `${ID_PREFIX.device}_`;
@@ -20,9 +20,7 @@ function makeToken(ring: Keyring, device: { id: string; tokenKey: string }, hold
   return TOKEN_PREFIX + bindId(ring, 'device-id', device.tokenKey, device.id, holderId);
 }
 
-/**
- * The device that the token stands for in the hands of this holder; undefined for any other string.
- */
+/** @returns the device's id; undefined for any string that is not this holder's token */
 export function openDeviceToken(ring: Keyring, token: string, holderId: string): string | undefined {
   if (!token.startsWith(TOKEN_PREFIX)) return undefined;
   const id = openBoundId(ring, 'device-id', token.slice(TOKEN_PREFIX.length), holderId);
@@ -30,9 +28,9 @@ export function openDeviceToken(ring: Keyring, token: string, holderId: string):
 }
 
 /**
- * Makes the holder's token for the device with this fingerprint.
+ * Creates the holder's token for the device with this fingerprint.
  *
- * @returns also whether the holder had none yet
+ * @returns also whether the holder is new to the device
  */
 export async function enrolDevice(
   trx: Transaction,
@@ -44,7 +42,7 @@ export async function enrolDevice(
   const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
   await row(
     trx,
-    // The constraint sees those that the current key has indexed; the read before it, those from
+    // The constraint sees fingerprints indexed under the current key; the read sees those from
     // before a rotation.
     `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
      SELECT :id, :sealed, :index::bytea, :tokenKey
@@ -73,7 +71,7 @@ export async function enrolDevice(
   return { token: makeToken(ring, device, holderId), isNew: enrolled.length > 0 };
 }
 
-/** A device in a customer's hands, as the bank names the three. */
+/** A link of a device and a customer, as the bank names them. */
 interface Link {
   bankId: string;
   deviceId: string;
@@ -82,14 +80,13 @@ interface Link {
 }
 
 /**
- * Links a device to a customer; one that is linked to this customer stays as it is.
+ * Links a device to a customer; a link that exists stays as it is.
  *
- * @returns `unknown` where the bank has no such customer or device, `taken` where it is somebody
- *   else's
+ * @returns `unknown` if the bank has no such customer or device, `taken` if another customer has
+ *   the device
  */
 export async function linkDevice(trx: Transaction, link: Link): Promise<'linked' | 'unknown' | 'taken'> {
-  // Who holds the open link is told by the statement that tries to make one, so nobody can come in
-  // between.
+  // One statement tries to insert the link and returns the open one, so no other can come between.
   const open = await row<{ customerId: string }>(
     trx,
     `INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
@@ -104,7 +101,7 @@ export async function linkDevice(trx: Transaction, link: Link): Promise<'linked'
   return open.customerId === link.customerId ? 'linked' : 'taken';
 }
 
-/** @returns false where the device is not linked to such a customer of the bank */
+/** @returns false if the device is not linked to such a customer of the bank */
 export async function unlinkDevice(trx: Transaction, link: Link): Promise<boolean> {
   const ended = await rows(
     trx,
@@ -117,7 +114,7 @@ export async function unlinkDevice(trx: Transaction, link: Link): Promise<boolea
   return ended.length > 0;
 }
 
-/** Whose the device is; undefined for one that is linked to nobody. */
+/** The customer of a device; undefined for a device that is not linked. */
 export async function customerOfDevice(
   db: Executor,
   deviceId: string,
@@ -145,7 +142,6 @@ export const DEVICE_SORTS = {
   phrase: { by: 'l.phrase', indexed: false },
 };
 
-/** A page of the devices that are linked to the bank's customers. */
 export async function listDevices(
   db: Executor,
   ring: Keyring,
@@ -164,8 +160,8 @@ export async function listDevices(
       : {
           bankId,
           deviceId: openDeviceToken(ring, search, bankId) ?? null,
-          // Ids are in lower case and without blanks, so what normalises phrases leaves them as
-          // they are.
+          // `normalizePhrase` leaves ids as they are, for they are in lower case and have no
+          // blanks.
           beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
         };
   const found = await listPage<{

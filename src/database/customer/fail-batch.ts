@@ -2,9 +2,9 @@ import { recordAct, type Actor } from '../audit';
 import { row, rows, type Transaction } from '../connection';
 
 /**
- * Gives a batch up: what was onboarded stays, and its bank sees `failed`.
+ * Gives a batch up: its onboarded customers stay, and its bank sees `failed`.
  *
- * @returns false where there is none that is not done
+ * @returns false if there is no such batch in processing
  */
 export async function failBatch(trx: Transaction, by: Actor, batchId: string): Promise<boolean> {
   const failed = await row<{ bankId: string }>(

@@ -9,21 +9,19 @@ import { sweep } from '../sweep';
 import { announce } from '../webhook/webhook';
 
 /**
- * Batches of customers, as their banks bring them in.
+ * Batches of customers that a bank imports.
  *
- * A small batch is onboarded by the transaction that accepts it. A large one is staged page by page
- * while it arrives, so that it is never in memory as a whole; accepting it takes the pages over,
- * and its workflow onboards one after the other. A page is deleted by the transaction that onboards
- * it, and so onboarded once, however often that is tried.
+ * The transaction that accepts a small batch onboards it. A large batch is staged page by page
+ * while it arrives, so that it is never in memory as a whole. Accepting the batch takes over its
+ * pages, and its workflow onboards them one by one. The transaction that onboards a page deletes
+ * it, so a retry cannot onboard it twice.
  */
 
-/**
- * Most entries of a batch that is onboarded while the bank waits, and that is shown in one answer.
- */
+/** Most entries of a batch that is onboarded while the bank waits, and shown in one response. */
 export const SMALL_BATCH = 500;
 /**
- * Entries of a large batch that one transaction onboards: some ten milliseconds, in which it holds
- * their keys.
+ * Entries of a large batch that one transaction onboards: it holds their keys for some ten
+ * milliseconds.
  */
 export const PAGE_ENTRIES = 250;
 
@@ -43,7 +41,7 @@ export interface SmallBatch extends Batch {
 const BATCH_COLUMNS = `id AS batch_id, status,
   jsonb_build_object('total', total, 'successful', successful, 'failed', failed, 'duplicates', duplicates) AS summary`;
 
-/** Onboards a batch of at most `SMALL_BATCH` entries. */
+/** @param entries at most `SMALL_BATCH` */
 export async function onboardBatch(
   trx: Transaction,
   ring: Keyring,
@@ -64,7 +62,7 @@ export async function onboardBatch(
   return { ...(await count(trx, batchId, counts)), customers, failures };
 }
 
-/** Seals a page of a batch that still arrives, until it is accepted or discarded. */
+/** Stages a page, encrypted, until its batch is accepted or discarded. */
 export async function stagePage(
   db: Executor,
   ring: Keyring,
@@ -79,9 +77,7 @@ export async function stagePage(
   );
 }
 
-/**
- * @throws Error where not all pages are there: the request took so long that they were swept away
- */
+/** @throws Error if pages are missing: the request took so long that they were swept away */
 export async function acceptStaged(
   trx: Transaction,
   bankId: string,
@@ -97,7 +93,7 @@ export async function acceptStaged(
   return insertBatch(trx, bankId, batchId, total);
 }
 
-/** Deletes what was staged for a batch that is not accepted; does nothing to one that is. */
+/** Deletes the staged pages of a batch that is not accepted; an accepted batch stays as it is. */
 export async function discardStaged(db: Executor, batchId: string): Promise<void> {
   await rows(db, `DELETE FROM staged_customers WHERE batch_id = :batchId AND NOT accepted`, { batchId });
 }
@@ -105,7 +101,7 @@ export async function discardStaged(db: Executor, batchId: string): Promise<void
 /** Far longer than a request may take to arrive. */
 const ABANDONED_AFTER = '1 hour';
 
-/** Deletes what processes that died had staged. @returns whether there may be more */
+/** Deletes pages that processes staged before they died. @returns whether there may be more */
 export function deleteAbandoned(db: Executor): Promise<boolean> {
   return sweep(
     db,
@@ -116,10 +112,10 @@ export function deleteAbandoned(db: Executor): Promise<boolean> {
 }
 
 /**
- * Onboards the next page of an accepted batch; with the last one the batch is completed, and the
- * bank told.
+ * Onboards the next page of an accepted batch; the last page completes the batch and tells the
+ * bank.
  *
- * @param workflowId the workflow that makes the first attempt at telling it
+ * @param workflowId the workflow that makes the first attempt to deliver the webhook
  */
 export async function onboardNextPage(
   db: Database,
@@ -128,8 +124,7 @@ export async function onboardNextPage(
   workflowId: string,
 ): Promise<Batch> {
   return db.transaction(async (trx) => {
-    // Of two workers that are at the same batch the second waits here, and then takes the next
-    // page.
+    // A second worker at the same batch waits here, and then takes the next page.
     const batch = await row<Batch & { bankId: string }>(
       trx,
       `SELECT ${BATCH_COLUMNS}, bank_id FROM customer_batches WHERE id = :batchId FOR UPDATE`,
@@ -176,7 +171,7 @@ async function insertBatch(trx: Transaction, bankId: string, batchId: string, to
   );
 }
 
-/** Adds up what became of a page; the page that makes it the total completes the batch. */
+/** Adds a page's counts to its batch; the page that makes up the total completes the batch. */
 async function count(
   trx: Transaction,
   batchId: string,
@@ -214,7 +209,7 @@ function found(batch: Batch | undefined): Batch {
 /** Rows in memory at once while a file is made. */
 const EXPORT_PAGE = 1_000;
 
-/** The customers that a batch has brought so far, in its order. */
+/** The customers that a batch has onboarded so far, in the order of the batch. */
 export function readBatchCustomers(
   db: Executor,
   batchId: string,
@@ -226,7 +221,7 @@ export function readBatchCustomers(
     (after) =>
       rows(
         db,
-        // Ids are made in the order of the batch, and sort by it.
+        // Ids are created in the order of the batch, and sort by it.
         `SELECT client_ref, id AS customer_id, lookup_id AS "lookupID" FROM customers
        WHERE batch_id = :batchId AND id > :after ORDER BY id LIMIT :limit`,
         { batchId, after, limit: EXPORT_PAGE },
@@ -234,7 +229,7 @@ export function readBatchCustomers(
   );
 }
 
-/** The entries of a batch that were refused so far, in its order. */
+/** The entries of a batch that were refused so far, in the order of the batch. */
 export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator<BatchFailure[], void, void> {
   return pages<BatchFailure, number>(
     EXPORT_PAGE,

@@ -7,7 +7,6 @@ import { newId } from '../ids';
 import type { Indexes, Keyring } from '../keys/keyring';
 import { seal } from '../keys/sealing';
 
-/** Making customers of the entries of a batch. */
 interface NewCustomer {
   clientRef: string;
   firstname: string;
@@ -20,7 +19,7 @@ interface NewCustomer {
   reference?: string | undefined;
 }
 
-/** One entry of a batch: a valid person, or why it is none. */
+/** An entry of a batch: a valid person, or the reason of its refusal. */
 export type BatchEntry = { person: NewCustomer } | { clientRef?: string; reason: string };
 
 export interface OnboardedCustomer {
@@ -46,15 +45,15 @@ interface OnboardedPage {
 }
 
 /**
- * Two draws rarely meet, as do two batches with the same people; a page that meets others this
- * often is broken.
+ * Two draws of a phrase rarely collide, and two batches with the same people rarely meet. A page
+ * that needs more rounds is broken.
  */
 const ROUNDS_MAX = 5;
 
 interface Candidate {
   index: number;
   person: NewCustomer;
-  /** The first is what is stored. */
+  /** The first index is stored. */
   accountIndexes: Indexes;
 }
 
@@ -63,11 +62,11 @@ interface Duplicate extends Candidate {
 }
 
 /**
- * Onboards entries of a batch, and records what was not onboarded and why.
+ * Onboards entries of a batch, and records which were refused and why.
  *
- * A person is a duplicate whose account number or `clientRef` the bank has already, or an earlier
- * valid entry of the batch, be that itself a duplicate. Of two batches that bring the same person
- * at once, the UNIQUE constraints of `customers` let one through.
+ * A person is a duplicate if the bank, or an earlier valid entry of the batch, has the account
+ * number or `clientRef`; a duplicate counts as an earlier entry too. The UNIQUE constraints of
+ * `customers` decide between two batches that bring the same person at the same time.
  *
  * @param firstIndex place in the batch of the first entry
  */
@@ -106,7 +105,7 @@ export async function onboardPage(
     for (const { index, id, clientRef, lookupId: lookupID } of made) {
       if (inserted.has(id)) onboarded.set(index, { clientRef, customerId: id, lookupID });
     }
-    // Somebody else was quicker, with the person or with the phrase: the next read tells.
+    // Another batch was quicker with the person or the phrase: the next round's read tells which.
     open = fresh.filter(({ index }) => !onboarded.has(index));
   }
 
@@ -121,9 +120,7 @@ export async function onboardPage(
   };
 }
 
-/**
- * A reason names fields as the bank has them, and Postgres keeps neither NUL nor half a character.
- */
+/** A reason quotes the bank's field names, and Postgres stores neither NUL nor a lone surrogate. */
 function kept(reason: string): string {
   return reason.replaceAll(/[\p{Surrogate}\0]/gu, '\uFFFD');
 }
@@ -133,7 +130,7 @@ interface Keys {
   accounts: Set<string>;
 }
 
-/** What the bank has of these keys, or an earlier page of the batch had. */
+/** The keys among the candidates' that the bank, or an earlier page of the batch, has. */
 async function knownKeys(
   trx: Transaction,
   { bankId, batchId }: { bankId: string; batchId: string },
@@ -229,12 +226,12 @@ function toRow(
 }
 
 /**
- * Inserts, in one statement, all but those of whom a key is taken. Other batches with the same
- * people are waited for; in one order of accounts, so that two of them hardly ever wait for each
- * other. Where they do all the same, by a `clientRef` under two accounts, one of the two inserts
- * nobody, and reads again.
+ * Inserts, in one statement, all customers but those with a key that is taken. The statement waits
+ * for other batches with the same people. Inserting in the order of accounts makes a deadlock rare:
+ * it takes a `clientRef` under two accounts. The batch that Postgres then aborts inserts no
+ * customer, and reads again.
  *
- * @returns ids of those that are customers now
+ * @returns ids of the customers that were inserted
  */
 async function insertCustomers(
   trx: Transaction,
@@ -265,7 +262,7 @@ async function insertCustomers(
   }
 }
 
-/** SQLSTATE of the one of two that Postgres gives up. */
+/** SQLSTATE of the transaction that Postgres aborts. */
 const DEADLOCK = '40P01';
 
 async function insertFailures(
@@ -288,7 +285,7 @@ async function insertFailures(
   );
 }
 
-/** Bytes as JSON can carry them to Postgres. */
+/** Bytes in the form in which JSON carries them to Postgres. */
 function bytea(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;
 }

@@ -8,21 +8,20 @@ import { openUndelivered } from '../reconciliation-exception/open-case';
 import { withdrawCreditWebhook } from '../webhook/withdrawal';
 
 /**
- * The second half of a payment between customers: the payee's bank learns that there is money to
- * credit.
+ * The credit of a payment between customers: the payee's bank learns that there is money to credit.
  *
- * The payer has been debited, so this half has no window after which it is off. It is done when
- * `billing.credit` was delivered, or read in the events feed. Until then the charge's workflow
- * watches; after a day it is overdue, and an exception.
+ * The payer has been debited, so a credit never expires. It is done once `billing.credit` was
+ * delivered, or read in the events feed. Until then the charge's workflow watches it; after a day
+ * it is overdue, and an exception.
  */
 
 /**
- * By then the table of retries has tried ten times, and a payee's bank that was down for a night is
- * back. The payee misses the money by now.
+ * By then the webhook was tried ten times, a bank that was down for a night is back, and the payee
+ * misses the money.
  */
 const OVERDUE_AFTER = '24 hours';
 
-/** Of a billing request `b`: the payee's bank has been told, by webhook or by its feed. */
+/** SQL over a billing request `b`: its payee's bank was told, by webhook or in the events feed. */
 const CREDITED = `(
   b.credit_settled
   OR EXISTS (SELECT FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
@@ -32,11 +31,11 @@ const CREDITED = `(
   OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = b.credit_delivery_id
              AND (r.delivered_at IS NOT NULL OR r.feed_read)))`;
 
-/** The workflow of a billing request `b` has to wait for the credit, or to settle it. */
+/** SQL over a billing request `b`: its workflow has to wait for the credit, or settle it. */
 export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND (NOT b.credit_overdue OR ${CREDITED}))`;
 
 /**
- * Notes by which webhooks the payees' banks are told.
+ * Records which webhooks tell the payees' banks.
  *
  * @param deliveryIds one for each of the requests
  */
@@ -55,12 +54,11 @@ export async function expectCredits(
 }
 
 /**
- * Settles those of the charges whose credit was delivered by a process that died before it could,
- * and opens an exception for each whose credit is overdue. Whoever comes second finds nothing to
- * do.
+ * Settles credits that a process delivered before it died, and opens an exception for each overdue
+ * credit. The second of two callers finds nothing to do.
  *
- * It judges by what there is once it holds the charges: whoever delivers a credit meanwhile settles
- * it before or after, and a statement that began before it was delivered would not see it.
+ * It judges by a read after it has locked the charges. A delivery meanwhile settles its credit
+ * before or after; a statement begun before the delivery would not see it.
  */
 export async function followCredits(
   trx: Transaction,
@@ -119,8 +117,8 @@ interface Credited {
 type DeliveredCredits = { deliveryIds: string[] } | { eventIds: string[] };
 
 /**
- * What follows from the payees' bank having been told after all: the exceptions are resolved, and
- * the workflows that watch need not any more. Safe to say again.
+ * Settles delivered credits: resolves their exceptions, and signals the workflows that wait for
+ * them. Safe to repeat.
  */
 export async function settleCredits(
   trx: Transaction,
@@ -137,7 +135,8 @@ export async function settleCredits(
 }
 
 /**
- * The same without a signal, for where the workflow itself has told the bank, and reads again.
+ * Settles delivered credits without a signal, for a workflow that has told the bank itself and
+ * reads again.
  *
  * @param timeZone of the network, for the ledger's day
  */
@@ -171,16 +170,15 @@ export async function resolveCredits(
   return credited;
 }
 
-/** Nothing is left to deliver. */
 async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds: string[]): Promise<void> {
   const undelivered = { kind: 'credit_undelivered', resolution: 'no_difference', billingRequestIds } as const;
   await endExplained(trx, keyring, 'network', undelivered);
 }
 
 /**
- * Of a payment that is taken back, the webhook by which the payee's bank would credit its customer
- * for nothing: what nobody can have seen is withdrawn, and what somebody may have is sent no
- * further. In the latter case its bank is watched as before, for it may have credited.
+ * Withdraws the credit webhook of a reversed payment, so that the payee's bank does not credit its
+ * customer for nothing. A webhook that the bank may have seen is sent no further, but the bank is
+ * watched as before, for it may have credited.
  *
  * The caller holds the charge locked.
  *
@@ -200,14 +198,14 @@ export async function withdrawCredit(
   );
   if (!charge) throw new Error(`there is no ${billingRequestId}`);
   await endUndelivered(trx, keyring, [billingRequestId]);
-  // It waits no more.
+  // The workflow waits no more.
   await enqueueSignals(trx, 'creditDelivered', [charge]);
   return true;
 }
 
 /**
- * The payee's bank has credited its customer, as somebody has found out who asked it: the money is
- * in transit no more. The caller holds the charge locked.
+ * Settles a credit that an operator found out about by asking the payee's bank. The caller holds
+ * the charge locked.
  */
 export async function settleCreditByWord(
   trx: Executor,
@@ -225,7 +223,6 @@ export async function settleCreditByWord(
   await postCredits(trx, timeZone, credited);
 }
 
-/** How it stands with the money for the payee. */
 export interface Credit {
   /** `undelivered`: the webhook was given up, and can be sent again by hand. */
   status: 'pending' | 'delivered' | 'undelivered';
@@ -234,8 +231,8 @@ export interface Credit {
 }
 
 /**
- * Undefined where no money is to be credited: another kind of charge, or one that has not
- * succeeded.
+ * @returns undefined if there is nothing to credit: another kind of charge, or one that has not
+ *   succeeded
  */
 export async function readCredit(db: Executor, billingRequestId: string): Promise<Credit | undefined> {
   return row<Credit>(

@@ -16,13 +16,13 @@ import { takeApprovals } from './prompt';
 import { payeeFace, payersByLookupId } from '../entity/party';
 
 /**
- * Payments from customers to another customer, asked for by the payee's bank.
+ * Accepts payments from customers to another customer, asked for by the payee's bank.
  *
  * To the payer's bank such a payment is a one-time charge like any other: no agreement, no limits,
- * and the payer is always asked. The payee's bank stands where otherwise the merchant does.
+ * and the payer is always asked. The payee's bank takes the place of the merchant.
  *
  * @param payeeLookupId of a customer of the bank that asks
- * @throws Failure not_found where the payee is no customer of this bank
+ * @throws Failure not_found if the payee is not a customer of this bank
  */
 export async function acceptCustomerPayments(
   trx: Executor,

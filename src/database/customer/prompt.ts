@@ -5,11 +5,11 @@ import { dayBegin } from '../day-begin';
 import { sweep } from '../sweep';
 
 /**
- * How often customers are asked something on one calendar day of the network, by all merchants
- * together. A single merchant has its own limits; a customer whose telephone rings all day does not
- * care whose they are.
+ * Limits on the prompts that a customer gets on one calendar day from all merchants together. A
+ * merchant has limits of its own, but a customer whose telephone rings all day does not care which
+ * merchant it is.
  *
- * Days are those of real time, whatever the test clocks say: it is people who are asked.
+ * Days are in real time, whatever the test clocks say: people are asked in real time.
  */
 
 type PromptRules = Pick<BillingRules, 'timeZone' | 'intentsPerCustomerDay' | 'approvalsPerCustomerDay'>;
@@ -17,7 +17,7 @@ type PromptRules = Pick<BillingRules, 'timeZone' | 'intentsPerCustomerDay' | 'ap
 /**
  * Counts an intent for each of these customers.
  *
- * @returns why not, of those who may not be asked once more today
+ * @returns the customers that may not be asked again today, and why
  */
 export async function takeIntents(
   trx: Executor,
@@ -27,7 +27,11 @@ export async function takeIntents(
   return takePrompts(trx, 'intent', intentsPerCustomerDay, timeZone, customerIds);
 }
 
-/** The same of charges that no agreement stands behind. */
+/**
+ * Counts a charge without an agreement for each of these customers.
+ *
+ * @returns the customers that may not be asked again today, and why
+ */
 export async function takeApprovals(
   trx: Executor,
   { approvalsPerCustomerDay, timeZone }: PromptRules,
@@ -36,10 +40,7 @@ export async function takeApprovals(
   return takePrompts(trx, 'approval', approvalsPerCustomerDay, timeZone, customerIds);
 }
 
-/**
- * One statement decides between callers at the same time, and what it counted is undone with the
- * transaction.
- */
+/** One statement decides between callers at the same time; a rollback undoes its counts. */
 async function takePrompts(
   trx: Executor,
   kind: 'intent' | 'approval',
@@ -50,8 +51,7 @@ async function takePrompts(
   if (customerIds.length === 0) return new Map();
   const counted = await rows<{ customerId: string }>(
     trx,
-    // In one order everywhere, so that two calls that name the same customers do not wait for each
-    // other.
+    // Inserted in one order everywhere, so that two calls with the same customers cannot deadlock.
     `INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
      SELECT c.id, today, :kind, 1
      FROM CAST(clock_timestamp() AT TIME ZONE :timeZone AS date) AS today, unnest(:customerIds::text[]) AS c (id)
@@ -89,7 +89,7 @@ async function untilTomorrow(trx: Executor, timeZone: string): Promise<number> {
 }
 
 /**
- * Forgets the prompts of earlier days.
+ * Deletes the prompts of earlier days.
  *
  * @returns whether there may be more
  */

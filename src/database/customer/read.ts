@@ -38,9 +38,7 @@ type SealedRecord = Omit<CustomerRecord, 'email' | 'address' | 'phone'> & {
 };
 
 /**
- * A page of the bank's customers.
- *
- * @param search words that all are part of a name, or a whole e-mail address, `clientRef` or
+ * @param search words that are all part of a name, or a whole e-mail address, `clientRef` or
  *   `lookupID`
  */
 export async function listCustomers(
@@ -65,8 +63,8 @@ export async function listCustomers(
       bindings: { ...searched?.bindings, bankId },
       id: 'id',
       sort: CUSTOMER_SORTS[page.sortBy],
-      // Where many are found they are read in order until the page is full, and where few are, by
-      // their index.
+      // Postgres plans anew: many matches are read in order until the page is full, few by their
+      // index.
       plan: searched && 'anew',
       instead: 'narrow it with search',
     },
@@ -75,7 +73,7 @@ export async function listCustomers(
   return { ...sealed, items: sealed.items.map((one) => opened(ring, one)) };
 }
 
-/** Each way to find a customer has an index of its own, and Postgres joins what they find. */
+/** Each way to find a customer has an index of its own, and Postgres joins the matches. */
 function searchOf(ring: Keyring, search: string): { condition: string; bindings: Record<string, unknown> } {
   const words = search.split(/\s+/);
   return {
@@ -95,16 +93,16 @@ function searchOf(ring: Keyring, search: string): { condition: string; bindings:
   };
 }
 
-/** What the trigrams' index finds, in any locale of the database. */
+/** Words that the trigram index finds in any locale of the database. */
 const THREE_IN_A_ROW = /[a-z0-9]{3}/i;
 const ONE_OR_TWO = /^.{1,2}$/u;
 
-/** That the word is a part of the names, by the index that can look it up. */
+/** SQL that matches a word within the names, by the index that can look the word up. */
 function namedBy(word: string, i: number): string {
   const lower = (name: string) => `lower(:${name}${i}::text COLLATE "pg_c_utf8")`;
   if (THREE_IN_A_ROW.test(word)) return `searched_names LIKE ${lower('like')}`;
   if (ONE_OR_TWO.test(word)) return `searched_parts @> ARRAY[${lower('word')}]`;
-  // Not LIKE, in which Postgres may see something for the trigrams.
+  // LIKE would let Postgres choose the trigram index, which has nothing for this word.
   return `searched_parts @> letters_and_pairs(${lower('word')}) AND strpos(searched_names, ${lower('word')}) > 0`;
 }
 
