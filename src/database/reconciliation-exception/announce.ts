@@ -5,7 +5,7 @@ import type { Keyring } from '../keys/keyring';
 import { announce } from '../webhook/webhook';
 import { EXCEPTION_COLUMNS, shownTo, type ExceptionRecord } from './list-cases';
 
-/** An exception that a statement has just opened, or ended. */
+/** An exception that was just opened or ended. */
 export interface ChangedCase {
   id: string;
   sequence: number;
@@ -13,13 +13,13 @@ export interface ChangedCase {
   details: Record<string, unknown>;
 }
 
-/** Items of one webhook, as everywhere. */
+/** Items of one webhook, the same limit as for all webhooks. */
 const ANNOUNCED_AT_ONCE = 100;
 
 /**
- * Puts exceptions on record that begin or end, and tells both sides of them.
+ * Records events of exceptions that open or end, and tells both sides.
  *
- * @param workflowId of the workflow that makes the first attempts, where one does
+ * @param workflowId of the workflow that makes the first attempts, if any does
  */
 export async function tellCases(
   trx: Executor,
@@ -40,8 +40,8 @@ export async function tellCases(
 }
 
 /**
- * Tells the bank that is asked, and the merchant, or, for a payment between customers, the payee's
- * bank. Each counts the same webhooks about it, and gets all that are its own in one.
+ * Tells the bank that is asked, and the merchant; for a payment between customers the payee's bank.
+ * Both sides count the same number of webhooks. A side gets all its exceptions in one webhook.
  */
 async function announcePage(
   trx: Executor,

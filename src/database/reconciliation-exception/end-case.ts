@@ -6,25 +6,25 @@ import { tellCases } from './announce';
 import { openUndelivered } from './open-case';
 
 /**
- * The end of exceptions. `endExplained` and `endException` move no money; `resolve-case.ts` may.
- * The callers hold the charges locked.
+ * Ends exceptions. `endExplained` and `endException` move no money; `resolve-case.ts` may. The
+ * callers hold the charges locked.
  */
 
 export interface Finding {
   resolution: Resolution;
-  /** The bank's id of what took the money back; null where none was named. */
+  /** The bank's id of its reversal; null if it named none. */
   bankTransactionId: string | null;
 }
 
-/** What an end means for the charge, or the refund. */
+/** The effect of an end on the charge, or the refund. */
 interface Effect {
-  /** Its money did not stay. */
+  /** The money of the charge or refund did not stay. */
   undoes: boolean;
-  /** Minor units that its bank owes no more. */
+  /** Minor units that the bank owes no more. */
   letOff: bigint;
 }
 
-/** @returns when, of each that this ended */
+/** @returns the time of each end; an exception that had ended before has none */
 export async function endCases(
   trx: Executor,
   keyring: Keyring,
@@ -49,7 +49,7 @@ export async function endCases(
   return ended;
 }
 
-/** Bookings of the charge, or the refund, of an exception `x`. */
+/** SQL: bookings of the charge, or the refund, of an exception `x`. */
 const BOOKINGS = `(
   SELECT b.bank_id, 'bankTransactionId' AS identified_by, coalesce(r.bank_transaction_id, b.bank_transaction_id) AS identifier
   UNION ALL SELECT b.payee_bank_id, 'reference', b.reference WHERE r.id IS NULL
@@ -57,9 +57,9 @@ const BOOKINGS = `(
   FROM reversals v WHERE v.billing_request_id = b.id AND r.id IS NULL)`;
 
 /**
- * A charge has one unresolved exception, so another fault met meanwhile has opened none. Once that
- * exception has ended, the bank's next file tells again what is in no file, and a credit that is
- * overdue has an exception of its own.
+ * Reports other faults of a charge once its exception has ended. A charge has only one unresolved
+ * exception, so a fault met meanwhile opened none. The bank's next file reports again each booking
+ * that no file has; an overdue credit gets an exception of its own.
  */
 async function tellAgain(trx: Executor, keyring: Keyring, exceptionIds: string[]): Promise<void> {
   await rows(
@@ -83,11 +83,11 @@ async function tellAgain(trx: Executor, keyring: Keyring, exceptionIds: string[]
   await openUndelivered(trx, keyring, ids);
 }
 
-/** Whether nothing is in doubt about an exception `x` but what has opened it. */
+/** SQL: whether an exception `x` has no answers in doubt but those of its own kind. */
 export const IS_ALL_SAID = `(x.state <> 'resolved' AND NOT EXISTS (
   SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind <> x.kind))`;
 
-/** Ends those of charges, or of one refund, that are explained in full by what came later. */
+/** Ends exceptions of charges, or of one refund, that a later event explains in full. */
 export async function endExplained(
   trx: Executor,
   keyring: Keyring,
@@ -108,12 +108,12 @@ export async function endExplained(
     { billingRequestIds, refundId, kind },
   );
   const ids = found.map(({ id }) => id);
-  // Each charge that settles comes by here, and hardly any has an exception.
+  // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;
   await endCases(trx, keyring, { cause, note: null }, ids, { resolution, bankTransactionId: null });
 }
 
-/** Ends what was opened for a used id, which was refused, once the bank has sent the right one. */
+/** Ends the exception of a duplicate bank id, once the bank has sent the right id. */
 export async function endDuplicates(
   trx: Executor,
   keyring: Keyring,
@@ -127,14 +127,17 @@ export async function endDuplicates(
   });
 }
 
-/** There was no difference, once the bank's next file was there. Locks the charge. */
+/** Ends an exception that the bank's next file explains. Locks the charge. */
 export async function endException(trx: Executor, keyring: Keyring, exceptionId: string): Promise<void> {
   await lockChargeOf(trx, { exceptionId, bankId: null });
   const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
   await endCases(trx, keyring, { cause: 'network', note: null }, [exceptionId], finding);
 }
 
-/** The charge is locked before what is about it, as everywhere. A `bankId` of null is any bank. */
+/**
+ * Locks the charge before its exception, which is the order everywhere. A `bankId` of null is any
+ * bank.
+ */
 export async function lockChargeOf(
   trx: Executor,
   of: { exceptionId: string; bankId: string | null },

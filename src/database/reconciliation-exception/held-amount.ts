@@ -1,11 +1,11 @@
 import { rows, type Executor } from '../connection';
 
-/** What exceptions keep from being refunded, and which of them warn of a payment made twice. */
+/** Amounts that exceptions hold back from refunds, and warnings of a payment made twice. */
 
 /**
- * Minor units that an exception `x` of a charge `b`, and of its refund `r`, keeps from being
- * refunded: the charge, of which nothing is left then; or the refund, where its amount may have
- * gone beside what is counted.
+ * SQL: minor units that an exception `x` of a charge `b`, and of its refund `r`, holds back from
+ * refunds. An exception of a charge holds all of it. An exception of a refund holds the refund's
+ * amount, if that may have moved beside the amount that is counted.
  */
 export const HELD = `(CASE
   WHEN x.state = 'resolved' THEN 0
@@ -15,14 +15,14 @@ export const HELD = `(CASE
     WHERE a.exception_id = x.id AND a.says = 'completed' AND a.kind = 'refund_conflict') THEN r.amount
   ELSE 0 END)`;
 
-/** What of a charge `b` its exceptions hold. Right for a charge that was locked before. */
+/** SQL: the amount of a charge `b` that its exceptions hold. Lock the charge before reading it. */
 export const HELD_OF_CHARGE = `coalesce((SELECT sum(${HELD})
   FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
   WHERE x.billing_request_id = b.id), 0)::bigint`;
 
 /**
- * Customers who are to be billed again while nobody knows whether they have paid already: those
- * with an unresolved exception of the same merchant, amount and currency.
+ * Customers who may have paid the same already: those with an unresolved exception of the same
+ * merchant, amount and currency.
  *
  * @returns the latest exception by customer
  */

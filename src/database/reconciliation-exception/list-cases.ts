@@ -15,16 +15,16 @@ import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { SIDES, type Viewer } from '../viewer';
 import { HELD } from './held-amount';
 
-/** Reconciliation exceptions, as those see them whose money it is, and as the operator does. */
+/** Reconciliation exceptions, as their parties and the operator see them. */
 
-/** All that is kept of an exception: `shownTo` says which of it a party sees. */
+/** All that is kept of an exception; `shownTo` selects what a party sees. */
 export interface ExceptionRecord {
   exceptionId: string;
   kind: ExceptionKind;
   state: ExceptionState;
   /**
-   * That of the refund where it is about one, otherwise that of the charge. For a booking that is
-   * unknown here, the one that the bank wrote down, if it did.
+   * The refund's reference, or the charge's. For a booking that is unknown here: the reference that
+   * the bank wrote down, if it did.
    */
   reference: string | null;
   /** Null for a booking that is unknown here. */
@@ -32,31 +32,31 @@ export interface ExceptionRecord {
   refundId: string | null;
   /** Null for a payment between customers, and for a booking that is unknown here. */
   merchantId: string | null;
-  /** The payer's, which is asked. */
+  /** The payer's bank, which is asked. */
   bankId: string;
   /** Only for a payment between customers. */
   payeeBankId: string | null;
   amount: bigint;
   currency: string;
-  /** The first id that its bank named in the answers, or the file, that are in doubt. */
+  /** The first id that the bank named in doubtful answers, or in the file. */
   bankTransactionId: string | null;
   openedAt: Date;
   resolvedAt: Date | null;
   resolution: Resolution | null;
-  /** The words of the bank that was asked. */
+  /** The note of the bank that was asked. */
   bankNote: string | null;
-  /** How many webhooks about it each side was sent. */
+  /** Webhooks about it that each side was sent. */
   told: number;
-  /** The merchant's own, with the refund where it is about one, otherwise with the charge. */
+  /** The merchant's metadata of the refund, or of the charge. */
   metadata: Metadata | null;
-  /** The operator who has taken it. */
+  /** The operator who investigates it. */
   owner: string | null;
   operatorNote: string | null;
   /** Minor units of the charge that cannot be refunded meanwhile. */
   held: bigint;
-  /** The bank's id of what took the money back. */
+  /** The bank's id of its reversal. */
   reversalBankTransactionId: string | null;
-  /** How long it has been there, by the database's clock. */
+  /** Seconds since it was recorded, by the database's clock. */
   ageS: number;
 }
 
@@ -73,14 +73,14 @@ export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.refer
     FROM billing_requests b LEFT JOIN refunds r ON r.id = x.refund_id
     WHERE b.id = x.billing_request_id AND b.status = 'successful'), 0)::bigint AS held`;
 
-/** A bank's own id is for that bank: the payee's gets null, and a merchant nothing. */
+/** Only its own bank sees a bank's id: the payee's bank gets null, a merchant no field. */
 export const banksOwn = (
   { bankId }: ExceptionRecord,
   { role, entityId }: Viewer,
   bankTransactionId: string | null,
 ) => (role === 'bank' ? { bankTransactionId: bankId === entityId ? bankTransactionId : null } : {});
 
-/** An exception as a party sees it, and is sent it. Metadata is for the merchant. */
+/** An exception as a party reads it and is sent it. A bank does not see the metadata. */
 export const shownTo = (viewer: Viewer, one: ExceptionRecord) => ({
   exceptionId: one.exceptionId,
   kind: one.kind,
@@ -105,7 +105,7 @@ export interface ExceptionFilter {
   kind?: ExceptionKind | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
-  /** That of the charge, or of a refund of it. */
+  /** The reference of the charge, or of a refund of the charge. */
   reference?: string | undefined;
 }
 
@@ -114,7 +114,7 @@ export const EXCEPTION_SORTS = {
   amount: { by: 'amount', indexed: false },
 };
 
-/** The viewer's own that the filter lets through. Each side reads its own index. */
+/** SQL: the viewer's exceptions that match the filter. Each side reads its own index. */
 function matching({ role }: Viewer, filter: ExceptionFilter, more: string): string {
   const conditions = [
     filter.state !== undefined && `state = ${literal(filter.state)}`,
@@ -152,7 +152,11 @@ export async function listExceptions(
   );
 }
 
-/** Everybody's, oldest first. @param filter without a state all that are not resolved */
+/**
+ * Exceptions of all parties, oldest first.
+ *
+ * @param filter without a state: all that are not resolved
+ */
 export async function operatorsExceptions(
   db: Executor,
   filter: { state?: ExceptionState; kind?: ExceptionKind; entityId?: string | undefined },
@@ -172,29 +176,28 @@ export async function operatorsExceptions(
   );
 }
 
-/** One step of an exception's story. */
 interface ExceptionEvent {
   type: string;
   at: Date;
   cause: AuditEvent['cause'];
-  /** What was wrong then. */
+  /** The exception's kind at the time. */
   kind: ExceptionKind | null;
 }
 
-/** An answer of the bank to the charge or refund of an exception. */
+/** A bank's answer to the charge or refund of an exception. */
 interface BankAnswer {
   at: Date;
   says: Said;
-  /** The bank's own. */
+  /** The bank's own id. */
   bankTransactionId: string | null;
 }
 
 export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
 
 /**
- * An exception, what the bank has answered, and what has happened to it, each oldest first.
+ * An exception with the bank's answers and its events, each oldest first.
  *
- * @param viewer undefined for the operator, who sees everybody's
+ * @param viewer undefined for the operator, who sees all exceptions
  * @throws Failure not_found
  */
 export async function readException(db: Executor, exceptionId: string, viewer?: Viewer) {
@@ -212,8 +215,8 @@ export async function readException(db: Executor, exceptionId: string, viewer?: 
 const ANSWERS_SHOWN = 100;
 
 /**
- * Each answer that the bank gave to the charge or refund, oldest first: the one that settled it,
- * those in doubt, and those that changed nothing. A repeat is no answer of its own.
+ * Each answer of the bank to the charge or refund, oldest first: the answer that settled it, the
+ * doubtful answers, and answers that changed nothing. A repeated answer is kept once.
  */
 async function answersOf(
   db: Executor,
@@ -240,7 +243,7 @@ async function answersOf(
   );
 }
 
-/** A story of more steps than this is shown by its latest. */
+/** Events shown: the latest, if an exception has more. */
 const EVENTS_MAX = 100;
 
 async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
@@ -258,16 +261,16 @@ interface Backlog {
   count: number;
   /** There may be more than were counted. */
   isMinimum: boolean;
-  /** How many of these somebody has taken. */
+  /** Exceptions that an operator investigates. */
   investigating: number;
-  /** For how long the oldest of them has been there. */
+  /** Age of the oldest exception, in seconds. */
   oldestAgeS: number;
 }
 
-/** Counted for each kind: a bad statement opens many of one, and hides none of another. */
+/** The limit is per kind: a bad bank file opens many of one kind, and must not hide another. */
 const COUNTED_MAX = 10_000;
 
-/** The unresolved exceptions by kind: of each the oldest, as more would say nothing more. */
+/** The oldest unresolved exceptions, counted by kind. */
 export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
   return rows<Backlog>(
     db,

@@ -9,40 +9,40 @@ import type { Keyring } from '../keys/keyring';
 import { tellCases, type ChangedCase } from './announce';
 
 /**
- * Opens exceptions. A charge or a refund has one unresolved exception at most, which a UNIQUE index
- * decides: what goes wrong meanwhile belongs to that one, and an answer of the bank stands beneath
- * it. The callers hold the charges locked.
+ * Opens exceptions. A charge or a refund has at most one unresolved exception, which a UNIQUE index
+ * decides. Later faults belong to that exception, and the bank's answers go beneath it. The callers
+ * hold the charges locked.
  */
 
 export interface NewCase {
   kind: ExceptionKind;
   /** Null for a booking that is unknown here. */
   billingRequestId: string | null;
-  /** Where it is about a refund of that charge. */
+  /** Set if the exception is about a refund of the charge. */
   refundId: string | null;
   booking?: CaseBooking;
 }
 
-/** An answer of a bank to a charge, or to a refund of it, by which money may have moved. */
+/** A bank's answer to a charge, or to a refund, by which money may have moved. */
 export interface AnswerInDoubt {
-  /** What is wrong with it. */
+  /** The fault of the answer. */
   kind: AnswerKind;
   billingRequestId: string;
   refundId: string | null;
   says: Said;
   bankTransactionId: string | null;
-  /** Of a decline or a rejection, in the bank's words. */
+  /** Reason of a decline or a rejection, in the bank's words. */
   reason: string | null;
 }
 
-/** Answers beneath one exception: its bank repeats itself after some dozens. */
+/** Answers beneath an exception: after some dozens a bank only repeats itself. */
 const ANSWERS_MAX = 100;
 
 /**
- * Opens those that are not there yet, and tells both sides. Each owner of a charge costs a lock of
- * the clock, so a caller opens a page at most.
+ * Opens the exceptions that are not open yet, and tells both sides. Each owner of a charge costs a
+ * lock of the clock, so a caller passes a page at most.
  *
- * @param workflowId of the workflow that makes the first attempts at the webhooks, where one does
+ * @param workflowId of the workflow that makes the first attempts at the webhooks, if any does
  * @returns the exceptions opened now, by their places among the cases
  */
 export async function openCases(
@@ -59,7 +59,7 @@ export async function openCases(
   return new Map(given.flatMap(({ id }, n) => (ids.has(id) ? [[n, id] as const] : [])));
 }
 
-/** Opens those of credits that the payees' banks were not told of in time. */
+/** Opens exceptions for credits that the payees' banks were not told of in time. */
 export async function openUndelivered(trx: Executor, keyring: Keyring, ids: string[]): Promise<void> {
   const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
   const cases = ids.map((billingRequestId) => ({ ...undelivered, billingRequestId }));
@@ -67,7 +67,7 @@ export async function openUndelivered(trx: Executor, keyring: Keyring, ids: stri
 }
 
 /**
- * Puts an answer beneath the exception of its charge or refund, which it opens if there is none.
+ * Adds an answer to the exception of its charge or refund; opens the exception if there is none.
  */
 export async function takeAnswerInDoubt(
   trx: Executor,
@@ -110,7 +110,7 @@ async function insertCases(trx: Executor, cases: (NewCase & { id: string })[]): 
   );
 }
 
-/** @returns the exception, unless the same stands there, or too many answers do */
+/** @returns the exception; undefined if it has this answer already, or too many answers */
 async function addAnswer(
   trx: Executor,
   { kind, billingRequestId, refundId, says, bankTransactionId }: AnswerInDoubt,

@@ -1,11 +1,10 @@
 import { row, type Executor } from '../connection';
 import { recordEvents } from '../event';
 
-/** Answers of a bank that change nothing: what the bank said, and when, stays to be looked up. */
+/** Answers of a bank that change nothing, kept so that the operator can look them up. */
 
 /**
- * Refused answers of one thing that are kept, the first of each kind: a program may go on sending
- * its own for days.
+ * Refused answers kept per resource, the first of each kind: a program may repeat its own for days.
  */
 const REFUSED_MAX = 20;
 
@@ -18,14 +17,14 @@ const ABOUT = {
   },
 } as const;
 
-/** What the bank said, and why it does not count where its answer was to an exception. */
+/** A refused answer; an answer to an exception also has the reason of its refusal. */
 interface Refused {
   says: string;
   bankTransactionId: string | null;
   why?: string;
 }
 
-/** The same again is not kept again. The caller holds what the answer is about locked. */
+/** Keeps a refused answer once, however often it comes. The caller holds its resource locked. */
 export async function noteRefusedAnswer(
   trx: Executor,
   about: keyof typeof ABOUT,

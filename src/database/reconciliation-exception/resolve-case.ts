@@ -16,16 +16,16 @@ import { noteRefusedAnswer } from './refused-answer';
 import { reverseRest, writeOffRest } from './reverse-charge';
 
 /**
- * How an exception ends: its bank says what became of the money, or the operator finds it out.
+ * Resolves exceptions: by the bank's finding, or the operator's.
  *
- * The charge and then the exception are locked, so of a bank and an operator who resolve it at the
- * same time one is taken, and the other is told how it ended. What it held can be refunded from
- * then on.
+ * The charge is locked first, then the exception. So if a bank and an operator resolve an exception
+ * at the same time, the first counts and the second gets a conflict. The amount that the exception
+ * held can be refunded from then on.
  */
 
 export type Resolver =
   | { cause: 'bank'; bankId: string; note: string | null }
-  /** With `act`, the operator's act is put on record. */
+  /** `act` makes an audit event of the operator's action. */
   | { cause: 'operator'; note: string | null; act?: Actor };
 
 export interface ResolvedException {
@@ -35,7 +35,7 @@ export interface ResolvedException {
 }
 
 /**
- * The same finding again changes nothing.
+ * Repeating the same finding changes nothing.
  *
  * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found, also of another bank's; conflict (resolved otherwise, the resolution
@@ -67,7 +67,9 @@ export async function resolveException(
   return after;
 }
 
-/** What becomes of the money; an unknown line is about none that the ledger counts. */
+/**
+ * Moves the money as the finding says. An unknown booking is about no money that the ledger counts.
+ */
 async function follow(
   trx: Transaction,
   keyring: Keyring,
@@ -105,15 +107,15 @@ interface Case extends ResolvedException {
   reversalId: string | null;
   /** There is a first answer that may stand. */
   canBeConfirmed: boolean;
-  /** Its charge has succeeded, or its refund is completed, by what the exception is about. */
+  /** Its charge has succeeded, or its refund is completed, by the debit or transfer in doubt. */
   standsForIt: boolean;
   letsOff: bigint;
 }
 
 /**
- * Whether an exception `x` speaks of another debit or transfer than the one that counts: its bank
- * has said yes alone, by other ids, or has booked a refund by another id. For a charge, a decline
- * that an earlier exception was about counts as well, unless the bank has taken it back.
+ * SQL: whether an exception `x` is about another debit or transfer than the one that counts. Either
+ * its bank only approved under other ids, or it booked a refund under another id. For a charge, a
+ * decline beneath an earlier exception counts as well, unless the bank has withdrawn it.
  */
 const IS_OF_ANOTHER = `(
   (x.kind = 'amount_differs' AND x.bank_transaction_id <> r.bank_transaction_id) IS TRUE
@@ -127,9 +129,9 @@ const IS_OF_ANOTHER = `(
         END))`;
 
 /**
- * Minor units that the bank of a charge is let off where an exception `x` is written off: all that
- * it denies or has not booked, or what a booking lacks. With a credit that the payee's bank lacks
- * the payer's bank is let off nothing: it has its debit.
+ * SQL: minor units that a charge's bank no longer owes once an exception `x` is written off. They
+ * are all that the bank denies or has not booked, or what a booking lacks. A credit that the
+ * payee's bank lacks lets the payer's bank off nothing, for it has its debit.
  */
 const LETS_OFF = `(CASE
   WHEN x.refund_id IS NOT NULL THEN 0
@@ -144,7 +146,7 @@ const LETS_OFF = `(CASE
 async function lockCase(trx: Transaction, by: Resolver, exceptionId: string): Promise<Case> {
   const own = { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null };
   await lockChargeOf(trx, own);
-  // Read once the charge is held: until then it may have been resolved.
+  // Read once the charge is locked: until then another caller may resolve the exception.
   const found = await row<Case>(
     trx,
     `SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
@@ -164,7 +166,7 @@ async function lockCase(trx: Transaction, by: Resolver, exceptionId: string): Pr
 }
 
 /**
- * Claims the bank's transaction, where one is named and nothing stands against the finding.
+ * Claims the bank's transaction, if the finding names one and is admissible.
  *
  * @throws Failure already_resolved; resolution_not_allowed; duplicate_transaction_id
  */
@@ -188,10 +190,10 @@ async function admit(trx: Transaction, one: Case, finding: Finding): Promise<voi
 }
 
 /**
- * Takes the bank's word. A word that is not taken is on record: whoever looks into it later sees
- * what the bank has said, when, and why it did not count.
+ * Resolves an exception as its bank says. A refused answer is kept too, so that a later
+ * investigation sees what the bank said, when, and why it did not count.
  *
- * @returns the failure where it is not taken, for the caller to throw once this is committed
+ * @returns the failure of a refused answer, for the caller to throw once this is committed
  * @throws Failure not_found, also of another bank's
  */
 export async function takeBanksAnswer(
@@ -207,7 +209,7 @@ export async function takeBanksAnswer(
   } catch (failure) {
     if (!(failure instanceof Failure) || FAILURES[failure.code].status !== 409) throw failure;
     const { resolution: says, bankTransactionId } = finding;
-    // The exception is locked by then.
+    // The exception is locked: `resolveException` throws a conflict only after the lock.
     const refused = { says, bankTransactionId, why: failure.message };
     await noteRefusedAnswer(trx, 'exception', exceptionId, refused);
     return failure;
@@ -215,7 +217,7 @@ export async function takeBanksAnswer(
 }
 
 /**
- * Takes the exception, or takes it over: from then on the operator looks into it.
+ * Assigns the exception to the operator, also from another operator.
  *
  * @throws Failure not_found; already_resolved
  */

@@ -9,9 +9,10 @@ import { borneByNetwork, postReversal, postWriteOff } from '../ledger/settlement
 import { announce } from '../webhook/webhook';
 
 /**
- * Reversals: of a successful charge whose money did not stay, what neither a refund nor a reversal
- * has taken yet. The charge keeps its status. Write-offs: of a charge that its bank is let off,
- * what the network bears. The callers hold the charge locked.
+ * Reversals and write-offs. A reversal takes the rest of a successful charge whose money did not
+ * stay, beside its refunds and earlier reversals; the charge keeps its status. A write-off is the
+ * part that the network bears, because the bank no longer owes it. The callers hold the charge
+ * locked.
  */
 
 interface Reversed {
@@ -24,12 +25,12 @@ interface Reversed {
   bankId: string;
   sequence: number;
   at: Date;
-  /** How many reversals of this charge there were before. */
+  /** Reversals of the charge, this one included. */
   earlier: number;
   bankTransactionId: string | null;
 }
 
-/** The exception that has found it, and the refund whose end has left this part, if one has. */
+/** The exception that found the reversal, and the refund whose end freed this part, if any did. */
 interface OfCharge {
   exceptionId: string;
   billingRequestId: string;
@@ -37,7 +38,7 @@ interface OfCharge {
 }
 
 /**
- * Reverses what is left of a charge, if anything is.
+ * Reverses the rest of a charge, if there is any.
  *
  * @param timeZone of the network, for the ledger's day
  */
@@ -81,7 +82,7 @@ export async function reverseRest(
   await announceReversal(trx, keyring, { ...reversed, billingRequestId, reversalReference, creditWithdrawn });
 }
 
-/** Takes what is left of the charge into a reversal; nothing where nothing is left. */
+/** Moves the rest of the charge into a reversal; undefined if there is none. */
 async function takeRest(
   trx: Executor,
   reversal: OfCharge & { transactionId: string; reversalReference: string },
@@ -110,8 +111,8 @@ async function takeRest(
 }
 
 /**
- * Tells the owner of the charge, who was sent before: the question, if it is also the payer's bank;
- * the end, unless its credit was withdrawn; and one webhook for each earlier reversal.
+ * Tells the owner of the charge. Its `sequence` counts earlier webhooks: the question, if the owner
+ * is also the payer's bank; the end, unless its credit was withdrawn; each earlier reversal.
  */
 async function announceReversal(
   trx: Executor,
@@ -141,8 +142,8 @@ async function announceReversal(
 }
 
 /**
- * What becomes of the part of a charge that a refund leaves which is rejected or returned: the
- * money of the charge may not have stayed, or its bank may be let off it.
+ * Settles the part of a charge that a rejected or returned refund frees. The part is reversed if
+ * the charge's money did not stay, or written off if the bank no longer owes it.
  */
 export async function settleFreedPart(
   trx: Executor,
@@ -162,12 +163,12 @@ export async function settleFreedPart(
 }
 
 /**
- * The network bears of a successful charge what its bank is let off, but no more than is left of
- * it. Exceptions one after the other tell of the same money, so the largest of them counts, and
- * what the network bears already is not written off again.
+ * Writes off what the bank of a successful charge no longer owes, at most the rest of the charge.
+ * Successive exceptions are about the same money, so only the largest counts. The part that the
+ * network bears already is not written off again.
  *
- * @param resourceId of the exception, or of a refund that was rejected or returned: what it had
- *   taken is left again
+ * @param resourceId of the exception, or of the rejected or returned refund whose amount is free
+ *   again
  */
 export async function writeOffRest(
   trx: Executor,
