@@ -8,9 +8,9 @@ import type { Keyring } from '../keys/keyring';
 import { makePaymentId } from '../agreement/payment-id';
 import { announce, perBatch, type Announcement } from '../webhook/webhook';
 
-/** Charges as they ended, and how both sides hear of it. */
+/** Ended charges, and the webhooks that tell both sides. */
 
-/** A merchant, or its provider, ends a charge by cancelling it. */
+/** A merchant or its provider closes a charge by cancelling it. */
 export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
 
 export interface Outcome {
@@ -18,7 +18,7 @@ export interface Outcome {
   reference: string;
   batchId: string;
   merchantId: string | null;
-  /** Who billed: the merchant, or the payee's bank. */
+  /** The merchant, or the payee's bank. */
   ownerId: string;
   payeeLookupId: string | null;
   customerId: string;
@@ -37,7 +37,7 @@ export interface Outcome {
   countedMonth: string | null;
   sequence: number;
   workflowId: string;
-  /** Its workflow is to be signalled when it ends. */
+  /** The workflow is waiting, and has to be signalled at the end. */
   asleep: boolean;
   closedAt: Date | null;
   closedBy: ClosedBy | null;
@@ -55,7 +55,7 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id,
   b.workflow_id, b.asleep, b.closed_at, b.closed_by, b.approval_required,
   b.metadata`;
 
-/** Tells the sides of requests that were declined as they were made. */
+/** Tells the sides of requests that were declined at once. */
 export async function announceDeclinedAtOnce(
   trx: Executor,
   keyring: Keyring,
@@ -71,11 +71,10 @@ export async function announceDeclinedAtOnce(
 }
 
 /**
- * Tells both sides how these charges ended; the payer's bank only of what ended without its answer.
- * The payee's bank, where there is one in the merchant's place, is told of money to be credited in
- * a webhook of its own kind.
+ * Tells both sides how charges ended; the payer's bank only of ends that it did not cause. A
+ * payee's bank is told of money to credit in a webhook of its own kind.
  *
- * @param undelivered those that the payer's bank has not been asked for, nor will be
+ * @param undelivered charges that the payer's bank was not asked for, nor will be
  */
 export async function announceOutcomes(
   trx: Executor,
@@ -85,8 +84,8 @@ export async function announceOutcomes(
   undelivered: ReadonlySet<string>,
 ): Promise<void> {
   /**
-   * The first that the owner hears of a charge, unless it is the payer's bank, too: then that was
-   * the question.
+   * The owner's first webhook about a charge; the second, if the owner is also the payer's bank and
+   * was asked.
    */
   const ownersNumber = (request: Outcome) =>
     (request.ownerId === request.bankId ? question(request, undelivered) : 0) + 1;
@@ -125,7 +124,7 @@ export async function announceOutcomes(
       ...(request.merchantId !== null && { metadata: request.metadata }),
     })),
   }));
-  // The bank hears of what ended without its answer, if it was asked at all.
+  // A bank is told of an end that it did not cause, if it was asked at all.
   const unasked =
     cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
   const toBanks = closeAnnouncements(unasked, undelivered);
@@ -140,7 +139,7 @@ export async function announceOutcomes(
   );
 }
 
-/** What the payer's bank hears of what has ended without its answer. */
+/** Webhooks that tell payers' banks of ends that they did not cause. */
 function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>): Announcement[] {
   return perBatch(closed, 'bankId').map(({ group, ...to }) => ({
     ...to,
@@ -155,7 +154,7 @@ function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>)
   }));
 }
 
-/** Of what the payer's bank was told by the question. */
+/** Webhooks that the payer's bank got about the charge: the question, or none. */
 const question = ({ id }: Outcome, undelivered: ReadonlySet<string>) => (undelivered.has(id) ? 0 : 1);
 
 function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {

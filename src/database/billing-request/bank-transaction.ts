@@ -1,16 +1,16 @@
 import { row, type Executor } from '../connection';
 
 /**
- * The ids that banks give their transactions. Each belongs to the charge, the refund or, for a
- * reversal, the exception that its bank first named it for: one debit never proves two charges.
- * The statement that settles or resolves something claims the id itself.
+ * Claims of the ids that banks give their transactions. An id belongs to the charge, the refund or
+ * (for a reversal) the exception that its bank first named it for: one debit never proves two
+ * charges. A statement that settles or resolves something claims the id itself.
  */
 
 /**
- * Claims an id that settles nothing, as it came too late or contradicts what stands. The caller
- * holds the charge locked, for claims come last in the order of locks.
+ * Claims an id that settles nothing: it came too late, or contradicts the outcome that stands. The
+ * caller holds the charge locked, for claims come last in the order of locks.
  *
- * @returns false where the id belongs to something else
+ * @returns false if the id belongs to something else
  */
 export async function claimBankTransaction(
   trx: Executor,
@@ -23,7 +23,7 @@ export async function claimBankTransaction(
     claim,
   );
   if (claimed) return true;
-  // A statement of its own: it sees the claim that the first one may have waited for.
+  // A second statement, so that it sees a claim that the first may have waited for.
   const owned = await row(
     trx,
     `SELECT true FROM bank_transactions

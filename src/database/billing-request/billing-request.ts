@@ -18,22 +18,22 @@ import { unresolvedOfSameAmount } from '../reconciliation-exception/held-amount'
 import { prepareDeliveries, writeDeliveries, type Announcement } from '../webhook/webhook';
 
 /**
- * Charges, as far as accepting them: from a merchant's call, or from a schedule that fell due.
+ * Accepts charges, from a merchant's call or from a due schedule.
  *
- * One transaction checks the agreement, counts the amount, writes the request with its audit event
- * and the bank's webhook; what it returns is already true.
+ * One transaction checks the agreement, counts the amount, and writes the request with its audit
+ * event and the bank's webhook. So the result it returns is already true.
  */
 
-/** What a merchant bills, in minor units. */
+/** A charge as a merchant bills it, in minor units. */
 export interface Charge {
   amount: bigint;
   currency: string;
   description: string;
-  /** The merchant's notes; of a schedule's charge those that the schedule has. */
+  /** The merchant's notes; a scheduled charge has those of its schedule. */
   metadata?: Metadata | undefined;
 }
 
-/** One line of a bill: who is to pay, as the biller named them. */
+/** A line of a bill: its payer, as the biller named them. */
 export type BillLine =
   { phrase: string; agreementId: string | undefined } | { phrase: string; lookupId: string };
 
@@ -46,7 +46,7 @@ interface AcceptedCharge {
 type BillItem = { phrase: string } & (
   | {
       accepted: AcceptedCharge;
-      /** The same may have been paid already: an exception that is not resolved. */
+      /** The unresolved exception by which the same may have been paid already. */
       doubtedBy: string | undefined;
     }
   | { refused: Failure }
@@ -56,14 +56,14 @@ export interface AcceptedBill {
   batchId: string;
   workflowId: string | undefined;
   items: BillItem[];
-  /** That were asked, each once. */
+  /** The banks that were asked, each once. */
   bankIds: string[];
 }
 
 /** Names the workflow that will carry the accepted requests. */
 export type WorkflowIdOf = (batchId: string, billingRequestIds: string[]) => string;
 
-/** A line that has been judged. */
+/** A line that was accepted or refused. */
 export type DecidedLine =
   { phrase: string; refused: Failure } | ({ phrase: string; refused?: never } & NewRequest);
 
@@ -77,11 +77,11 @@ export interface NewRequest extends Charge {
   approvalRequired: boolean;
   counted: Counted | undefined;
   schedule: { id: string; n: number; attempt: number } | undefined;
-  /** Set where the request is declined as it is made. */
+  /** Set if the request is declined at once. */
   declined: 'limit_reached' | undefined;
 }
 
-/** Whose charge it is: a merchant's, or that of a bank for a customer of its own. */
+/** The owner of a charge: a merchant, or the bank of a customer who is to be paid. */
 export type Biller = { merchant: MerchantFace } | { payee: PayeeFace };
 
 interface Batch {
@@ -95,9 +95,7 @@ export const UNKNOWN = {
   lookupId: 'There is no customer with this lookupID. Check the spelling with the customer.',
 };
 
-/**
- * Accepts what can be accepted of one bill, item by item, in the order given.
- */
+/** Accepts or refuses each item of a bill by itself, in the order given. */
 export async function acceptCharges(
   trx: Executor,
   keyring: Keyring,
@@ -109,7 +107,8 @@ export async function acceptCharges(
 ): Promise<AcceptedBill> {
   const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
   const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
-  // Sent together, run in this order: what is counted is locked by then.
+  // These run in this order on one connection, so the agreements are locked before they are
+  // counted.
   const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
     lockAgreements(trx, ids),
     countSpending(trx, rules, merchantId, ids, charge),
@@ -151,7 +150,7 @@ export async function acceptCharges(
   return openBill(trx, keyring, rules, { merchant }, decided, workflowIdOf);
 }
 
-/** A charge that the customer is asked about, and that no agreement stands behind. */
+/** A charge without an agreement: its customer is asked. */
 export function oneTimeRequest(
   payer: Payer,
   { amount, currency, description, metadata }: Charge,
@@ -173,7 +172,7 @@ export function oneTimeRequest(
   };
 }
 
-/** Writes those lines of a bill that are charges, and asks the banks. */
+/** Writes the accepted lines of a bill, and asks the banks. */
 export async function openBill(
   trx: Executor,
   keyring: Keyring,
@@ -211,12 +210,11 @@ export async function openBill(
 }
 
 /**
- * Makes one attempt at a schedule's n-th billing. The caller holds the agreement and the schedule
+ * Makes one attempt at a schedule's n-th billing. Over a limit, the request is declined at once
+ * (`limit_reached`), and the bank is not asked. The caller holds the agreement and the schedule
  * locked.
  *
- * Over a limit, the request is declined as it is made (`limit_reached`) and the bank is not asked.
- *
- * @throws Failure not_approved, invalid_request where the agreement no longer carries this schedule
+ * @throws Failure not_approved, invalid_request if the agreement no longer carries this schedule
  */
 export async function openScheduledCharge(
   trx: Executor,
@@ -346,7 +344,7 @@ async function insertRequests(
   if (declined.length > 0) await announceDeclinedAtOnce(trx, keyring, declined, 'network');
 }
 
-/** The webhook of each bank concerned, with all its items. */
+/** One webhook per bank, with all its items. */
 function questionsToBanks(
   keyring: Keyring,
   batch: Batch,

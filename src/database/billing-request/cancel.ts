@@ -13,10 +13,10 @@ import { close } from './outcome';
 /**
  * Cancels a charge that waits for its customer, for the merchant that billed or its provider.
  *
- * One UPDATE decides, over the half of time in which the bank could answer. Without the customer's
- * approval no bank debits, so no exception is opened; an approval that comes later opens one.
+ * One UPDATE decides, in the half of time in which the bank could answer. A bank does not debit
+ * without the customer's approval, so no exception is opened; a later approval opens one.
  *
- * @returns its true status, and whether a merchant's cancellation, now or before, made it that
+ * @returns the true status, and whether a merchant's cancellation, now or before, caused it
  * @throws Failure not_found
  */
 export async function cancelBillingRequest(
@@ -39,7 +39,7 @@ export async function cancelBillingRequest(
        sequence = b.sequence + 1
      WHERE b.id = :billingRequestId AND b.status = 'pending' AND b.approval_required
        AND business_now(b.owner_id) < b.expires_at
-       -- The bank has said yes, under an id that it had used: money may have moved.
+       -- The bank has approved under an id that it had used: money may have moved.
        AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
                        WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
      RETURNING ${OUTCOME_COLUMNS}`,
@@ -54,7 +54,7 @@ export async function cancelBillingRequest(
   return { status: 'declined', cancelled: true };
 }
 
-/** The status now, or as soon as its workflow closes the window that has passed. */
+/** The current status; `declined` for a passed window that the workflow has yet to close. */
 async function standing(trx: Executor, billingRequestId: string) {
   const found = await row<{ status: BillingRequestStatus; cancelled: boolean }>(
     trx,

@@ -7,8 +7,8 @@ import { payersByLookupId, type Payer } from '../entity/party';
 import type { Keyring } from '../keys/keyring';
 
 /**
- * Who is to pay once, by lookup ID, and whether they may be asked: those who have not blocked the
- * merchant have a prompt counted.
+ * Reads payers by lookup ID, and whether they may be asked. A prompt is counted for each payer who
+ * has not blocked the merchant.
  */
 export async function readOneTimePayers(
   trx: Executor,

@@ -23,19 +23,19 @@ import { signalAnswered } from '../recurring/schedule';
 import { withdraw } from '../webhook/withdrawal';
 
 /**
- * How a charge ends: by the bank's answer, or by its window passing; and by its merchant, see
- * `cancel.ts`.
+ * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
+ * in `cancel.ts`.
  *
- * Each is one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against `now
- * >= expires_at`, judged by the database's clock. However they race, one of them finds the row
- * pending and in its half of time, and the other finds nothing.
+ * Each end is one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against
+ * `now >= expires_at`, by the database's clock. However they race, one finds the row pending and in
+ * its half of time, and the other finds nothing.
  *
- * `not_delivered` tells a merchant that it may bill again. So it is said only where no byte of the
- * charge can have reached the bank, nor will: silence else is `expired`, and an exception, for the
- * bank may have debited, or may yet.
+ * `not_delivered` tells a merchant that it may bill again. So a charge ends that way only if no
+ * byte of it can have reached the bank, nor will. Any other silence is `expired`, and an exception,
+ * for the bank may have debited, or may yet.
  */
 
-/** What the bank is told: the true status, and whether its answer is the one that made it. */
+/** The bank's response: the true status, and whether its answer caused it. */
 export type AnswerResult = {
   billingRequestId: string;
   /** The answer named a transaction that belongs to something else. */
@@ -43,17 +43,17 @@ export type AnswerResult = {
 } & (
   | { agreed: true; status: 'successful' | 'declined' }
   /**
-   * Another answer, or the window, came first: the bank may have to reverse its debit. Pending
-   * where the answer was refused for its transaction id: the bank may answer again.
+   * Another answer, or the window, came first: the bank may have to reverse its debit. Pending if
+   * the answer was refused for its transaction id: the bank may answer again.
    */
-  | { agreed: false; status: BillingRequestStatus; /** Nothing that the bank said ended it. */ late: boolean }
+  | { agreed: false; status: BillingRequestStatus; /** The bank's answers did not end the request. */ late: boolean }
 );
 
 /**
- * Takes a bank's answer to a charge. The same answer again changes nothing and is agreed to again,
- * as is another decline of what its bank has declined. Any other, a late approval, or an answer
- * with the id of another transaction is kept as a reconciliation exception, for money may have
- * moved. A late decline is noted: by it no money has moved.
+ * Takes a bank's answer to a charge. Repeating an answer changes nothing and is agreed to again, as
+ * is a second decline. A contradicting answer, a late approval, or an answer with the id of another
+ * transaction opens a reconciliation exception, for money may have moved. A late decline is only
+ * noted, for it moves no money.
  *
  * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
@@ -95,7 +95,7 @@ export async function answerBillingRequest(
 }
 
 /**
- * Locks in the decided order: first the agreement that the answer may touch, then (by the UPDATE)
+ * Locks in the decided order: first the agreement that the answer may change, then (by the UPDATE)
  * the request.
  */
 async function lockForAnswer(
@@ -123,7 +123,7 @@ async function lockForAnswer(
   ]);
   if (!asked) throw new Failure('not_found', 'There is no such billing request.');
   if (charged) return { ...asked, agreement: charged, grants: false };
-  // What a customer pays another is one payment, whatever its answer says of later ones.
+  // A payment between customers has no agreement, so an answer grants none.
   const { merchantId } = asked;
   if (merchantId === null) return { ...asked, agreement: undefined, grants: false };
   const grants =
@@ -133,8 +133,7 @@ async function lockForAnswer(
     !asked.duplicate;
   const customer = { id: asked.customerId, bankId };
   if (grants) {
-    // An agreement that is made for an answer which is then refused would be one that nobody asked
-    // for.
+    // A refused answer must not leave behind the agreement that it would have granted.
     await trx.query('SAVEPOINT granting');
     const [agreement] = await openAgreements(trx, keyring, merchantId, [customer], asked.currency);
     return { ...asked, agreement, grants };
@@ -151,8 +150,8 @@ async function lockForAnswer(
 const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
 
 /**
- * Ends the request as the answer says: where it is open, and where the transaction that proves it
- * is not another's. Of answers that race with the same id, the one that claims it first is taken.
+ * Ends the request by the answer, if the request is open and the transaction is not another's. If
+ * two answers with one id race, the first to claim the id is taken.
  */
 async function decide(
   trx: Executor,
@@ -174,8 +173,8 @@ async function decide(
        status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
        answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = settling_now(b.owner_id),
        sequence = b.sequence + 1
-     -- Joined: a row that changes meanwhile is judged anew, and a subquery would then make the
-     -- claim anew.
+     -- Joined, not a subquery: if the row changes meanwhile, Postgres evaluates this again, and a
+     -- subquery would claim again.
      FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
      WHERE b.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
      RETURNING ${OUTCOME_COLUMNS}`,
@@ -191,8 +190,8 @@ async function decide(
 }
 
 /**
- * The request was not open any more, and has ended as this answer says or otherwise; or the
- * transaction that the answer names is another's, and the request stays as it is.
+ * Handles an answer that `decide` did not take. Either the request was no longer open, or the
+ * transaction belongs to another resource and the request stays as it is.
  */
 async function answerRefused(
   trx: Transaction,
@@ -201,7 +200,7 @@ async function answerRefused(
   answer: BankAnswer,
 ): Promise<AnswerResult> {
   const billingRequestId = asked.id;
-  // Its window may have passed with nobody yet to say so.
+  // The window may have passed before the workflow closed the request.
   await closeExpiredRequests(trx, keyring, [billingRequestId], 'by its bank');
   const found = await row<Outcome>(
     trx,
@@ -215,12 +214,12 @@ async function answerRefused(
     bankTransactionId !== null &&
     !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: billingRequestId }));
   if (status === 'pending' && !duplicate) throw new Error(`${billingRequestId} is neither open nor closed`);
-  // A window that passed is nobody's answer, whatever reason the bank may now give.
+  // Only a bank's earlier answer can be repeated; a passed window is not an answer of the bank's.
   if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
     if (answer.outcome === 'approved') {
       await endDuplicates(trx, keyring, { billingRequestId, refundId: null });
     } else if (answer.action !== found.answerAction) {
-      // A decline again, by which the customer also stops the standing approval.
+      // A repeated decline by which the customer also stops the standing approval.
       await applyToAgreement(trx, keyring, asked, answer);
     }
     return { billingRequestId, status, agreed: true, duplicate };
@@ -249,11 +248,11 @@ async function answerRefused(
   return { billingRequestId, status, agreed: false, duplicate, late: closedBy !== 'bank' };
 }
 
-/** What an action says beyond approving or declining this one charge. */
+/** The part of an action that goes beyond this charge. */
 const said = (action: string | null) =>
   action === 'approve_recurring' || action === 'suspended' ? action : '';
 
-/** Whether the answer repeats the first. A decline does in any words: no money moved. */
+/** Whether the answer repeats the first. Two declines agree in any words: no money moved. */
 function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
   if (answer.outcome === 'declined') return ended.status === 'declined';
   return (
@@ -262,10 +261,10 @@ function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
 }
 
 /**
- * Declines those of the requests whose window has passed. Whoever comes second finds nothing to do.
+ * Declines the requests whose window has passed. The second of two callers finds nothing to do.
  *
- * @param found by whom it was found that they are due: a bank that answers a request knows of it,
- *   however it came by it
+ * @param found who found them due: a bank that answers a request knows of the request, however it
+ *   came by it
  */
 export async function closeExpiredRequests(
   trx: Executor,
@@ -282,8 +281,7 @@ export async function closeExpiredRequests(
     trx,
     agreements.map((agreement) => agreement.id),
   );
-  // An exception is opened under this lock. The later statements begin when it is held, so they see
-  // those that there are.
+  // Exceptions are opened under this lock, so the statements after it see all that there are.
   const due = await rows<{ id: string }>(
     trx,
     `SELECT id FROM billing_requests
@@ -296,7 +294,7 @@ export async function closeExpiredRequests(
   const undelivered = await withdraw(trx, keyring, 'billing_requests', dueIds);
   const closed = await rows<Outcome>(
     trx,
-    // Nor is it not_delivered where its bank has said anything of it before.
+    // A bank with an exception has answered before, so its request was delivered.
     `UPDATE billing_requests b SET
        status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
        decline_reason = CASE WHEN b.id = ANY(:undelivered) AND NOT :known::boolean
@@ -307,20 +305,19 @@ export async function closeExpiredRequests(
     { dueIds, undelivered: [...undelivered], known: found === 'by its bank' },
   );
   await close(trx, keyring, closed, 'network', undelivered);
-  // A bank that may have been asked may have moved the money. Without an exception nobody would
-  // look.
+  // The bank may have moved the money; only an exception makes an operator look.
   const silent = closed.filter((request) => request.declineReason === 'expired');
   await openCases(
     trx,
     keyring,
     'network',
     silent.map(({ id }) => ({ kind: 'unanswered', billingRequestId: id, refundId: null })),
-    // All of them are of one workflow, which tells the ends as well.
+    // All requests are of one workflow, which also tells the banks of the ends.
     closed[0]?.workflowId,
   );
 }
 
-/** What follows every end: sums released, both sides told, the transition on record. */
+/** Completes every end: releases the counted sums, records events, and tells both sides. */
 export async function close(
   trx: Executor,
   keyring: Keyring,
@@ -352,8 +349,8 @@ export async function close(
 }
 
 /**
- * An answer may also speak of the agreement: suspend what was approved, or grant a standing
- * approval to a one-time payee.
+ * Applies an answer to the agreement: suspends it, or grants a standing approval to the merchant of
+ * a one-time charge.
  */
 async function applyToAgreement(
   trx: Executor,
@@ -372,19 +369,19 @@ async function applyToAgreement(
 }
 
 /**
- * What a standing approval that comes with a charge makes of the agreement.
+ * The decision that a standing approval given with a charge makes for the agreement.
  *
- * The customer has approved the currency of the charge. Another one of the agreement may only have
- * been asked for, or was refused since. Where it is approved, it stays with all its terms: the
- * customer was not asked to give them up.
+ * The customer has approved the charge's currency. An agreement in another currency may only have
+ * been asked for, or refused since. If it is approved, it keeps all its terms: the customer was not
+ * asked to give them up.
  *
- * @returns undefined where nothing changes
+ * @returns undefined if nothing changes
  */
 function grantOf(agreement: Agreement, charged: string): NewDecision | undefined {
   const { decision, currency } = agreement;
   const granted = { decision: 'approve_recurring', blocked: false, withCharge: true } as const;
   if (currency === charged) return decision === 'approve_recurring' ? undefined : granted;
   if (decision.startsWith('approve')) return undefined;
-  // Limits are sums of the old currency, and the bank says nothing of others.
+  // Limits are amounts in the old currency, and the bank names no new ones.
   return { ...granted, terms: { currency: charged, dailyLimit: null, monthlyLimit: null } };
 }

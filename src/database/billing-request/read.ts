@@ -7,7 +7,7 @@ import { afterS } from '../moment';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 import type { ClosedBy } from './announce';
 
-/** Charges, as they are read: by the workflow that waits for them, and by the two parties. */
+/** Reads of charges, by the workflow that waits for them and by their parties. */
 
 export interface AwaitedCharge {
   id: string;
@@ -18,18 +18,18 @@ export interface AwaitedCharge {
   status: string;
   declineReason: string | null;
   closedBy: ClosedBy | null;
-  /** The customer must say yes to this very charge. */
+  /** The customer must approve this very charge. */
   approvalRequired: boolean;
-  /** It has succeeded, and the payee's bank is still to be told of the money. */
+  /** The charge has succeeded, and the payee's bank is still to be told. */
   creditWaits: boolean;
   /**
-   * Until its window closes, or its credit is overdue, in milliseconds of business time; negative
-   * once that has passed.
+   * Milliseconds of business time until the window closes, or until the credit is overdue; negative
+   * after that.
    */
   leftMs: number;
-  /** When that is, RFC 3339. */
+  /** The end of `leftMs`, RFC 3339. */
   endsAt: string;
-  /** How long after it was accepted it ended, in seconds of business time; 0 where it is open. */
+  /** Seconds of business time from acceptance to the end; 0 for an open charge. */
   afterS: number;
 }
 
@@ -38,7 +38,7 @@ export async function awaitedCharges(db: Executor, ids: string[]): Promise<Await
   return readAwaited(db, 'b.id = ANY(:of)', ids);
 }
 
-/** The charges that this workflow waits for, or for whose credit. */
+/** Charges for which this workflow waits, or for whose credit it waits. */
 export async function awaitedOfWorkflow(db: Executor, workflowId: string): Promise<AwaitedCharge[]> {
   return readAwaited(db, `b.workflow_id = :of AND (b.status = 'pending' OR ${CREDIT_WAITS})`, workflowId);
 }
@@ -57,7 +57,6 @@ async function readAwaited(db: Executor, which: string, of: string | string[]): 
   return found.map(({ endsAt, ...charge }) => ({ ...charge, endsAt: formatInstant(endsAt) }));
 }
 
-/** Those of the charges that have ended. */
 export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
   const ended = await rows<{ id: string }>(
     db,
@@ -68,8 +67,8 @@ export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
 }
 
 /**
- * Their workflow sleeps from now on: the answer to one of them that is still open signals it. An
- * answer that comes before this statement is seen by whoever reads after it.
+ * Marks the charges' workflow as waiting: an answer to an open charge signals it. The workflow must
+ * read again afterwards, to see an answer that came before this statement.
  */
 export async function fallAsleep(db: Executor, ids: string[]): Promise<void> {
   await rows(
@@ -93,7 +92,7 @@ export interface BillingRequestRecord {
   approvalRequired: boolean;
   customerId: string;
   merchantId: string | null;
-  /** Who billed: the merchant, or the payee's bank. */
+  /** The merchant, or the payee's bank. */
   ownerId: string;
   payeeBankId: string | null;
   payeeLookupId: string | null;
@@ -110,7 +109,7 @@ export interface BillingRequestRecord {
 }
 
 /**
- * A charge, for who made it and for the bank that is asked.
+ * Reads a charge, for its owner and for the bank that is asked.
  *
  * @throws Failure not_found
  */
