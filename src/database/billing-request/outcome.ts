@@ -46,7 +46,7 @@ export type AnswerResult = {
    * Another answer, or the window, came first: the bank may have to reverse its debit. Pending if
    * the answer was refused for its transaction id: the bank may answer again.
    */
-  | { agreed: false; status: BillingRequestStatus; /** The bank's answers did not end the request. */ late: boolean }
+  | { agreed: false; status: BillingRequestStatus; /** No answer of the bank ended it. */ late: boolean }
 );
 
 /**

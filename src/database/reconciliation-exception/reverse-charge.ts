@@ -25,7 +25,7 @@ interface Reversed {
   bankId: string;
   sequence: number;
   at: Date;
-  /** Reversals of the charge, this one included. */
+  /** Reversals of the charge before this one. */
   earlier: number;
   bankTransactionId: string | null;
 }
