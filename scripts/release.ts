@@ -68,7 +68,7 @@ function versionOfAll(): string {
   return version;
 }
 
-/** @throws ReleaseError naming each line that a builder would refuse, and each file that is not there */
+/** @throws ReleaseError naming each line that a builder would refuse, and each missing file */
 function checkDockerfile(): void {
   const text = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
   const faults = validate(text).map(
@@ -105,7 +105,7 @@ async function playInstalled(packages: string[]): Promise<void> {
   }
 }
 
-/** @throws ReleaseError where the engine does not start; what the story says where it does not hold */
+/** @throws ReleaseError where the engine does not start; the story's error where it fails */
 async function playIn(folder: string): Promise<void> {
   const engine = spawn(join(folder, 'node_modules/.bin/assent'), ['start'], {
     cwd: folder,
