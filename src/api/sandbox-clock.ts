@@ -12,12 +12,14 @@ import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { workflowSummary } from '../domain/workflow/workflow-summary';
-import type { Call } from './http/route';
+import { BOTH } from './callers';
+import { section, type Call } from './http/route';
 import { invalidRequest } from './http/validation';
+import { moment } from './openapi/parts';
 
 /** The test clock of the caller, in sandbox mode: a year of billing, watched in seconds. */
 
-export const advanceBody = z.strictObject({
+const advanceBody = z.strictObject({
   by: z.string().meta({
     description: 'By how much: an ISO 8601 duration of at most ten years, such as `P1M` or `PT36H`',
     example: 'P1M',
@@ -28,12 +30,20 @@ export const advanceBody = z.strictObject({
     .meta({ description: 'Move the clock at once, as if the service had been down meanwhile' }),
 });
 
+export const clock = z
+  .strictObject({
+    now: moment('The time on the test clock'),
+    target: moment('The time that it is advancing to').nullable().meta({ example: null }),
+    status: z.enum(['ready', 'advancing']),
+  })
+  .meta({ id: 'Clock' });
+
 /**
  * Answers write years with four digits: what ends within a year of the clock must still be told.
  */
 const LAST_YEAR = 9998;
 
-export async function advanceClock({ accept, body, caller, deps }: Call<z.output<typeof advanceBody>>) {
+async function advanceClock({ accept, body, caller, deps }: Call<z.output<typeof advanceBody>>) {
   const { entityId, role } = caller;
   const answer = await accept(async (trx) => {
     const { now } = await readClock(trx, entityId);
@@ -70,11 +80,11 @@ export async function advanceClock({ accept, body, caller, deps }: Call<z.output
   return answer;
 }
 
-export async function showClock({ caller, deps }: Call) {
-  const clock = await readClock(deps.db, caller.entityId);
+async function showClock({ caller, deps }: Call) {
+  const read = await readClock(deps.db, caller.entityId);
   return {
-    message: clock.target === null ? 'The clock is ready' : 'The clock is advancing',
-    data: clockData(clock),
+    message: read.target === null ? 'The clock is ready' : 'The clock is advancing',
+    data: clockData(read),
   };
 }
 
@@ -88,9 +98,31 @@ function targetOf(now: Date, by: string, timeZone: string): Date {
 }
 
 function clockData({ now, target }: Pick<Clock, 'now' | 'target'>) {
-  return {
-    now: formatInstant(now),
-    target: target && formatInstant(target),
-    status: target === null ? ('ready' as const) : ('advancing' as const),
-  };
+  return { now, target, status: target === null ? ('ready' as const) : ('advancing' as const) };
 }
+
+const route = section('Sandbox');
+const ADVANCING = { target: '2026-04-02T07:00:00.000Z', status: 'advancing' };
+
+export const clockRoutes = [
+  route('post', '/v1/sandbox/clock/advance', {
+    id: 'advanceClock',
+    summary: 'Advance the test clock',
+    description:
+      'Moves your test clock forward, so that charges, retries and expiries happen now instead of in weeks. The clock stops at each moment at which something of yours is due, waits until that is done, and goes on. With `jump` it moves at once, as if the service had been down meanwhile. Access tokens, webhook retries and rate limits keep real time.',
+    takes: { ...BOTH, body: advanceBody, idempotent: true },
+    answers: { 202: { description: 'The clock is advancing', data: clock, example: ADVANCING } },
+    refusals: { clock_advancing: 'The clock is already advancing' },
+    refusedWith: { 409: { data: clock, example: ADVANCING } },
+    handle: advanceClock,
+  }),
+  route('get', '/v1/sandbox/clock', {
+    id: 'getClock',
+    summary: 'Retrieve the test clock',
+    description:
+      'Each merchant has a test clock, which also applies to its customers’ banks in what concerns that merchant. A bank’s own clock applies to payments between customers that it requests.',
+    takes: BOTH,
+    answers: { 200: { description: 'The clock is ready', data: clock } },
+    handle: showClock,
+  }),
+];

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
-import { webhookUrl } from '../api/webhook/endpoint';
+import { webhookUrl } from '../api/webhook/webhook-schema';
 import { check } from '../api/http/validation';
 import type { Config } from '../config';
 import { command, CommandError, reporting } from './command';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { createAccessTokens } from '../api/access/access-token';
 import { email, id, NAME_MAX, text, webUrl } from '../api/http/fields';
 import { check } from '../api/http/validation';
-import { webhookUrl } from '../api/webhook/endpoint';
+import { webhookUrl } from '../api/webhook/webhook-schema';
 import type { Config } from '../config';
 import { recordAct } from '../database/audit';
 import type { Database } from '../database/connection';

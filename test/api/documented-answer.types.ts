@@ -1,4 +1,12 @@
-import { route, type Call } from '../../src/api/http/route';
+import type { DocumentedAnswer } from '../../src/api/http/documented-answer';
+import { section, type Call, type Handler } from '../../src/api/http/route';
+import { acceptedIntent, echoed } from '../../src/api/billing/intent-schema';
+import { batch as batchShown, largeBatch, smallBatch } from '../../src/api/customer/customer-schema';
+import { decision as decisionShown } from '../../src/api/customer/decision-schema';
+import type { Operation } from '../../src/api/openapi/operation';
+import { decidedItem, pageOf } from '../../src/api/openapi/parts';
+import { clock as clockShown } from '../../src/api/sandbox-clock';
+import { rotatedSecret } from '../../src/api/webhook/webhook-schema';
 
 /*
  * The compiler runs these tests, by `npm run check:types`: a line below `@ts-expect-error` must not
@@ -6,7 +14,34 @@ import { route, type Call } from '../../src/api/http/route';
  * in whatever depth.
  */
 
-const ANY = { roles: ['bank'], limit: 'caller' } as const;
+/** Rows of an operation with such answers, by any handler. */
+const documented =
+  <const Answers extends Operation['answers']>(answers: Answers) =>
+  <Given extends DocumentedAnswer<Answers>>(handle: Handler<Answers, Given, unknown, unknown, unknown>) =>
+    section('Service')('get', '/', {
+      id: 'any',
+      summary: 'Any',
+      description: 'Any operation',
+      takes: { roles: ['bank'], limit: 'caller' },
+      answers,
+      handle,
+    });
+
+const description = 'An answer';
+const onClock = documented({ 200: { description, data: clockShown } });
+const onDecision = documented({ 200: { description, data: decisionShown } });
+const onDecisions = documented({ 200: { description, data: pageOf('decisions', decisionShown) } });
+const onIntents = documented({
+  200: { description, items: decidedItem(200, acceptedIntent, echoed) },
+});
+const onBatch = documented({ 200: { description, data: batchShown } });
+const onOnboarding = documented({
+  201: { description, data: smallBatch },
+  202: { description, data: largeBatch },
+});
+const onUnlinking = documented({ 200: { description } });
+const onFile = documented({ 200: { description, csv: 'only' } });
+const onRotation = documented({ 200: { description, data: rotatedSecret } });
 
 /** A handler that has the data from elsewhere, as from the database. */
 const showing = <Data>(data: Data) => {
@@ -16,27 +51,26 @@ const showing = <Data>(data: Data) => {
 const clock = { now: '2026-03-02T08:00:00.000Z', target: null, status: 'ready' } as const;
 type Clock = typeof clock;
 const { target: _, ...targetless } = clock;
-route('get', '/v1/sandbox/clock', ANY, showing(clock));
+onClock(showing(clock));
+onClock(showing({ ...clock, now: new Date() }));
 // @ts-expect-error: a field is missing
-route('get', '/v1/sandbox/clock', ANY, showing(targetless));
+onClock(showing(targetless));
 // @ts-expect-error: a field is of another type
-route('get', '/v1/sandbox/clock', ANY, showing({ ...clock, target: 5 }));
+onClock(showing({ ...clock, target: 5 }));
 // @ts-expect-error: a field has a value that is not documented
-route('get', '/v1/sandbox/clock', ANY, showing({ ...clock, status: 'slow' as const }));
+onClock(showing({ ...clock, status: 'slow' as const }));
 // @ts-expect-error: a field is too many
-route('get', '/v1/sandbox/clock', ANY, showing({ ...clock, workflowId: 'sandbox-clock' }));
+onClock(showing({ ...clock, workflowId: 'sandbox-clock' }));
 // @ts-expect-error: a field is too many, in one form of the answer
-route('get', '/v1/sandbox/clock', ANY, showing<Clock | (Clock & { secret: string })>(clock));
+onClock(showing<Clock | (Clock & { secret: string })>(clock));
 // @ts-expect-error: nobody knows what is in it
-route('get', '/v1/sandbox/clock', ANY, showing(JSON.parse('{}')));
+onClock(showing(JSON.parse('{}')));
 // @ts-expect-error: nobody knows what a field is
-route('get', '/v1/sandbox/clock', ANY, showing({ ...clock, now: JSON.parse('5') }));
+onClock(showing({ ...clock, now: JSON.parse('5') }));
 // @ts-expect-error: something beside the envelope's parts
-route('get', '/v1/sandbox/clock', ANY, () => Promise.resolve({ message: '', data: clock, meta: 1 }));
+onClock(() => Promise.resolve({ message: '', data: clock, meta: 1 }));
 // @ts-expect-error: the handler says which status, though there is one alone
-route('get', '/v1/sandbox/clock', ANY, () => Promise.resolve({ message: '', data: clock, status: 200 }));
-// @ts-expect-error: there is no such operation
-route('get', '/v1/sandbox/hourglass', ANY, showing(clock));
+onClock(() => Promise.resolve({ message: '', data: clock, status: 200 }));
 
 // In an object within the answer, and in one that may be left out.
 const sums = { daily: 1, monthly: 2 };
@@ -55,18 +89,17 @@ const decision = {
 };
 const named = { ...decision, merchant: { ...decision.merchant, email: 'help@shop.example.com' } };
 const inFull = { ...decision, spent: { ...sums, exact: { daily: '1', yearly: '12' } } };
-const path = '/v1/bank/customer-decisions/:id';
-route('put', path, ANY, showing(decision));
+onDecision(showing(decision));
 // @ts-expect-error: a field is too many, in `data.merchant`
-route('put', path, ANY, showing(named));
+onDecision(showing(named));
 // @ts-expect-error: a field is too many, in `data.spent.exact`
-route('put', path, ANY, showing(inFull));
+onDecision(showing(inFull));
 
 // In the entries of a list.
 const page = { total: 1, page: 1, limit: 20 };
-route('get', '/v1/bank/customer-decisions', ANY, showing({ ...page, decisions: [decision] }));
+onDecisions(showing({ ...page, decisions: [decision] }));
 // @ts-expect-error: a field is too many, in `data.decisions[].merchant`
-route('get', '/v1/bank/customer-decisions', ANY, showing({ ...page, decisions: [named] }));
+onDecisions(showing({ ...page, decisions: [named] }));
 
 // In the items of a bare array, each of which is accepted or refused.
 const said = { lookupID: 'amber-river-stone-lamp-42', entityId: 'mch_1', message: 'Accepted' };
@@ -75,40 +108,40 @@ const refused = { ...said, statusCode: 404, success: false, code: 'not_found' } 
 const listing = <Item>(...items: Item[]) => {
   return () => Promise.resolve({ items });
 };
-route('post', '/v1/billing/intent', ANY, listing<typeof accepted | typeof refused>(accepted, refused));
+onIntents(listing<typeof accepted | typeof refused>(accepted, refused));
 // @ts-expect-error: what is refused has no reference
-route('post', '/v1/billing/intent', ANY, listing({ ...refused, reference: 'QX7M' }));
+onIntents(listing({ ...refused, reference: 'QX7M' }));
 // @ts-expect-error: an item is refused in a way that is not documented
-route('post', '/v1/billing/intent', ANY, listing({ ...refused, statusCode: 500 as const }));
+onIntents(listing({ ...refused, statusCode: 500 as const }));
 
 // Each of two forms by itself, and not half of either.
 const counts = { total: 1, successful: 1, failed: 0, duplicates: 0 };
 const batch = { batchId: 'bat_1', status: 'completed' as const, summary: counts };
 const small = { ...batch, customers: [], failures: [] };
 const large = { ...batch, customersUrl: '/customers.csv', failuresUrl: '/failures.csv' };
-route('get', '/v1/bank/customers/batches/:batchId', ANY, showing<typeof small | typeof large>(small));
+onBatch(showing<typeof small | typeof large>(small));
 // @ts-expect-error: two forms in one
-route('get', '/v1/bank/customers/batches/:batchId', ANY, showing({ ...small, ...large }));
+onBatch(showing({ ...small, ...large }));
 
 // Of several statuses each has its own data.
 const onboarding = <Answer>(answer: Answer) => {
   return () => Promise.resolve({ message: 'Onboarded', ...answer });
 };
-route('post', '/v1/bank/customers', ANY, onboarding({ status: 201 as const, data: small }));
-route('post', '/v1/bank/customers', ANY, onboarding({ status: 202 as const, data: large }));
+onOnboarding(onboarding({ status: 201 as const, data: small }));
+onOnboarding(onboarding({ status: 202 as const, data: large }));
 // @ts-expect-error: a large batch is not a 201
-route('post', '/v1/bank/customers', ANY, onboarding({ status: 201 as const, data: large }));
+onOnboarding(onboarding({ status: 201 as const, data: large }));
 // @ts-expect-error: nothing says which status it is
-route('post', '/v1/bank/customers', ANY, onboarding({ data: small }));
+onOnboarding(onboarding({ data: small }));
 
 // Where an answer has no data, there is none; a file comes only where there may be one.
 const file = { fileName: 'a.csv', columns: ['a'], pages: (async function* () {})() };
-route('post', '/v1/bank/customer/device/unlink', ANY, () => Promise.resolve({ message: 'Unlinked' }));
-route('get', '/v1/bank/customers/batches/:batchId/customers.csv', ANY, () => Promise.resolve(file));
+onUnlinking(() => Promise.resolve({ message: 'Unlinked' }));
+onFile(() => Promise.resolve(file));
 // @ts-expect-error: data that is not documented
-route('post', '/v1/bank/customer/device/unlink', ANY, showing({ deviceId: 'dev_1' }));
+onUnlinking(showing({ deviceId: 'dev_1' }));
 // @ts-expect-error: a file that is not documented
-route('post', '/v1/bank/customer/device/unlink', ANY, () => Promise.resolve(file));
+onUnlinking(() => Promise.resolve(file));
 
 // What the work of a transaction returns, and what of it is shown once its secrets have had their
 // hour.
@@ -117,10 +150,10 @@ const rotating = <Data extends object, Later extends object>(data: Data, dataWit
   return ({ accept }: Call) =>
     accept(() => Promise.resolve({ message: 'Rotated', data, dataWithoutSecrets }));
 };
-route('post', '/v1/webhooks/endpoint/rotate-secret', ANY, rotating({ webhookSecret: 'a', ...until }, until));
+onRotation(rotating({ webhookSecret: 'a', ...until }, until));
 // @ts-expect-error: the data has too much
-route('post', '/v1/webhooks/endpoint/rotate-secret', ANY, rotating({ ...until, secretSealed: 'b' }, until));
+onRotation(rotating({ ...until, secretSealed: 'b' }, until));
 // @ts-expect-error: what is kept of the answer has too much
-route('post', '/v1/webhooks/endpoint/rotate-secret', ANY, rotating(until, { ...until, secretSealed: 'b' }));
+onRotation(rotating(until, { ...until, secretSealed: 'b' }));
 // @ts-expect-error: past the document, by a body made by hand
-route('get', '/v1/sandbox/clock', ANY, () => Promise.resolve({ status: 200, body: { secret: 'a' } }));
+onClock(() => Promise.resolve({ status: 200, body: { secret: 'a' } }));

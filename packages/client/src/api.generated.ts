@@ -257,16 +257,16 @@ export type LinkedDevice = {
 export type Intent = {
   /** Id of a billing intent */
   intentId: string;
+  /** `superseded`: replaced by a newer intent of the same merchant for the same customer */
+  status: 'pending' | 'approved' | 'declined' | 'superseded';
+  /** The customer’s decision; `null` if there is none */
+  customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null;
   /** The API request that created it */
   batchId: string;
   /** Transaction reference, unique in the network */
   reference: string;
-  /** `superseded`: replaced by a newer intent of the same merchant for the same customer */
-  status: 'pending' | 'approved' | 'declined' | 'superseded';
   /** Why it was declined: `denied`, `suspended`, `blocked` or `expired` (no answer in time) */
   reason: string | null;
-  /** The customer’s decision; `null` if there is none */
-  customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null;
   /** ISO 4217 code */
   currency: string;
   /** As the merchant wrote it */
@@ -289,221 +289,6 @@ export type Intent = {
   /** When it was created; UTC */
   createdAt: string;
   closedAt: string | null;
-};
-
-export type BillingRequest = {
-  /** Id of a billing request */
-  billingRequestId: string;
-  /** The API request that created it; of its own for a scheduled charge */
-  batchId: string;
-  /** Id of a transaction */
-  transactionId: string;
-  /** Transaction reference, unique in the network */
-  reference: string;
-  /** Status of the charge */
-  status: 'pending' | 'successful' | 'declined';
-  /**
-   * Why it was declined: the reason that the bank gave, or `expired` (not answered in
-   * time: the bank may have debited all the same, and a reconciliation exception is
-   * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-   * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
-   * `null` unless declined
-   */
-  declineReason: string | null;
-  /** The amount charged; in major units */
-  amount: number;
-  /** ISO 4217 code */
-  currency: string;
-  /** Text shown to the customer */
-  description: string;
-  /** Whether the customer must approve this charge */
-  approvalRequired: boolean;
-  /** Id of a customer */
-  customerId: string;
-  /** The merchant that bills, or the payee’s bank */
-  entityId: string;
-  /** Id of a bank */
-  bankId: string;
-  /** The customer who is paid; only for a payment between customers */
-  payee?: {
-    /** Id of a bank */
-    bankId: string;
-    /** The customer’s identifier at the bank, also called `phrase` */
-    lookupID: string;
-  };
-  /** The money for the payee; only for a successful payment between customers */
-  credit?: {
-    /**
-     * Whether the payee’s bank has been told of the money: `delivered` by the webhook
-     * `billing.credit` or read in its events feed; `undelivered` once the webhook was
-     * given up, until it is sent again
-     */
-    status: 'pending' | 'delivered' | 'undelivered';
-    /**
-     * Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands
-     * until it is
-     */
-    overdue: boolean;
-    /** 24 hours after the debit; UTC */
-    dueBy: string;
-  };
-  /** The identifier that was billed: the `paymentID` or the `lookupID` */
-  phrase: string;
-  /** Identifies the agreement between merchant and customer; used to bill */
-  paymentID?: string;
-  /** Instead of `paymentID`, for a one-time payment */
-  lookupID?: string;
-  /** The recurring schedule that it belongs to; `null` if none */
-  scheduleId: string | null;
-  /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
-  /** The bank’s identifier of the debit; shown only to the bank */
-  bankTransactionId?: string | null;
-  /** When the charge is declined if it has not been answered; UTC */
-  expiresAt: string;
-  /** When it was created; UTC */
-  createdAt: string;
-  closedAt: string | null;
-};
-
-export type Schedule = {
-  /** Id of a recurring schedule */
-  scheduleId: string;
-  /** Id of a merchant */
-  merchantId: string;
-  /** Id of a customer */
-  customerId: string;
-  /** The amount of each charge; in major units */
-  amount: number;
-  /** ISO 4217 code */
-  currency: string;
-  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
-  /** Number of `frequency` units between charges */
-  interval: number;
-  /** Due date of the first charge; the later ones are counted from it; UTC */
-  startDate: string;
-  endDate: string | null;
-  /** The schedule is completed after this many billings */
-  maxBillings: number | null;
-  /** Text shown to the customer */
-  description: string | null;
-  /** The merchant’s own data, as it was sent */
-  metadata: Record<string, string | number | boolean>;
-  /**
-   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
-   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
-   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
-   */
-  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
-  nextBillingDate: string | null;
-  retryAt: string | null;
-  /** The latest decline of a schedule that is `past_due` */
-  lastDecline: {
-    /** Transaction reference, unique in the network */
-    reference: string;
-    /** Why it was declined, as in `declineReason` */
-    reason: string;
-    /** When it was declined; UTC */
-    at: string;
-  } | null;
-  /** Billings that ran, successful or failed */
-  billingsCompleted: number;
-  /** When it was created; UTC */
-  createdAt: string;
-  /** When it last changed; UTC */
-  updatedAt: string;
-};
-
-export type ForecastDay = {
-  /** The calendar day in the network’s time zone */
-  date: string;
-  /** Number of charges */
-  count: number;
-  /** Sum of the charges; in major units. Rounded to 15 digits where it has more */
-  amount: number;
-  /** ISO 4217 code */
-  currency: string;
-  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-  exact?: string;
-};
-
-export type ScheduleWithBillings = {
-  /** Id of a recurring schedule */
-  scheduleId: string;
-  /** Id of a merchant */
-  merchantId: string;
-  /** Id of a customer */
-  customerId: string;
-  /** The amount of each charge; in major units */
-  amount: number;
-  /** ISO 4217 code */
-  currency: string;
-  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
-  /** Number of `frequency` units between charges */
-  interval: number;
-  /** Due date of the first charge; the later ones are counted from it; UTC */
-  startDate: string;
-  endDate: string | null;
-  /** The schedule is completed after this many billings */
-  maxBillings: number | null;
-  /** Text shown to the customer */
-  description: string | null;
-  /** The merchant’s own data, as it was sent */
-  metadata: Record<string, string | number | boolean>;
-  /**
-   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
-   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
-   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
-   */
-  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
-  nextBillingDate: string | null;
-  retryAt: string | null;
-  /** The latest decline of a schedule that is `past_due` */
-  lastDecline: {
-    /** Transaction reference, unique in the network */
-    reference: string;
-    /** Why it was declined, as in `declineReason` */
-    reason: string;
-    /** When it was declined; UTC */
-    at: string;
-  } | null;
-  /** Billings that ran, successful or failed */
-  billingsCompleted: number;
-  /** When it was created; UTC */
-  createdAt: string;
-  /** When it last changed; UTC */
-  updatedAt: string;
-  /** Oldest first */
-  billings: Array<Billing>;
-};
-
-export type Billing = {
-  /** Number of the due date, from 0 */
-  n: number;
-  /** Due date; UTC */
-  dueDate: string;
-  /** `scheduled`: the next one, not yet due */
-  status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
-  /** Why it was `skipped` or `failed`; otherwise left out */
-  reason?: string | null;
-  /** The charges made for it, oldest first */
-  attempts: Array<{
-    /** Id of a billing request */
-    billingRequestId: string;
-    /** Transaction reference, unique in the network */
-    reference: string;
-    /** When the charge was made; UTC */
-    at: string;
-    status: 'pending' | 'successful' | 'declined';
-    /**
-     * Why it was declined: the reason that the bank gave, or `expired` (not answered in
-     * time: the bank may have debited all the same, and a reconciliation exception is
-     * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-     * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
-     * `null` unless declined
-     */
-    declineReason: string | null;
-  }>;
 };
 
 export type Agreement = {
@@ -613,6 +398,208 @@ export type Decision = {
   updatedAt: string;
 };
 
+export type BillingRequest = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** The API request that created it; of its own for a scheduled charge */
+  batchId: string;
+  /** Id of a transaction */
+  transactionId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Status of the charge */
+  status: 'pending' | 'successful' | 'declined';
+  /**
+   * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+   * time: the bank may have debited all the same, and a reconciliation exception is
+   * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+   * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * `null` unless declined
+   */
+  declineReason: string | null;
+  /** The amount charged; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** Text shown to the customer */
+  description: string;
+  /** Whether the customer must approve this charge */
+  approvalRequired: boolean;
+  /** Id of a customer */
+  customerId: string;
+  /** The merchant that bills, or the payee’s bank */
+  entityId: string;
+  /** Id of a bank */
+  bankId: string;
+  /** The customer who is paid; only for a payment between customers */
+  payee?: {
+    /** Id of a bank */
+    bankId: string;
+    /** The customer’s identifier at the bank, also called `phrase` */
+    lookupID: string;
+  };
+  /** The money for the payee; only for a successful payment between customers */
+  credit?: {
+    /**
+     * Whether the payee’s bank has been told of the money: `delivered` by the webhook
+     * `billing.credit` or read in its events feed; `undelivered` once the webhook was
+     * given up, until it is sent again
+     */
+    status: 'pending' | 'delivered' | 'undelivered';
+    /**
+     * Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands
+     * until it is
+     */
+    overdue: boolean;
+    /** 24 hours after the debit; UTC */
+    dueBy: string;
+  };
+  /** The identifier that was billed: the `paymentID` or the `lookupID` */
+  phrase: string;
+  /** Identifies the agreement between merchant and customer; used to bill */
+  paymentID?: string;
+  /** Instead of `paymentID`, for a one-time payment */
+  lookupID?: string;
+  /** The recurring schedule that it belongs to; `null` if none */
+  scheduleId: string | null;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
+  /** The bank’s identifier of the debit; shown only to the bank */
+  bankTransactionId?: string | null;
+  /** When the charge is declined if it has not been answered; UTC */
+  expiresAt: string;
+  /** When it was created; UTC */
+  createdAt: string;
+  closedAt: string | null;
+};
+
+export type Schedule = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The amount of each charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  /** Number of `frequency` units between charges */
+  interval: number;
+  /** Due date of the first charge; the later ones are counted from it; UTC */
+  startDate: string;
+  endDate: string | null;
+  /** The schedule is completed after this many billings */
+  maxBillings: number | null;
+  /** Text shown to the customer */
+  description: string | null;
+  /** The merchant’s own data, as it was sent */
+  metadata: Record<string, string | number | boolean>;
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  nextBillingDate: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
+  retryAt: string | null;
+  /** The latest decline of a schedule that is `past_due` */
+  lastDecline: {
+    /** Transaction reference, unique in the network */
+    reference: string;
+    /** Why it was declined, as in `declineReason` */
+    reason: string;
+    /** When it was declined; UTC */
+    at: string;
+  } | null;
+  /** When it was created; UTC */
+  createdAt: string;
+  /** When it last changed; UTC */
+  updatedAt: string;
+};
+
+export type ScheduleWithBillings = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The amount of each charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  /** Number of `frequency` units between charges */
+  interval: number;
+  /** Due date of the first charge; the later ones are counted from it; UTC */
+  startDate: string;
+  endDate: string | null;
+  /** The schedule is completed after this many billings */
+  maxBillings: number | null;
+  /** Text shown to the customer */
+  description: string | null;
+  /** The merchant’s own data, as it was sent */
+  metadata: Record<string, string | number | boolean>;
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  nextBillingDate: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
+  retryAt: string | null;
+  /** The latest decline of a schedule that is `past_due` */
+  lastDecline: {
+    /** Transaction reference, unique in the network */
+    reference: string;
+    /** Why it was declined, as in `declineReason` */
+    reason: string;
+    /** When it was declined; UTC */
+    at: string;
+  } | null;
+  /** When it was created; UTC */
+  createdAt: string;
+  /** When it last changed; UTC */
+  updatedAt: string;
+  /** Oldest first */
+  billings: Array<Billing>;
+};
+
+export type Billing = {
+  /** Number of the due date, from 0 */
+  n: number;
+  /** Due date; UTC */
+  dueDate: string;
+  /** `scheduled`: the next one, not yet due */
+  status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+  /** Why it was `skipped` or `failed`; otherwise left out */
+  reason?: string | null;
+  /** The charges made for it, oldest first */
+  attempts: Array<{
+    /** Id of a billing request */
+    billingRequestId: string;
+    /** Transaction reference, unique in the network */
+    reference: string;
+    /** When the charge was made; UTC */
+    at: string;
+    status: 'pending' | 'successful' | 'declined';
+    /**
+     * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+     * time: the bank may have debited all the same, and a reconciliation exception is
+     * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+     * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+     * `null` unless declined
+     */
+    declineReason: string | null;
+  }>;
+};
+
 export type Subscription = {
   /** Id of a recurring schedule */
   scheduleId: string;
@@ -647,6 +634,8 @@ export type Subscription = {
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
   nextBillingDate: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
   retryAt: string | null;
   /** The latest decline of a schedule that is `past_due` */
   lastDecline: {
@@ -657,12 +646,23 @@ export type Subscription = {
     /** When it was declined; UTC */
     at: string;
   } | null;
-  /** Billings that ran, successful or failed */
-  billingsCompleted: number;
   /** When it was created; UTC */
   createdAt: string;
   /** When it last changed; UTC */
   updatedAt: string;
+};
+
+export type ForecastDay = {
+  /** The calendar day in the network’s time zone */
+  date: string;
+  /** Number of charges */
+  count: number;
+  /** Sum of the charges; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
 };
 
 export type Transaction = {
@@ -842,8 +842,6 @@ export type TransactionWithEvents = {
 export type Statement = {
   /** The settlement day */
   date: string;
-  /** ISO 4217 code */
-  currency: string;
   /** The time zone in which days begin */
   timezone: string;
   /**
@@ -851,6 +849,8 @@ export type Statement = {
    * is
    */
   final: boolean;
+  /** ISO 4217 code */
+  currency: string;
   /**
    * What the network owed you when the day began; below 0 where you owed it. Before your
    * first day 0; in major units
@@ -1079,24 +1079,26 @@ export type Refund = {
   refundId: string;
   /** Id of a transaction */
   transactionId: string;
-  /** Reference of the refund */
-  reference: string;
-  /** Reference of the charge */
-  originalReference: string;
-  /** Id of the charge */
-  billingRequestId: string;
   /** Id of a merchant */
   merchantId: string;
   /** Id of a customer */
   customerId: string;
   /** Id of a bank */
   bankId: string;
+  /** Reference of the refund */
+  reference: string;
+  /** Reference of the charge */
+  originalReference: string;
+  /** Id of the charge */
+  billingRequestId: string;
+  /** The reason that the merchant gave */
+  reason: string | null;
+  /** Three business days after it was created; UTC */
+  expectedBy: string;
   /** The amount refunded; in major units */
   amount: number;
   /** ISO 4217 code */
   currency: string;
-  /** The reason that the merchant gave */
-  reason: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
   metadata?: Record<string, string | number | boolean>;
   /**
@@ -1110,8 +1112,6 @@ export type Refund = {
   rejectReason: string | null;
   /** The bank’s identifier of the transfer; shown only to the bank */
   bankTransactionId?: string | null;
-  /** Three business days after it was created; UTC */
-  expectedBy: string;
   /** When it was created; UTC */
   createdAt: string;
   closedAt: string | null;
@@ -2024,12 +2024,12 @@ export interface Operations {
       update: {
         /** First name */
         firstname?: string | undefined;
-        /** Middle name */
-        middlename?: string | undefined;
         /** Last name */
         lastname?: string | undefined;
         /** Name of the account */
         accountName?: string | undefined;
+        /** Middle name */
+        middlename?: string | undefined;
         /** Postal address */
         address?: string | undefined;
         /** Telephone number */
@@ -2382,355 +2382,6 @@ export interface Operations {
       data: Intent;
     };
   };
-  /** Bill customers */
-  billCustomers: {
-    body: {
-      paymentIDs?: Array<string> | undefined;
-      lookupIDs?: Array<string> | undefined;
-      /**
-       * Amount in major units (naira, not kobo), with at most as many decimals as the
-       * currency has
-       */
-      amount: number;
-      /** ISO 4217 code of a currency that the network accepts */
-      currency: string;
-      /** What is billed; shown to the customer */
-      description: string;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    } | {
-      lookupIDs: Array<string>;
-      /** Your customer who is to be paid */
-      payee: {
-        /**
-         * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
-         * instead of `-`, do not matter
-         */
-        lookupID: string;
-      };
-      /**
-       * Amount in major units (naira, not kobo), with at most as many decimals as the
-       * currency has
-       */
-      amount: number;
-      /** ISO 4217 code of a currency that the network accepts */
-      currency: string;
-      /** What is billed; shown to the customer */
-      description: string;
-    };
-    answer: Array<{
-      statusCode: 201;
-      success: true;
-      /** Human-readable text */
-      message: string;
-      /** Id of a billing request */
-      billingRequestId: string;
-      /** Transaction reference, unique in the network */
-      reference: string;
-      status: 'pending';
-      /**
-       * The customer may have paid you this already: a reconciliation exception of the
-       * same amount and currency is not resolved. The charge is made all the same
-       */
-      warning?: 'open_exception';
-      /** The exception that is warned of */
-      exceptionId?: string;
-      /** The `paymentID` or `lookupID` that was billed, as you sent it */
-      phrase: string;
-      /** You */
-      entityId: string;
-    } | {
-      statusCode: 403 | 404 | 409 | 400 | 429;
-      success: false;
-      code: ErrorCode;
-      /** Why it was refused */
-      message: string;
-      /** The `paymentID` or `lookupID` that was billed, as you sent it */
-      phrase: string;
-      /** You */
-      entityId: string;
-    }>;
-  };
-  /** Answer a billing request */
-  answerBillingRequest: {
-    body: {
-      /** Id of a billing request. One that is malformed counts as unknown. */
-      billingRequestId: string;
-      /** The `batchId` of the webhook `billing.request`, to be checked against */
-      batchId?: string | undefined;
-      /**
-       * The customer’s decision. `approve_once` and `approve_recurring` approve the
-       * charge, `deny` and `suspended` decline it; `suspended` also suspends an agreement
-       * that was approved
-       */
-      action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
-      /**
-       * Your identifier of the debit, a different one for each transaction; required to
-       * approve
-       */
-      bankTransactionId?: string | undefined;
-      /**
-       * Why the charge is declined. A recurring charge is retried only after
-       * `insufficient_funds`, `limit_reached` or `temporarily_unavailable`
-       */
-      declineReason?: string | undefined;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a billing request */
-        billingRequestId: string;
-        /** Final status of the charge */
-        status: 'successful' | 'declined';
-      };
-    };
-  };
-  /** Retrieve a billing request */
-  getBillingRequest: {
-    path: {
-      /** Id of a billing request. One that is malformed counts as unknown. */
-      billingRequestId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: BillingRequest;
-    };
-  };
-  /** Cancel a billing request */
-  cancelBillingRequest: {
-    path: {
-      /** Id of a billing request. One that is malformed counts as unknown. */
-      billingRequestId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a billing request */
-        billingRequestId: string;
-        status: 'declined';
-        declineReason: 'cancelled';
-      };
-    };
-  };
-  /** Create a recurring schedule */
-  createSchedule: {
-    body: {
-      /** Id of a customer. One that is malformed counts as unknown. */
-      customerId: string;
-      /**
-       * Identifies your agreement with a customer; you got it with the webhook
-       * `billing.intent.response`. Send it as it came.
-       */
-      paymentID: string;
-      /**
-       * Amount in major units (naira, not kobo), with at most as many decimals as the
-       * currency has
-       */
-      amount: number;
-      /** ISO 4217 code of a currency that the network accepts */
-      currency: string;
-      /** The unit of `interval` */
-      frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
-      /**
-       * Number of `frequency` units between charges; at most three years: 1095 days, 156
-       * weeks, 36 months or 3 years
-       */
-      interval?: number | undefined;
-      /** Due date of the first charge, at most 5 minutes in the past; now if left out */
-      startDate?: string | undefined;
-      /** Last moment at which a charge can be due */
-      endDate?: string | undefined;
-      /** The schedule is completed after this many billings, successful or failed */
-      maxBillings?: number | undefined;
-      /** What is billed; shown to the customer */
-      description?: string | undefined;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 201;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
-  };
-  /** List schedules */
-  listSchedules: {
-    query?: {
-      /** Page number, from 1 */
-      page?: number | undefined;
-      /** Entries per page */
-      limit?: number | undefined;
-      /** Field to sort by */
-      sortBy?: 'createdAt' | 'amount' | 'nextBillingDate' | undefined;
-      /** Sort order: ascending or descending */
-      sortOrder?: 'asc' | 'desc' | undefined;
-      /** Only those with this status */
-      status?: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed' | undefined;
-      /** Only those of a customer with this id */
-      customerId?: string | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        schedules: Array<Schedule>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
-  };
-  /** Forecast the charges of schedules */
-  getForecast: {
-    query?: {
-      /** Number of days; today is the first */
-      days?: number | undefined;
-      /** Only those of a merchant with this id */
-      merchantId?: string | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** In order of date and currency; a day without charges is left out */
-        days: Array<ForecastDay>;
-        /**
-         * What of it may be expected to be paid: of the billings of schedules that ended
-         * in the last three months, the part that was successful, at whatever attempt. Of
-         * the same schedules as the days, by their latest 10 000 charges. `null` where
-         * none has ended
-         */
-        successRate: number | null;
-      };
-    };
-  };
-  /** Retrieve a schedule */
-  getSchedule: {
-    path: {
-      /** Id of a recurring schedule. One that is malformed counts as unknown. */
-      scheduleId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: ScheduleWithBillings;
-    };
-  };
-  /** Update a schedule */
-  changeSchedule: {
-    path: {
-      /** Id of a recurring schedule. One that is malformed counts as unknown. */
-      scheduleId: string;
-    };
-    body: {
-      /** Amount of each charge in major units of the schedule’s currency */
-      amount?: number | undefined;
-      /** Last moment at which a charge can be due */
-      endDate?: string | null | undefined;
-      /** The schedule is completed after this many billings, successful or failed */
-      maxBillings?: number | null | undefined;
-      description?: string | null | undefined;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
-  };
-  /** Pause a schedule */
-  pauseSchedule: {
-    path: {
-      /** Id of a recurring schedule. One that is malformed counts as unknown. */
-      scheduleId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
-  };
-  /** Resume a schedule */
-  resumeSchedule: {
-    path: {
-      /** Id of a recurring schedule. One that is malformed counts as unknown. */
-      scheduleId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
-  };
-  /** Cancel a schedule */
-  cancelSchedule: {
-    path: {
-      /** Id of a recurring schedule. One that is malformed counts as unknown. */
-      scheduleId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
-  };
   /** List agreements */
   listAgreements: {
     query?: {
@@ -2850,6 +2501,328 @@ export interface Operations {
       data: Decision;
     };
   };
+  /** Bill customers */
+  billCustomers: {
+    body: {
+      paymentIDs?: Array<string> | undefined;
+      lookupIDs?: Array<string> | undefined;
+      /**
+       * Amount in major units (naira, not kobo), with at most as many decimals as the
+       * currency has
+       */
+      amount: number;
+      /** ISO 4217 code of a currency that the network accepts */
+      currency: string;
+      /** What is billed; shown to the customer */
+      description: string;
+      /**
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
+       */
+      metadata?: Record<string, string | number | boolean> | undefined;
+    } | {
+      lookupIDs: Array<string>;
+      /** Your customer who is to be paid */
+      payee: {
+        /**
+         * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
+         * instead of `-`, do not matter
+         */
+        lookupID: string;
+      };
+      /**
+       * Amount in major units (naira, not kobo), with at most as many decimals as the
+       * currency has
+       */
+      amount: number;
+      /** ISO 4217 code of a currency that the network accepts */
+      currency: string;
+      /** What is billed; shown to the customer */
+      description: string;
+    };
+    answer: Array<{
+      statusCode: 201;
+      success: true;
+      /** Human-readable text */
+      message: string;
+      /** Id of a billing request */
+      billingRequestId: string;
+      /** Transaction reference, unique in the network */
+      reference: string;
+      status: 'pending';
+      /**
+       * The customer may have paid you this already: a reconciliation exception of the
+       * same amount and currency is not resolved. The charge is made all the same
+       */
+      warning?: 'open_exception';
+      /** The exception that is warned of */
+      exceptionId?: string;
+      /** The `paymentID` or `lookupID` that was billed, as you sent it */
+      phrase: string;
+      /** You */
+      entityId: string;
+    } | {
+      statusCode: 403 | 404 | 409 | 400 | 429;
+      success: false;
+      code: ErrorCode;
+      /** Why it was refused */
+      message: string;
+      /** The `paymentID` or `lookupID` that was billed, as you sent it */
+      phrase: string;
+      /** You */
+      entityId: string;
+    }>;
+  };
+  /** Answer a billing request */
+  answerBillingRequest: {
+    body: {
+      /** Id of a billing request. One that is malformed counts as unknown. */
+      billingRequestId: string;
+      /** The `batchId` of the webhook `billing.request`, to be checked against */
+      batchId?: string | undefined;
+      /**
+       * The customer’s decision. `approve_once` and `approve_recurring` approve the
+       * charge, `deny` and `suspended` decline it; `suspended` also suspends an agreement
+       * that was approved
+       */
+      action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
+      /**
+       * Your identifier of the debit, a different one for each transaction; required to
+       * approve
+       */
+      bankTransactionId?: string | undefined;
+      /**
+       * Why the charge is declined. A recurring charge is retried only after
+       * `insufficient_funds`, `limit_reached` or `temporarily_unavailable`
+       */
+      declineReason?: string | undefined;
+      /**
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
+       */
+      metadata?: Record<string, string | number | boolean> | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a billing request */
+        billingRequestId: string;
+        /** Final status of the charge */
+        status: 'successful' | 'declined';
+      };
+    };
+  };
+  /** Cancel a billing request */
+  cancelBillingRequest: {
+    path: {
+      /** Id of a billing request. One that is malformed counts as unknown. */
+      billingRequestId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** Id of a billing request */
+        billingRequestId: string;
+        status: 'declined';
+        declineReason: 'cancelled';
+      };
+    };
+  };
+  /** Retrieve a billing request */
+  getBillingRequest: {
+    path: {
+      /** Id of a billing request. One that is malformed counts as unknown. */
+      billingRequestId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: BillingRequest;
+    };
+  };
+  /** Create a recurring schedule */
+  createSchedule: {
+    body: {
+      /** Id of a customer. One that is malformed counts as unknown. */
+      customerId: string;
+      /**
+       * Identifies your agreement with a customer; you got it with the webhook
+       * `billing.intent.response`. Send it as it came.
+       */
+      paymentID: string;
+      /**
+       * Amount in major units (naira, not kobo), with at most as many decimals as the
+       * currency has
+       */
+      amount: number;
+      /** ISO 4217 code of a currency that the network accepts */
+      currency: string;
+      /** The unit of `interval` */
+      frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+      /**
+       * Number of `frequency` units between charges; at most three years: 1095 days, 156
+       * weeks, 36 months or 3 years
+       */
+      interval?: number | undefined;
+      /** Due date of the first charge, at most 5 minutes in the past; now if left out */
+      startDate?: string | undefined;
+      /** Last moment at which a charge can be due */
+      endDate?: string | undefined;
+      /** The schedule is completed after this many billings, successful or failed */
+      maxBillings?: number | undefined;
+      /** What is billed; shown to the customer */
+      description?: string | undefined;
+      /**
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
+       */
+      metadata?: Record<string, string | number | boolean> | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 201;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** List schedules */
+  listSchedules: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'amount' | 'nextBillingDate' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+      /** Only those with this status */
+      status?: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed' | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        schedules: Array<Schedule>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Retrieve a schedule */
+  getSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: ScheduleWithBillings;
+    };
+  };
+  /** Update a schedule */
+  changeSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    body: {
+      /** Amount of each charge in major units of the schedule’s currency */
+      amount?: number | undefined;
+      /** Last moment at which a charge can be due */
+      endDate?: string | null | undefined;
+      /** The schedule is completed after this many billings, successful or failed */
+      maxBillings?: number | null | undefined;
+      description?: string | null | undefined;
+      /**
+       * Free-form data of your own, which the other side does not see: at most 50 names of
+       * 40 characters, with text of at most 500 characters, numbers or booleans
+       */
+      metadata?: Record<string, string | number | boolean> | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** Pause a schedule */
+  pauseSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** Resume a schedule */
+  resumeSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
+  /** Cancel a schedule */
+  cancelSchedule: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Schedule;
+    };
+  };
   /** List your customers’ subscriptions */
   listSubscriptions: {
     query?: {
@@ -2899,6 +2872,33 @@ export interface Operations {
       /** Human-readable text; do not parse it */
       message: string;
       data: Subscription;
+    };
+  };
+  /** Forecast the charges of schedules */
+  getForecast: {
+    query?: {
+      /** Number of days; today is the first */
+      days?: number | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** In order of date and currency; a day without charges is left out */
+        days: Array<ForecastDay>;
+        /**
+         * What of it may be expected to be paid: of the billings of schedules that ended
+         * in the last three months, the part that was successful, at whatever attempt. Of
+         * the same schedules as the days, by their latest 10 000 charges. `null` where
+         * none has ended
+         */
+        successRate: number | null;
+      };
     };
   };
   /** List transactions */
@@ -3683,24 +3683,24 @@ export const OPERATIONS = {
   sendIntents: {'method':'POST','path':'/v1/billing/intent','keyed':true},
   answerIntent: {'method':'POST','path':'/v1/billing/intent-response'},
   getIntent: {'method':'GET','path':'/v1/billing/intents/{intentId}'},
+  listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
+  getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
+  listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
+  changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   billCustomers: {'method':'POST','path':'/v1/customer/bill','keyed':true},
   answerBillingRequest: {'method':'POST','path':'/v1/billing/bank-response'},
-  getBillingRequest: {'method':'GET','path':'/v1/billing/requests/{billingRequestId}'},
   cancelBillingRequest: {'method':'POST','path':'/v1/billing/requests/{billingRequestId}/cancel','keyed':true},
+  getBillingRequest: {'method':'GET','path':'/v1/billing/requests/{billingRequestId}'},
   createSchedule: {'method':'POST','path':'/v1/billing/recurring/create','keyed':true},
   listSchedules: {'method':'GET','path':'/v1/billing/recurring','list':{'items':'schedules','next':'page'}},
-  getForecast: {'method':'GET','path':'/v1/forecast'},
   getSchedule: {'method':'GET','path':'/v1/billing/recurring/{scheduleId}'},
   changeSchedule: {'method':'PATCH','path':'/v1/billing/recurring/{scheduleId}'},
   pauseSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/pause'},
   resumeSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/resume'},
   cancelSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/cancel'},
-  listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
-  getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
-  listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
-  changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   listSubscriptions: {'method':'GET','path':'/v1/bank/customer/subscriptions','list':{'items':'subscriptions','next':'page'}},
   cancelSubscription: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/cancel'},
+  getForecast: {'method':'GET','path':'/v1/forecast'},
   listTransactions: {'method':'GET','path':'/v1/transaction-history','list':{'items':'transactions','next':'page'}},
   getTransaction: {'method':'GET','path':'/v1/transaction-details'},
   getStatement: {'method':'GET','path':'/v1/statements'},

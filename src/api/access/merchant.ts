@@ -1,63 +1,19 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Config } from '../../config';
 import type { Transaction } from '../../database/connection';
 import { admitEntity, changeTrust } from '../../database/entity/control';
 import { holdActive } from '../../database/entity/entity';
-import { TRUST_LEVELS } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
-import { email, id, NAME_MAX, textFor, webUrl } from '../http/fields';
+import { PROVIDER } from '../callers';
 import { acceptedItem } from '../http/items';
-import { actorOf, type Call } from '../http/route';
-import { webhookUrl } from '../webhook/endpoint';
+import { actorOf, section, type Call } from '../http/route';
+import * as schema from './merchant-schema';
 
 /** Merchants, as their providers manage them. */
 
-/** Most merchants in one call, as the network's document says. */
-const MERCHANTS_MAX = 100;
+type MerchantsBody = z.output<ReturnType<typeof schema.merchantsBody>>;
 
-export const merchantsBody = (config: Config) =>
-  z.strictObject({
-    merchants: z
-      .array(
-        z.strictObject({
-          name: textFor('Name shown to customers', NAME_MAX, 'Palm Grocers'),
-          email,
-          website: webUrl(['https', 'http']).optional(),
-          icon: webUrl(['https', 'http'])
-            .meta({ description: 'URL of a picture, shown to customers' })
-            .optional(),
-          webhookUrl: webhookUrl(config).optional(),
-          clientRef: textFor(
-            'Your own reference for the merchant, unique among your merchants',
-            NAME_MAX,
-            'shop-17',
-          ),
-        }),
-      )
-      .min(1)
-      .max(MERCHANTS_MAX)
-      .superRefine(
-        (merchants: unknown[], context) => {
-          const refs = merchants.map((merchant) => (merchant as { clientRef?: unknown } | null)?.clientRef);
-          refs.forEach((ref, i) => {
-            if (typeof ref === 'string' && refs.indexOf(ref) < i) {
-              context.addIssue({
-                code: 'custom',
-                path: [i, 'clientRef'],
-                message: 'is the same as an earlier entry’s',
-              });
-            }
-          });
-        },
-        // Also where something else about the merchants is wrong, so that their provider hears of
-        // all at once.
-        { when: ({ value }) => Array.isArray(value) },
-      ),
-  });
-
-type MerchantsBody = z.output<ReturnType<typeof merchantsBody>>;
-
-export async function createMerchants(call: Call<MerchantsBody>) {
+async function createMerchants(call: Call<MerchantsBody>) {
   return call.accept(async (trx) => {
     // Its standing is remembered for a while. Whoever disables it also looks for what it made.
     if (!(await holdActive(trx, call.caller.entityId))) {
@@ -102,14 +58,7 @@ function withoutSecrets(item: Awaited<ReturnType<typeof createOne>>) {
   return shown;
 }
 
-export const trustBody = z.strictObject({
-  merchantId: id('merchant'),
-  trustLevel: z
-    .enum(TRUST_LEVELS)
-    .meta({ description: 'Whether customers may give the merchant standing approvals', example: 'trusted' }),
-});
-
-export async function setTrust(call: Call<z.output<typeof trustBody>>) {
+async function setTrust(call: Call<z.output<typeof schema.trustBody>>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
     const set = await changeTrust(trx, deps.ring, actorOf(call), { ...body, providerId: caller.entityId });
@@ -117,3 +66,36 @@ export async function setTrust(call: Call<z.output<typeof trustBody>>) {
     return { message: `The merchant is ${body.trustLevel} now`, data: body };
   });
 }
+
+const route = section('Merchants');
+
+export const merchantRoutes = (config: Config) => [
+  route('post', '/v1/provider/merchants', {
+    id: 'createMerchants',
+    summary: 'Create merchants',
+    description:
+      'Creates up to 100 merchants that you act for. The answer has one item per merchant: check the `statusCode` of each, not only the HTTP status. New merchants are `untrusted`. Store the secrets: they are not shown again. Leave a second between two calls.',
+    takes: {
+      roles: ['provider'],
+      limit: 'merchantBatch',
+      body: schema.merchantsBody(config),
+      idempotent: true,
+    },
+    answers: { 201: { description: '1 of 1 merchants created', data: schema.merchants } },
+    refusals: {
+      client_ref_taken: 'No merchant was created: you already have a merchant with each `clientRef`',
+    },
+    refusedWith: { 409: { data: schema.refusedMerchants } },
+    handle: createMerchants,
+  }),
+  route('patch', '/v1/provider/merchant/trust', {
+    id: 'setMerchantTrust',
+    summary: 'Set a merchant’s trust level',
+    description:
+      'Customers can give only a `trusted` merchant a standing approval (`approve_recurring`). When a merchant becomes `untrusted`, its customers must approve each charge again and its recurring schedules are suspended; they resume when it becomes `trusted`.',
+    takes: { ...PROVIDER, body: schema.trustBody },
+    answers: { 200: { description: 'The merchant is trusted now', data: schema.trust } },
+    refusals: { not_found: 'You have no such merchant' },
+    handle: setTrust,
+  }),
+];

@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { z } from 'zod';
 import { DIFFERENCE_COLUMNS, readDifferences } from '../../database/bank-statement/difference';
 import {
   acceptStatement,
@@ -8,16 +7,16 @@ import {
   type ArrivedStatement,
   type Statement,
 } from '../../database/bank-statement/statement';
-import { formatInstant } from '../../domain/calendar';
 import { counted } from '../../domain/words/counted';
 import { formatAmount } from '../../domain/money';
 import type { Caller } from '../access/authentication';
+import { BANK } from '../callers';
 import type { ApiDeps } from '../deps';
 import { bodyChunks, requireType } from '../http/body';
 import type { Download } from '../http/download';
-import { day, id } from '../http/fields';
 import { Places } from '../http/places';
-import type { Call, PathCall, Received, Upload } from '../http/route';
+import { section, type Call, type PathCall, type Received, type Upload } from '../http/route';
+import * as schema from './bank-statement-schema';
 import { FORMATS, linesLimit, stageStatement, type CoveredDays, type StatementType } from './intake';
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
@@ -31,23 +30,7 @@ const PACE = { graceMs: 30_000, leastBytesPerS: 256 * 1024 };
  */
 const UPLOADS = { what: 'statements', all: 8, ofCaller: 2, retryAfterS: 10 };
 
-export const statementQuery = z.strictObject({
-  from: day
-    .meta({
-      description:
-        'In your first file, the day from which what settled is expected in your files; without it that is the day of the earliest line',
-    })
-    .optional(),
-  through: day
-    .meta({
-      description:
-        'The file covers all currencies up to this day, also where its lines end earlier; at most the bank’s today',
-      example: '2026-03-03',
-    })
-    .optional(),
-});
-
-export function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
+function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
   const uploads = new Places(UPLOADS);
 
   async function receive(
@@ -75,23 +58,10 @@ export function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
     }
   }
 
-  return { types: EXAMPLES, limitBytes: GIBIBYTE, receive };
+  return { types: schema.FILES, limitBytes: GIBIBYTE, receive };
 }
 
-const EXAMPLES: Record<StatementType, { description: string; example: string }> = {
-  'text/csv': {
-    description:
-      'RFC 4180 in UTF-8. The header names the columns `bankTransactionId`, `bookingDate`, `amount`, `currency` and `direction`, and optionally `reference`, in any order; others are passed over',
-    example:
-      'bankTransactionId,bookingDate,amount,currency,direction,reference\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit,\r\n',
-  },
-  'application/xml': {
-    description: 'ISO 20022 `camt.053.001.02` to `camt.053.001.13` in UTF-8, without a document type',
-    example: '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>',
-  },
-};
-
-export function sendStatement({ accept, body, caller, deps }: Call<ArrivedStatement, CoveredDays>) {
+function sendStatement({ accept, body, caller, deps }: Call<ArrivedStatement, CoveredDays>) {
   return accept(async (trx) => {
     const statement = await acceptStatement(trx, caller.entityId, body, linesLimit(deps.config));
     const { statementId, status } = statement;
@@ -104,9 +74,7 @@ function messageOf({ status, summary: { lines } }: Statement): string {
   return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
 }
 
-export const statementPath = z.strictObject({ statementId: id('statement') });
-
-export async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
+async function showStatement({ caller, deps, params }: PathCall<typeof schema.statementPath>) {
   const statement = await readStatement(deps.db, params.statementId, caller.entityId);
   const { statementId, status, summary, createdAt, endedAt } = statement;
   return {
@@ -116,17 +84,17 @@ export async function showStatement({ caller, deps, params }: PathCall<typeof st
       status,
       summary,
       differencesUrl: `/v1/bank/statements/${statementId}/differences.csv`,
-      createdAt: formatInstant(createdAt),
-      completedAt: endedAt && formatInstant(endedAt),
+      createdAt,
+      completedAt: endedAt,
     },
   };
 }
 
-export async function differencesFile({
+async function differencesFile({
   caller,
   deps,
   params,
-}: PathCall<typeof statementPath>): Promise<Download> {
+}: PathCall<typeof schema.statementPath>): Promise<Download> {
   const { statementId } = await readStatement(deps.db, params.statementId, caller.entityId);
   const pages = shownPages(deps, statementId);
   return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages };
@@ -144,3 +112,47 @@ async function* shownPages({ db }: ApiDeps, statementId: string): AsyncGenerator
 
 const shownAmount = (minor: string | undefined, currency: string | undefined) =>
   minor === undefined || currency === undefined ? null : formatAmount(BigInt(minor), currency);
+
+const route = section('Reconciliation');
+const STATEMENT = '/v1/bank/statements/:statementId';
+const refusals = { not_found: 'You have no such statement' };
+
+export const bankStatementRoutes = () => [
+  route('post', '/v1/bank/statements', {
+    id: 'sendBankStatement',
+    summary: 'Send what you have booked',
+    description:
+      'Compares what you have booked with what the network expects you to book: charges, refunds and reversals under the `bankTransactionId` that you gave, and the credit of a payment between customers under its reference. A line with that id, amount, currency and side is matched; nothing else is. What none of your files has is missing once they reach two business days past its settlement day. Each difference becomes a reconciliation exception, once however many statements tell of it; at most 1 000 of a file do, and at most 10 000 of yours are open: the rest is counted, and stands in the differences. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again, with the same `from` and `through`, is the same statement. You may send 2 000 000 lines a day: a file that passes them is a 429 and leaves nothing.',
+    takes: { ...BANK, query: schema.statementQuery, upload: statementUpload(), idempotent: true },
+    answers: {
+      202: { description: 'The statement of 5 lines is being matched', data: schema.sentStatement },
+    },
+    handle: sendStatement,
+  }),
+  route('get', STATEMENT, {
+    id: 'getBankStatement',
+    summary: 'Retrieve a statement of yours',
+    description:
+      'One of your statements. While it is matched, `summary` counts what has been compared so far.',
+    takes: { ...BANK, params: schema.statementPath },
+    answers: {
+      200: {
+        description: 'The statement of 5 lines is matched',
+        data: schema.bankStatement,
+        example: { status: 'completed' },
+      },
+    },
+    refusals,
+    handle: showStatement,
+  }),
+  route('get', `${STATEMENT}/differences.csv`, {
+    id: 'downloadBankStatementDifferences',
+    summary: 'Download the differences of a statement',
+    description:
+      'CSV with the columns `line`, `difference` (`unknown_here`, `amount_differs`, `duplicate`, `malformed`, `missing_at_bank`), what the line says (`bankTransactionId`, `bookingDate`, `direction`, `amount`, `currency`, `reference`), what the network has (`networkReference`, `networkAmount`, `networkCurrency`), `exceptionId` and `problem`. While the statement is matched, the file has what has been found so far. What is no exception is in it for 35 days.',
+    takes: { ...BANK, params: schema.statementPath },
+    answers: { 200: { description: 'The file', csv: 'only' } },
+    refusals,
+    handle: differencesFile,
+  }),
+];

@@ -1,24 +1,23 @@
-import { z } from 'zod';
 import { readDecision, listDecisions, type DecisionRecord } from '../../database/agreement/decision-read';
 import { makePaymentId } from '../../database/agreement/payment-id';
-import { termsOf, type decisionsQuery } from '../customer/decision';
-import { id } from '../http/fields';
-import { listAnswer } from '../http/list';
+import { BILLERS } from '../callers';
+import { termsOf } from '../customer/decision';
+import * as schema from '../customer/decision-schema';
 import type { ApiDeps } from '../deps';
-import type { PathCall, QueryCall } from '../http/route';
+import { listAnswer } from '../http/list';
+import { section, type PathCall, type QueryCall } from '../http/route';
+import { pageOf } from '../openapi/parts';
 
 /** The agreements of a merchant with its customers, for the merchant and its provider. */
 
-export async function listAgreements({ caller, query, deps }: QueryCall<typeof decisionsQuery>) {
+async function listAgreements({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
   const { page, limit, sortBy, sortOrder, ...filter } = query;
   const sorted = { page, limit, sortBy, sortOrder };
   const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, filter, sorted);
   return listAnswer(['agreement', 'agreements'], found, query, (agreement) => shown(deps, agreement));
 }
 
-export const agreementPath = z.strictObject({ agreementId: id('agreement') });
-
-export async function showAgreement({ caller, params, deps }: PathCall<typeof agreementPath>) {
+async function showAgreement({ caller, params, deps }: PathCall<typeof schema.agreementPath>) {
   const agreement = await readDecision(deps.db, deps.config.NETWORK_TIMEZONE, caller, params.agreementId);
   return { message: `The agreement is ${agreement.decision}`, data: shown(deps, agreement) };
 }
@@ -35,3 +34,25 @@ function shown({ ring }: ApiDeps, agreement: DecisionRecord) {
     ...termsOf(agreement),
   };
 }
+
+const route = section('Billing intents');
+
+export const agreementRoutes = [
+  route('get', '/v1/agreements', {
+    id: 'listAgreements',
+    summary: 'List agreements',
+    description:
+      'Your agreements with customers, as a provider those of your merchants: one entry per merchant and customer, from the first intent on. It brings back each `paymentID` that you have been sent. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
+    takes: { ...BILLERS, query: schema.decisionsQuery },
+    answers: { 200: { description: '1 agreement', data: pageOf('agreements', schema.agreement) } },
+    handle: listAgreements,
+  }),
+  route('get', '/v1/agreements/:agreementId', {
+    id: 'getAgreement',
+    summary: 'Retrieve an agreement',
+    description: 'For the merchant, and for its provider.',
+    takes: { ...BILLERS, params: schema.agreementPath },
+    answers: { 200: { description: 'The agreement is approve_recurring', data: schema.agreement } },
+    handle: showAgreement,
+  }),
+];

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { billingRules, type Config } from '../../config';
 import {
   acceptCharges,
@@ -13,86 +13,27 @@ import type { Transaction } from '../../database/connection';
 import { acceptCustomerPayments } from '../../database/customer/payment';
 import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId, openPaymentId } from '../../database/agreement/payment-id';
-import { formatInstant } from '../../domain/calendar';
-import { REASON_OF_ACTION, type BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
-import { CUSTOMER_DECISIONS } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Caller } from '../access/authentication';
-import {
-  amountIn,
-  BATCH_MAX,
-  currency,
-  DESCRIPTION_MAX,
-  id,
-  list,
-  NAME_MAX,
-  paymentId,
-  phrase,
-  textFor,
-  withAmount,
-} from '../http/fields';
-import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
+import { ANSWER, BILLERS, BOTH } from '../callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
-import { EXAMPLE_PAYMENT_ID, exampleId } from '../openapi/example';
-import type { Call, PathCall } from '../http/route';
+import { section, type Call, type PathCall } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
+import { decidedItem, fieldsOf, refusedItems } from '../openapi/parts';
+import * as schema from './billing-request-schema';
 
 /**
  * Billing requests: a merchant, or the payee's bank, charges, and the payer's bank says what became
  * of it.
  */
 
-const billed = textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Shoes');
-
-export const billBody = (config: Config) =>
-  withAmount(
-    z
-      .strictObject({
-        paymentIDs: list(paymentId, BATCH_MAX).optional(),
-        lookupIDs: list(phrase, BATCH_MAX, normalizePhrase).optional(),
-        amount: amountIn(config),
-        currency: currency(config),
-        description: billed,
-        metadata: metadata.optional(),
-      })
-      .refine(metadataFits, METADATA_TOO_LONG)
-      .refine(({ paymentIDs, lookupIDs }) => (paymentIDs === undefined) !== (lookupIDs === undefined), {
-        path: ['paymentIDs'],
-        when: ({ value }) => typeof value === 'object' && value !== null,
-        error: 'send exactly one of paymentIDs and lookupIDs',
-      })
-      .meta({
-        example: {
-          paymentIDs: [EXAMPLE_PAYMENT_ID],
-          amount: 1500,
-          currency: config.ACCEPTED_CURRENCIES[0],
-          description: 'Shoes',
-        },
-      }),
-  );
-
-/**
- * A bank's bill, for a customer of its own in the place of a merchant: one-time payments, and
- * nothing else.
- */
-export const customerBillBody = (config: Config) =>
-  withAmount(
-    z.strictObject({
-      lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
-      payee: z.strictObject({ lookupID: phrase }).meta({ description: 'Your customer who is to be paid' }),
-      amount: amountIn(config),
-      currency: currency(config),
-      description: billed,
-    }),
-  );
-
-type BillBody = z.output<ReturnType<typeof billBody>>;
-type CustomerBillBody = z.output<ReturnType<typeof customerBillBody>>;
+type BillBody = z.output<ReturnType<typeof schema.billBody>>;
+type CustomerBillBody = z.output<ReturnType<typeof schema.customerBillBody>>;
 
 /** One charge has a workflow of its own, several of one call share one. */
 const workflowIdOf: WorkflowIdOf = (batchId, [first, ...others]) =>
@@ -100,7 +41,7 @@ const workflowIdOf: WorkflowIdOf = (batchId, [first, ...others]) =>
     ? workflowIds.billingRequest(first)
     : workflowIds.billingBatch(batchId);
 
-export async function bill(call: Call<BillBody | CustomerBillBody>) {
+async function bill(call: Call<BillBody | CustomerBillBody>) {
   const { body, caller, deps } = call;
   const { entityId } = caller;
   const rules = billingRules(deps.config);
@@ -186,100 +127,17 @@ async function startWorkflow(
 }
 
 /**
- * Two forms: with `action`, as the guide has it, and without, where the id of the debit or the
- * reason of the refusal says which it is. Both become one answer. The guide's form always has a
- * `bankTransactionId`; that of a refusal names no debit, and is not kept.
- */
-export const bankResponseBody = z
-  .strictObject({
-    billingRequestId: id('billingRequest'),
-    batchId: textFor(
-      'The `batchId` of the webhook `billing.request`, to be checked against',
-      NAME_MAX,
-      exampleId('batch'),
-    ).optional(),
-    action: z
-      .enum(CUSTOMER_DECISIONS)
-      .meta({
-        description:
-          'The customer’s decision. `approve_once` and `approve_recurring` approve the charge, `deny` and `suspended` decline it; `suspended` also suspends an agreement that was approved',
-      })
-      .optional(),
-    bankTransactionId: textFor(
-      'Your identifier of the debit, a different one for each transaction; required to approve',
-      NAME_MAX,
-      'FT26081XK2',
-    ).optional(),
-    declineReason: textFor(
-      'Why the charge is declined. A recurring charge is retried only after `insufficient_funds`, `limit_reached` or `temporarily_unavailable`',
-      NAME_MAX,
-      'insufficient_funds',
-    ).optional(),
-    metadata: metadata.optional(),
-  })
-  .superRefine(
-    (body: Parts, context) => {
-      const refuse = (path: keyof Parts, message: string) =>
-        context.addIssue({ code: 'custom', path: [path], message });
-      const { action, bankTransactionId, declineReason } = body;
-      if (action === undefined && bankTransactionId === undefined && declineReason === undefined) {
-        refuse('bankTransactionId', 'send it to approve, or declineReason to decline');
-      } else if (isApproval(body)) {
-        if (bankTransactionId === undefined) refuse('bankTransactionId', 'is required to approve');
-        if (declineReason !== undefined) refuse('declineReason', 'does not go with an approval');
-      }
-    },
-    // How the fields go together is looked at even when one of them, or another, is wrong.
-    { when: ({ value }) => typeof value === 'object' && value !== null },
-  )
-  .transform((body) => ({ ...body, answer: answerOf(body) }))
-  .meta({
-    example: { billingRequestId: exampleId('billingRequest'), bankTransactionId: 'FT26081XK2' },
-  });
-
-/** What says which answer it is; of any type, as long as the rest has not been judged. */
-interface Parts {
-  action?: unknown;
-  bankTransactionId?: unknown;
-  declineReason?: unknown;
-}
-
-function isApproval({ action, bankTransactionId }: Parts): boolean {
-  return action === undefined
-    ? bankTransactionId !== undefined
-    : action === 'approve_once' || action === 'approve_recurring';
-}
-
-/** The one answer that both forms become, of a body that has been judged. */
-function answerOf({
-  action = null,
-  bankTransactionId,
-  declineReason,
-}: {
-  action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null | undefined;
-  bankTransactionId?: string | undefined;
-  declineReason?: string | undefined;
-}): BankAnswer {
-  if (action === 'deny' || action === 'suspended') {
-    return { outcome: 'declined', declineReason: declineReason ?? REASON_OF_ACTION[action], action };
-  }
-  if (bankTransactionId !== undefined) return { outcome: 'approved', bankTransactionId, action };
-  if (declineReason === undefined) throw new Error('an answer passed its check and then says nothing');
-  return { outcome: 'declined', declineReason, action: null };
-}
-
-/**
  * Told to a bank that names one transaction for two things. `data` has the true status of what it
  * answered.
  */
 export const DUPLICATE_TRANSACTION =
   'This bankTransactionId belongs to another transaction of yours: answer again with the right one.';
 
-export async function respondToBillingRequest({
+async function respondToBillingRequest({
   body,
   caller,
   deps,
-}: Call<z.output<typeof bankResponseBody>>) {
+}: Call<z.output<typeof schema.bankResponseBody>>) {
   const taken = await takeAnswer(deps, (trx) =>
     answerBillingRequest(
       trx,
@@ -305,9 +163,7 @@ export async function respondToBillingRequest({
   return { message: `The charge is ${status}`, data: { billingRequestId, status: taken.status } };
 }
 
-export const billingRequestPath = z.strictObject({ billingRequestId: id('billingRequest') });
-
-export async function cancelCharge({ accept, caller, params, deps }: PathCall<typeof billingRequestPath>) {
+async function cancelCharge({ accept, caller, params, deps }: PathCall<typeof schema.billingRequestPath>) {
   const { billingRequestId } = params;
   return accept(async (trx) => {
     const { status, cancelled } = await cancelBillingRequest(trx, deps.ring, caller, billingRequestId);
@@ -323,43 +179,113 @@ export async function cancelCharge({ accept, caller, params, deps }: PathCall<ty
   });
 }
 
-export async function showBillingRequest({ caller, params, deps }: PathCall<typeof billingRequestPath>) {
+async function showBillingRequest({ caller, params, deps }: PathCall<typeof schema.billingRequestPath>) {
   const request = await readBillingRequest(deps.db, caller.entityId, params.billingRequestId);
-  const credit =
-    request.payeeBankId === null ? undefined : await readCredit(deps.db, request.billingRequestId);
+  const { payeeBankId, payeeLookupId, lookupId, agreementId, paymentIdKey } = request;
+  const credit = payeeBankId === null ? undefined : await readCredit(deps.db, request.billingRequestId);
   const paymentID =
-    request.agreementId !== null && request.paymentIdKey !== null
-      ? makePaymentId(deps.ring, request.paymentIdKey, request.agreementId, request.ownerId)
+    agreementId !== null && paymentIdKey !== null
+      ? makePaymentId(deps.ring, paymentIdKey, agreementId, request.ownerId)
       : undefined;
+  const { metadata, bankTransactionId, ...fields } = fieldsOf(schema.billingRequest, request);
   return {
     message: `The charge is ${request.status}`,
     data: {
-      billingRequestId: request.billingRequestId,
-      batchId: request.batchId,
-      transactionId: request.transactionId,
-      reference: request.reference,
-      status: request.status,
-      declineReason: request.declineReason,
+      ...fields,
       amount: formatAmount(request.amount, request.currency),
-      currency: request.currency,
-      description: request.description,
-      approvalRequired: request.approvalRequired,
-      customerId: request.customerId,
       entityId: request.ownerId,
-      bankId: request.bankId,
-      ...(request.payeeBankId !== null &&
-        request.payeeLookupId !== null && {
-          payee: { bankId: request.payeeBankId, lookupID: request.payeeLookupId },
-        }),
-      ...(credit && { credit: { ...credit, dueBy: formatInstant(credit.dueBy) } }),
-      phrase: paymentID ?? request.lookupId,
-      ...(paymentID === undefined ? { lookupID: request.lookupId } : { paymentID }),
-      scheduleId: request.scheduleId,
-      ...(caller.role === 'merchant' && { metadata: request.metadata }),
-      ...(caller.role === 'bank' && { bankTransactionId: request.bankTransactionId }),
-      expiresAt: formatInstant(request.expiresAt),
-      createdAt: formatInstant(request.createdAt),
-      closedAt: request.closedAt && formatInstant(request.closedAt),
+      ...(payeeBankId !== null &&
+        payeeLookupId !== null && { payee: { bankId: payeeBankId, lookupID: payeeLookupId } }),
+      ...(credit && { credit }),
+      phrase: paymentID ?? lookupId,
+      ...(paymentID === undefined ? { lookupID: lookupId } : { paymentID }),
+      ...(caller.role === 'merchant' && { metadata }),
+      ...(caller.role === 'bank' && { bankTransactionId }),
     },
   };
 }
+
+const route = section('Billing');
+
+export const billingRequestRoutes = (config: Config) => [
+  route('post', '/v1/customer/bill', {
+    id: 'billCustomers',
+    summary: 'Bill customers',
+    description:
+      'Charges the same amount to each customer: with `paymentIDs` under existing agreements, or with `lookupIDs` as a one-time payment that each customer must approve. The answer has one item per identifier: check the `statusCode` of each, not only the HTTP status. An accepted charge is `pending`; its result arrives by the webhook `billing.response`. **Send an `Idempotency-Key`**: without one, repeating the request charges again. Identifiers are counted beside calls (`items`): a call that names more than are left is a 429 whole.\n\nA bank uses the second form of the body, with `payee`, for a payment from other customers to a customer of its own. When such a payment succeeds the bank receives the webhook `billing.credit`; when it is declined, `billing.response`.',
+    takes: {
+      ...BOTH,
+      namesIdentifiers: true,
+      body: schema.billBody(config),
+      bodyOf: { bank: schema.customerBillBody(config) },
+      idempotent: true,
+    },
+    answers: {
+      201: {
+        description: 'At least one charge was accepted',
+        items: decidedItem(201, schema.acceptedCharge, schema.echoed),
+      },
+    },
+    refusals: {
+      invalid_request: 'No charge was accepted: payer and payee are the same customer',
+      currency_mismatch: 'No charge was accepted: the agreement is in another currency',
+      not_approved: 'No charge was accepted: the customer has not approved billing, or has blocked you',
+      limit_reached: 'No charge was accepted: a spending limit is reached',
+      not_found:
+        'No charge was accepted: there is no such `paymentID` or `lookupID`; or the `payee` is not your customer',
+      asked_too_often: 'No charge was accepted: the customers have been asked often enough for today',
+    },
+    refusedWith: refusedItems(schema.echoed, 400, 403, 404, 429),
+    handle: bill,
+  }),
+  route('post', '/v1/billing/bank-response', {
+    id: 'answerBillingRequest',
+    summary: 'Answer a billing request',
+    description:
+      'The bank’s answer to the webhook `billing.request`: whether the customer was debited. Either send `action` (an approval also needs `bankTransactionId`), or leave it out and send `bankTransactionId` to approve or `declineReason` to decline. Sending the same answer again changes nothing and is a 200. A different answer, or one that comes too late, is a 409 with the final status in `data.status`: **if you have debited the customer and get `declined`, reverse the debit.**',
+    takes: { ...ANSWER, body: schema.bankResponseBody },
+    answers: { 200: { description: 'The charge is successful', data: schema.chargeOutcome } },
+    refusals: {
+      not_found: 'You have no such billing request',
+      late_answer: 'The window has passed; the charge was closed without your answer (`data.status`)',
+      already_answered: 'You have answered otherwise before (`data.status`)',
+      duplicate_transaction_id:
+        'The `bankTransactionId` belongs to another transaction; a `pending` charge waits for another answer',
+    },
+    refusedWith: {
+      409: {
+        data: schema.chargeStanding(
+          'Status of the charge; `pending` if it can still be answered with another `bankTransactionId`',
+        ),
+        example: { status: 'declined' },
+      },
+    },
+    handle: respondToBillingRequest,
+  }),
+  route('post', '/v1/billing/requests/:billingRequestId/cancel', {
+    id: 'cancelBillingRequest',
+    summary: 'Cancel a billing request',
+    description:
+      'Takes back a charge that waits for its customer’s approval (`approvalRequired`). The charge becomes `declined` with the `declineReason` `cancelled`, and counts in no spending limit any more. You receive the webhook `billing.response`, and the bank `billing.closed`. Cancelling it again changes nothing and is a 200. A charge under a standing approval cannot be cancelled, since its bank debits without asking: refund it. Should the bank approve a cancelled charge all the same, its answer gets a 409 and opens a reconciliation exception.',
+    takes: { ...BILLERS, params: schema.billingRequestPath, idempotent: true },
+    answers: { 200: { description: 'The charge is cancelled', data: schema.cancelledCharge } },
+    refusals: {
+      not_found: 'You have no such billing request',
+      not_cancellable:
+        'The charge has ended (`data.status`), or it is `pending` and does not wait for its customer',
+    },
+    refusedWith: {
+      409: { data: schema.chargeStanding('Status of the charge'), example: { status: 'successful' } },
+    },
+    handle: cancelCharge,
+  }),
+  route('get', '/v1/billing/requests/:billingRequestId', {
+    id: 'getBillingRequest',
+    summary: 'Retrieve a billing request',
+    description:
+      'For the merchant (or payee’s bank) that billed, and for the payer’s bank. A charge under an agreement has a `paymentID`, a one-time payment a `lookupID`.',
+    takes: { ...BOTH, params: schema.billingRequestPath },
+    answers: { 200: { description: 'The charge is successful', data: schema.billingRequest } },
+    handle: showBillingRequest,
+  }),
+];

@@ -1,47 +1,28 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { billingRules, type Config } from '../../config';
 import { createIntents } from '../../database/intent/intent';
 import { answerIntent } from '../../database/intent/outcome';
 import { readIntent } from '../../database/intent/read';
 import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId } from '../../database/agreement/payment-id';
-import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import { CUSTOMER_DECISIONS } from '../../domain/lifecycle';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { blockMerchant, spendingLimits } from '../customer/decision';
-import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from '../http/fields';
-import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
+import { ANSWER, BOTH, MERCHANT } from '../callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
-import type { Call, PathCall } from '../http/route';
+import { section, type Call, type PathCall } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
+import { decidedItem, fieldsOf, refusedItems } from '../openapi/parts';
+import * as schema from './intent-schema';
 
 /**
  * Billing intents: a merchant asks for permission to bill, and the bank relays what the customer
  * says.
  */
 
-export const intentBody = (config: Config) =>
-  z
-    .strictObject({
-      lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
-      currency: currency(config),
-      description: textFor('What will be billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan'),
-      intentSettings: z
-        .strictObject({
-          dueDate: instant.meta({ description: 'When you intend to bill first' }).optional(),
-        })
-        .optional(),
-      metadata: metadata.optional(),
-    })
-    .refine(metadataFits, METADATA_TOO_LONG);
-
-type IntentBody = z.output<ReturnType<typeof intentBody>>;
-
-export async function sendIntents(call: Call<IntentBody>) {
+async function sendIntents(call: Call<z.output<ReturnType<typeof schema.intentBody>>>) {
   const { body, caller, deps } = call;
   return acceptItems(call, 'lookup_id', async (trx) => {
     const { items, intents } = await createIntents(
@@ -84,18 +65,7 @@ export async function sendIntents(call: Call<IntentBody>) {
   });
 }
 
-export const intentResponseBody = z.strictObject({
-  customerId: id('customer'),
-  entityId: id('merchant'),
-  lookupID: phrase,
-  customerDecision: z
-    .enum(CUSTOMER_DECISIONS)
-    .meta({ description: 'The customer’s decision', example: 'approve_recurring' }),
-  spendingLimits,
-  blockMerchant,
-});
-
-export async function respondToIntent({ body, caller, deps }: Call<z.output<typeof intentResponseBody>>) {
+async function respondToIntent({ body, caller, deps }: Call<z.output<typeof schema.intentResponseBody>>) {
   const { agreed, ...data } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, deps.ring, caller.entityId, {
       customerId: body.customerId,
@@ -117,35 +87,71 @@ export async function respondToIntent({ body, caller, deps }: Call<z.output<type
   return { message: `The intent is ${data.status}`, data };
 }
 
-export const intentPath = z.strictObject({ intentId: id('intent') });
-
-export async function showIntent({ caller, params, deps }: PathCall<typeof intentPath>) {
+async function showIntent({ caller, params, deps }: PathCall<typeof schema.intentPath>) {
   const intent = await readIntent(deps.db, caller.entityId, params.intentId);
-  const paymentID =
-    intent.status === 'approved'
-      ? makePaymentId(deps.ring, intent.paymentIdKey, intent.agreementId, intent.merchantId)
-      : undefined;
+  const { metadata, ...fields } = fieldsOf(schema.intent, intent);
   return {
     message: `The intent is ${intent.status}`,
     data: {
-      intentId: intent.intentId,
-      batchId: intent.batchId,
-      reference: intent.reference,
-      status: intent.status,
-      reason: intent.reason,
-      customerDecision: intent.customerDecision,
-      currency: intent.currency,
-      description: intent.description,
-      customerId: intent.customerId,
+      ...fields,
       lookupID: intent.lookupId,
       entityId: intent.merchantId,
-      bankId: intent.bankId,
-      ...(caller.role === 'merchant' && { metadata: intent.metadata }),
-      ...(paymentID !== undefined && { paymentID }),
-      dueDate: intent.dueDate && formatInstant(intent.dueDate),
-      expiresAt: formatInstant(intent.expiresAt),
-      createdAt: formatInstant(intent.createdAt),
-      closedAt: intent.closedAt && formatInstant(intent.closedAt),
+      ...(caller.role === 'merchant' && { metadata }),
+      ...(intent.status === 'approved' && {
+        paymentID: makePaymentId(deps.ring, intent.paymentIdKey, intent.agreementId, intent.merchantId),
+      }),
     },
   };
 }
+
+const route = section('Billing intents');
+
+export const intentRoutes = (config: Config) => [
+  route('post', '/v1/billing/intent', {
+    id: 'sendIntents',
+    summary: 'Send billing intents',
+    description:
+      'Asks customers, through their banks, for permission to bill them in future. The answer has one item per `lookupID`: check the `statusCode` of each, not only the HTTP status. Each customer’s decision arrives by the webhook `billing.intent.response`, with a `paymentID` when it is an approval. A customer is asked at most 20 times a day (by default), by all merchants together; beyond that the item is a 429. An intent that is not answered within the response window (24 hours by default) is declined. A new intent for the same customer replaces one that is still open; to change the terms of an agreement, send a new intent. Identifiers are counted beside calls (`items`): a call that names more than are left is a 429 whole.',
+    takes: { ...MERCHANT, namesIdentifiers: true, body: schema.intentBody(config), idempotent: true },
+    answers: {
+      200: {
+        description: 'At least one intent was accepted',
+        items: decidedItem(200, schema.acceptedIntent, schema.echoed),
+      },
+    },
+    refusals: {
+      not_approved: 'No intent was accepted: the customers have blocked you',
+      not_found: 'No intent was accepted: there is no customer with such a `lookupID`',
+      asked_too_often: 'No intent was accepted: the customers have been asked often enough for today',
+    },
+    refusedWith: refusedItems(schema.echoed, 403, 404, 429),
+    handle: sendIntents,
+  }),
+  route('post', '/v1/billing/intent-response', {
+    id: 'answerIntent',
+    summary: 'Answer a billing intent',
+    description:
+      'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. `spendingLimits` limits what the merchant may charge per calendar day and month; a charge counts on the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
+    takes: { ...ANSWER, body: schema.intentResponseBody },
+    answers: { 200: { description: 'The intent is approved', data: schema.intentOutcome } },
+    refusals: {
+      merchant_not_trusted: 'The merchant is not trusted, so it cannot have a standing approval',
+      not_found: 'The merchant has never sent an intent for this customer, or you have no such customer',
+      late_answer: 'The window has passed; the intent was closed without your answer',
+      already_answered: 'You have answered otherwise before (`data.customerDecision`)',
+    },
+    refusedWith: {
+      403: { data: schema.intentOutcome.omit({ customerDecision: true }), example: { status: 'pending' } },
+      409: { data: schema.intentOutcome, example: { status: 'declined', customerDecision: null } },
+    },
+    handle: respondToIntent,
+  }),
+  route('get', '/v1/billing/intents/:intentId', {
+    id: 'getIntent',
+    summary: 'Retrieve a billing intent',
+    description: 'For the merchant that sent it and for the customer’s bank.',
+    takes: { ...BOTH, params: schema.intentPath },
+    answers: { 200: { description: 'The intent is approved', data: schema.intent } },
+    handle: showIntent,
+  }),
+];

@@ -1,20 +1,12 @@
-import { z } from 'zod';
 import { readPositions, type Position } from '../../database/ledger/position';
 import { readFinality } from '../../database/ledger/statement';
 import { Failure } from '../../domain/failures';
 import { shownSums, sumsInFull } from '../../domain/money';
-import { day } from '../http/fields';
-import type { QueryCall } from '../http/route';
+import { ANYONE } from '../callers';
+import { section, type QueryCall } from '../http/route';
+import * as schema from './statement-schema';
 
 /** Net positions: who owes whom of what settled on a day. */
-
-export const positionsQuery = z.strictObject({
-  date: day,
-  format: z
-    .enum(['json', 'csv'])
-    .meta({ description: 'Format of the answer; takes precedence over the header `Accept`' })
-    .optional(),
-});
 
 /** Some hundred bytes each: a megabyte of JSON. */
 const LISTED_MAX = 10_000;
@@ -24,12 +16,12 @@ const FILE_MAX = 100_000;
 const NUMBERS = ['owedToYou', 'owedByYou', 'net'] as const;
 const COLUMNS = ['counterpartyId', 'currency', ...NUMBERS] as const;
 
-export async function listPositions({
+async function listPositions({
   caller,
   query: { date, format },
   prefersCsv,
   deps,
-}: QueryCall<typeof positionsQuery>) {
+}: QueryCall<typeof schema.positionsQuery>) {
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: `positions-${date}.csv`,
@@ -70,3 +62,15 @@ const shown = (one: Position) => ({
 });
 
 const inDecimals = (one: Position) => ({ ...one, ...sumsInFull(sumsOf(one), one.currency) });
+
+export const positionRoutes = [
+  section('Statements')('get', '/v1/positions', {
+    id: 'listPositions',
+    summary: 'List net positions',
+    description:
+      'Who owes whom of what settled on one day: one entry for each counterparty and currency. What you owe somebody is what you are owed in theirs, so that the positions of all banks and merchants add up to nothing. For a provider its merchants are taken together. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file; as JSON there are at most 10 000.',
+    takes: { ...ANYONE, query: schema.positionsQuery },
+    answers: { 200: { description: '1 position', data: schema.positions, csv: 'offered' } },
+    handle: listPositions,
+  }),
+];

@@ -1,68 +1,48 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   banksOwn,
-  EXCEPTION_SORTS,
   listExceptions,
   readException,
   shownTo,
   type ExceptionRecord,
 } from '../../database/reconciliation-exception/list-cases';
 import { takeBanksAnswer } from '../../database/reconciliation-exception/resolve-case';
-import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import { EXCEPTION_STATES } from '../../domain/lifecycle';
-import { BANK_RESOLUTIONS, EXCEPTION_KINDS } from '../../domain/books/reconciliation-exception';
 import type { Caller } from '../access/authentication';
-import { DESCRIPTION_MAX, id, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { ANSWER, ANYONE } from '../callers';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
-import { EXAMPLE_REFERENCE } from '../openapi/example';
-import type { Call, PathCall, QueryCall } from '../http/route';
+import { section, type Call, type PathCall, type QueryCall } from '../http/route';
+import { pageOf } from '../openapi/parts';
+import * as schema from './reconciliation-exception-schema';
 
 /**
  * Reconciliation exceptions: each party sees its own, and the bank says what became of the money.
  */
 
-export const exceptionsQuery = z.strictObject({
-  state: z.enum(EXCEPTION_STATES).meta({ description: 'Only those in this state' }).optional(),
-  kind: z.enum(EXCEPTION_KINDS).meta({ description: 'Only those of this kind' }).optional(),
-  from: instant.meta({ description: 'Only those opened at this time or later' }).optional(),
-  to: instant
-    .meta({ description: 'Only those opened before this time', example: '2026-04-01T00:00:00+01:00' })
-    .optional(),
-  reference: textFor(
-    'Only those of the charge or refund with this reference; of a charge, those of its refunds too',
-    NAME_MAX,
-    EXAMPLE_REFERENCE,
-  ).optional(),
-  ...pagination(Object.keys(EXCEPTION_SORTS) as ['openedAt', 'amount']),
-});
-
-export async function showExceptions({
+async function showExceptions({
   caller,
   query: { state, kind, from, to, reference, ...page },
   deps,
-}: QueryCall<typeof exceptionsQuery>) {
+}: QueryCall<typeof schema.exceptionsQuery>) {
   const found = await listExceptions(deps.db, caller, { state, kind, from, to, reference }, page);
   return listAnswer(['exception', 'exceptions'], found, page, (one) => shown(one, caller));
 }
 
-export const exceptionPath = z.strictObject({ exceptionId: id('exception') });
-
-export async function showException({ caller, params, deps }: PathCall<typeof exceptionPath>) {
+async function showException({ caller, params, deps }: PathCall<typeof schema.exceptionPath>) {
   const { exception, answers, events } = await readException(deps.db, params.exceptionId, caller);
   return {
     message: `The exception is ${exception.state}`,
     data: {
       ...shown(exception, caller),
       answers: answers.map(({ at, says, bankTransactionId }) => ({
-        at: formatInstant(at),
+        at,
         says,
         ...banksOwn(exception, caller, bankTransactionId),
       })),
       events: events.map(({ at, kind, ...event }) => ({
         ...event,
-        at: formatInstant(at),
+        at,
         ...(kind !== null && { kind }),
       })),
     },
@@ -75,41 +55,12 @@ const shown = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entity
   note: exception.bankId === caller.entityId ? exception.bankNote : null,
 });
 
-export const respondBody = z
-  .strictObject({
-    resolution: z.enum(BANK_RESOLUTIONS).meta({
-      description:
-        '`no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it back by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was taken back, and that one alone; only of a `conflicting_answer`, and of a refund that is `completed`',
-    }),
-    bankTransactionId: textFor(
-      'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`, and not kept otherwise',
-      NAME_MAX,
-      'FT26081XR3',
-    ).optional(),
-    note: textFor(
-      'For yourself: nobody else is shown it; no personal data',
-      DESCRIPTION_MAX,
-      'Case 4711',
-    ).optional(),
-  })
-  .superRefine(
-    ({ resolution, bankTransactionId }: { resolution?: unknown; bankTransactionId?: unknown }, context) => {
-      if (resolution !== 'reversed' || bankTransactionId !== undefined) return;
-      const message = 'is required where it is reversed: it proves the reversal';
-      context.addIssue({ code: 'custom', path: ['bankTransactionId'], message });
-    },
-    { when: ({ value }) => typeof value === 'object' && value !== null },
-  )
-  .meta({
-    example: { resolution: 'reversed', bankTransactionId: 'FT26081XR3' },
-  });
-
-export async function respondToException({
+async function respondToException({
   body: { resolution, bankTransactionId, note },
   caller,
   params: { exceptionId },
   deps,
-}: Call<z.output<typeof respondBody>, unknown, z.output<typeof exceptionPath>>) {
+}: Call<z.output<typeof schema.respondBody>, unknown, z.output<typeof schema.exceptionPath>>) {
   const answered = await takeAnswer(deps, (trx) =>
     takeBanksAnswer(
       trx,
@@ -123,3 +74,56 @@ export async function respondToException({
   if (answered instanceof Failure) throw answered;
   return { message: `The exception is ${answered.state}`, data: answered };
 }
+
+const route = section('Reconciliation');
+
+const EXCEPTIONS = '/v1/reconciliation/exceptions';
+
+export const exceptionRoutes = [
+  route('get', EXCEPTIONS, {
+    id: 'listExceptions',
+    summary: 'List reconciliation exceptions',
+    description:
+      'Where the network’s word and the bank’s may differ, so that money may have moved: for a merchant those of its own charges and refunds, for a provider those of its merchants, for a bank those that it is asked about, and those of payments to its customers. A charge or a refund has at most one that is not resolved.',
+    takes: { ...ANYONE, query: schema.exceptionsQuery },
+    answers: { 200: { description: '1 exception', data: pageOf('exceptions', schema.exception) } },
+    handle: showExceptions,
+  }),
+  route('get', `${EXCEPTIONS}/:exceptionId`, {
+    id: 'getException',
+    summary: 'Retrieve a reconciliation exception',
+    description:
+      'One exception, with what the bank has said of the charge or the refund in `answers`, and what has happened to the exception in `events`. An answer that is in doubt is added to the exception that is open; the `kind` of its event says what is wrong with it.',
+    takes: { ...ANYONE, params: schema.exceptionPath },
+    answers: { 200: { description: 'The exception is open', data: schema.exceptionWithEvents } },
+    refusals: { not_found: 'You have no such exception' },
+    handle: showException,
+  }),
+  route('post', `${EXCEPTIONS}/:exceptionId/respond`, {
+    id: 'respondToException',
+    summary: 'Say what became of the money',
+    description:
+      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Sending the same again changes nothing and is a 200.',
+    takes: { ...ANSWER, params: schema.exceptionPath, body: schema.respondBody },
+    answers: {
+      200: {
+        description: 'The exception is resolved',
+        data: schema.resolvedException,
+        example: { state: 'resolved', resolution: 'reversed' },
+      },
+    },
+    refusals: {
+      not_found: 'You are asked about no such exception',
+      already_resolved: 'The exception was resolved otherwise',
+      resolution_not_allowed: 'The exception cannot be `confirmed`',
+      duplicate_transaction_id: 'The `bankTransactionId` belongs to another transaction',
+    },
+    refusedWith: {
+      409: {
+        data: schema.resolvedException,
+        example: { state: 'resolved', resolution: 'no_money_moved' },
+      },
+    },
+    handle: respondToException,
+  }),
+];

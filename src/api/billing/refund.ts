@@ -1,96 +1,51 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { billingRules } from '../../config';
 import { enqueueStarts } from '../../database/outbox';
-import {
-  initiateRefund,
-  listRefunds,
-  readRefund,
-  REFUND_SORTS,
-  type RefundRecord,
-} from '../../database/refund/refund';
+import { initiateRefund, listRefunds, readRefund, type RefundRecord } from '../../database/refund/refund';
 import { answerRefund, type RefundAnswer } from '../../database/refund/outcome';
-import { formatInstant } from '../../domain/calendar';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
-import { REFUND_STATUSES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { amount, DESCRIPTION_MAX, id, NAME_MAX, pagination, textFor } from '../http/fields';
-import { metadata } from '../http/metadata';
-import { DUPLICATE_TRANSACTION } from './billing-request';
+import { ANSWER, ANYONE, MERCHANT } from '../callers';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
-import { EXAMPLE_REFERENCE, exampleId } from '../openapi/example';
-import type { Call, PathCall, QueryCall } from '../http/route';
+import { section, type Call, type PathCall, type QueryCall } from '../http/route';
+import { fieldsOf, pageOf } from '../openapi/parts';
+import { DUPLICATE_TRANSACTION } from './billing-request';
+import * as schema from './refund-schema';
 
 /** Refunds: a merchant sends money back, and the bank says when it has arrived. */
 
-export const refundBody = z.strictObject({
-  reference: textFor('Reference of the charge', NAME_MAX, EXAMPLE_REFERENCE),
-  amount: amount
-    .meta({
-      description: 'Amount to refund, in major units; if left out, all that has not been refunded yet',
-    })
-    .optional(),
-  reason: textFor('Reason for the refund; shown to the bank', DESCRIPTION_MAX, 'Wrong size').optional(),
-  metadata: metadata.optional(),
-});
-
-export async function startRefund({ accept, body, caller, deps }: Call<z.output<typeof refundBody>>) {
+async function startRefund({ accept, body, caller, deps }: Call<z.output<typeof schema.refundBody>>) {
   return accept(async (trx) => {
-    const refund = await initiateRefund(trx, deps.ring, billingRules(deps.config).timeZone, caller.entityId, {
-      reference: body.reference,
+    const { timeZone } = billingRules(deps.config);
+    const started = await initiateRefund(trx, deps.ring, timeZone, caller.entityId, {
+      ...body,
       amount: body.amount,
       reason: body.reason,
-      metadata: body.metadata,
     });
-    const { refundId, merchantId, bankId } = refund;
+    const { refundId, merchantId, bankId } = started;
     await enqueueStarts(trx, [
       {
         workflowId: workflowIds.refund(refundId),
         attributes: { status: 'pending', merchantId, bankId },
-        summary: workflowSummary.refund(refund),
+        summary: workflowSummary.refund(started),
       },
     ]);
     return {
       message: 'The bank has the refund; its outcome comes by webhook',
-      data: shown(refund, caller.role),
+      data: shown(started, caller.role),
     };
   });
 }
 
-/** As with charges, the id that comes with a rejection names no transfer, and is not kept. */
-export const refundResponseBody = z
-  .strictObject({
-    refundId: id('refund'),
-    action: z
-      .enum(['completed', 'rejected'])
-      .meta({ description: '`completed` if the customer has received the money' }),
-    bankTransactionId: textFor(
-      'Your identifier of the transfer, a different one for each transaction; required where it is `completed`',
-      NAME_MAX,
-      'FT26081XK9',
-    ).optional(),
-    reason: textFor('Why the refund is rejected', NAME_MAX, 'account closed').optional(),
-  })
-  .superRefine(
-    ({ action, bankTransactionId }: { action?: unknown; bankTransactionId?: unknown }, context) => {
-      if (action !== 'completed' || bankTransactionId !== undefined) return;
-      const message = 'is required to complete: it proves the transfer';
-      context.addIssue({ code: 'custom', path: ['bankTransactionId'], message });
-    },
-    { when: ({ value }) => typeof value === 'object' && value !== null },
-  )
-  .meta({
-    example: { refundId: exampleId('refund'), action: 'completed', bankTransactionId: 'FT26081XK9' },
-  });
-
-export async function respondToRefund({
+async function respondToRefund({
   body: { refundId, action, bankTransactionId, reason },
   caller,
   deps,
-}: Call<z.output<typeof refundResponseBody>>) {
+}: Call<z.output<typeof schema.refundResponseBody>>) {
   const answer: RefundAnswer = {
     action,
     bankTransactionId: (action === 'completed' && bankTransactionId) || null,
@@ -111,48 +66,90 @@ export async function respondToRefund({
   return { message: `The refund is ${data.status}`, data };
 }
 
-export const refundPath = z.strictObject({ refundId: id('refund') });
-
-export async function showRefund({ caller, params, deps }: PathCall<typeof refundPath>) {
-  const refund = await readRefund(deps.db, caller, params.refundId);
-  return { message: `The refund is ${refund.status}`, data: shown(refund, caller.role) };
+async function showRefund({ caller, params, deps }: PathCall<typeof schema.refundPath>) {
+  const found = await readRefund(deps.db, caller, params.refundId);
+  return { message: `The refund is ${found.status}`, data: shown(found, caller.role) };
 }
 
-export const refundsQuery = z.strictObject({
-  status: z.enum(REFUND_STATUSES).meta({ description: 'Only those with this status' }).optional(),
-  ...pagination(Object.keys(REFUND_SORTS) as [keyof typeof REFUND_SORTS]),
-});
-
-export async function showRefunds({
+async function showRefunds({
   caller,
   query: { status, ...page },
   deps,
-}: QueryCall<typeof refundsQuery>) {
+}: QueryCall<typeof schema.refundsQuery>) {
   const found = await listRefunds(deps.db, caller, { status }, page);
-  return listAnswer(['refund', 'refunds'], found, page, (refund) => shown(refund, caller.role));
+  return listAnswer(['refund', 'refunds'], found, page, (one) => shown(one, caller.role));
 }
 
 /** The bank's own id of its transfer is the bank's. */
-function shown(refund: RefundRecord, role: Role) {
+function shown(record: RefundRecord, role: Role) {
+  const { metadata, bankTransactionId, ...fields } = fieldsOf(schema.refund, record);
   return {
-    refundId: refund.refundId,
-    transactionId: refund.transactionId,
-    reference: refund.reference,
-    originalReference: refund.originalReference,
-    billingRequestId: refund.billingRequestId,
-    merchantId: refund.merchantId,
-    customerId: refund.customerId,
-    bankId: refund.bankId,
-    amount: formatAmount(refund.amount, refund.currency),
-    currency: refund.currency,
-    reason: refund.reason,
-    ...(role !== 'bank' && { metadata: refund.metadata }),
-    status: refund.status,
-    overdue: refund.overdue,
-    rejectReason: refund.rejectReason,
-    ...(role === 'bank' && { bankTransactionId: refund.bankTransactionId }),
-    expectedBy: formatInstant(refund.expectedBy),
-    createdAt: formatInstant(refund.createdAt),
-    closedAt: refund.closedAt && formatInstant(refund.closedAt),
+    ...fields,
+    amount: formatAmount(record.amount, record.currency),
+    ...(role === 'bank' ? { bankTransactionId } : { metadata }),
   };
 }
+
+const route = section('Refunds');
+
+export const refundRoutes = [
+  route('post', '/v1/refunds/initiate', {
+    id: 'initiateRefund',
+    summary: 'Initiate a refund',
+    description:
+      'Refunds a successful charge in part, or, without `amount`, all that has not been refunded yet. The customer’s bank makes the transfer, typically within three business days; the result arrives by the webhook `refund.response`.',
+    takes: { ...MERCHANT, body: schema.refundBody, idempotent: true },
+    answers: {
+      201: { description: 'The bank has the refund; its outcome comes by webhook', data: schema.refund },
+    },
+    refusals: {
+      not_found: 'You have no charge with this reference',
+      not_a_charge: 'The reference is that of a refund, of its return or of a reversal',
+      not_refundable: 'The charge is not `successful` (`data.status`)',
+      exceeds_remaining:
+        'The amount is more than what is left to refund: what was charged, less pending and completed refunds',
+      held_by_exception: 'Open reconciliation exceptions hold what is left to refund',
+    },
+    refusedWith: { 409: { data: schema.chargeStatus } },
+    handle: startRefund,
+  }),
+  route('post', '/v1/bank/refund-response', {
+    id: 'answerRefund',
+    summary: 'Answer a refund request',
+    description:
+      'The bank’s answer to the webhook `refund.request`: whether the customer has received the money. The amount of a rejected refund can be refunded again. Sending the same answer again changes nothing and is a 200, as is another rejection of a rejected refund.',
+    takes: { ...ANSWER, body: schema.refundResponseBody },
+    answers: {
+      200: {
+        description: 'The refund is completed',
+        data: schema.refundOutcome,
+        example: { status: 'completed' },
+      },
+    },
+    refusals: {
+      not_found: 'You have no such refund request',
+      already_answered: 'You have answered otherwise before (`data.status`)',
+      late_answer: 'The refund is `returned`',
+      duplicate_transaction_id: 'The `bankTransactionId` belongs to another transaction',
+    },
+    refusedWith: { 409: { data: schema.refundOutcome, example: { status: 'rejected' } } },
+    handle: respondToRefund,
+  }),
+  route('get', '/v1/refunds', {
+    id: 'listRefunds',
+    summary: 'List refunds',
+    description:
+      'For a merchant its own refunds, for a provider those of its merchants, for a bank those to its customers.',
+    takes: { ...ANYONE, query: schema.refundsQuery },
+    answers: { 200: { description: '1 refund', data: pageOf('refunds', schema.refund) } },
+    handle: showRefunds,
+  }),
+  route('get', '/v1/refunds/:refundId', {
+    id: 'getRefund',
+    summary: 'Retrieve a refund',
+    description: 'For the merchant, its provider and the customer’s bank.',
+    takes: { ...ANYONE, params: schema.refundPath },
+    answers: { 200: { description: 'The refund is pending', data: schema.refund } },
+    handle: showRefund,
+  }),
+];

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Executor } from '../../database/connection';
 import { isMerchantOf } from '../../database/entity/entity';
 import {
@@ -17,36 +17,25 @@ import type { Viewer } from '../../database/viewer';
 import { Failure } from '../../domain/failures';
 import { formatSum, sumInFull } from '../../domain/money';
 import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
+import { ANYONE } from '../callers';
 import type { ApiDeps } from '../deps';
 import { sha256Of, type Download } from '../http/download';
-import { day, id, settledCurrency } from '../http/fields';
-import type { Call, QueryCall } from '../http/route';
+import { section, type Call, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import { bankTransactionIdFor, columnsFor, written } from './transaction';
+import * as schema from './statement-schema';
+import { bankTransactionIdFor, columnsFor, inMajorUnits } from './transaction';
 
 /**
  * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
  */
 
-const filters = {
-  currency: settledCurrency.optional(),
-  merchantId: id('merchant')
-    .meta({ description: 'For a provider, one of its merchants; left out, all of them together' })
-    .optional(),
-};
-
-export const statementQuery = z.strictObject({ date: day, ...filters });
-
-export const statementFileQuery = z.strictObject(filters);
-export const statementFilePath = z.strictObject({ date: day });
-
-type Filter = z.output<typeof statementFileQuery>;
+type Filter = z.output<typeof schema.statementFileQuery>;
 
 export async function showStatement({
   caller,
   query: { date, ...filter },
   deps,
-}: QueryCall<typeof statementQuery>) {
+}: QueryCall<typeof schema.statementQuery>) {
   const of = await statementOf(deps, caller, date, filter);
   const timeZone = deps.config.NETWORK_TIMEZONE;
   const { totals, final, edition, kept, made } = await readInOneSnapshot(
@@ -79,12 +68,12 @@ async function readStatement(trx: Executor, timeZone: string, of: StatementOf, f
   return { totals, ...finality, kept, made };
 }
 
-export async function statementFile({
+async function statementFile({
   caller,
   query,
   params: { date },
   deps,
-}: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
+}: Call<unknown, Filter, z.output<typeof schema.statementFilePath>>) {
   const of = await statementOf(deps, caller, date, query);
   const { final, edition } = await readFinality(deps.db, deps.config.NETWORK_TIMEZONE, date, of.party);
   return {
@@ -152,7 +141,7 @@ async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[],
     yield page.map((line) => ({
       ...line,
       bankTransactionId: bankTransactionIdFor(of.party, line),
-      ...written(line),
+      ...inMajorUnits(line),
     }));
   }
   // In the first three columns, whatever they are called.
@@ -188,3 +177,31 @@ function shown(code: string, totals: StatementTotals) {
 }
 
 type SumName = 'openingBalance' | 'closingBalance' | keyof Movements;
+
+const route = section('Statements');
+const refusals = { not_found: 'You have no merchant with this id' };
+
+export const statementRoutes = [
+  route('get', '/v1/statements', {
+    id: 'getStatement',
+    summary: 'Retrieve a statement',
+    description:
+      'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
+    takes: { ...ANYONE, query: schema.statementQuery },
+    answers: {
+      200: { description: 'The statement of 2026-03-02 in NGN is final', data: schema.statement },
+    },
+    refusals,
+    handle: showStatement,
+  }),
+  route('get', '/v1/statements/:date.csv', {
+    id: 'getStatementFile',
+    summary: 'Download a statement',
+    description:
+      'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for.',
+    takes: { ...ANYONE, params: schema.statementFilePath, query: schema.statementFileQuery },
+    answers: { 200: { description: 'The file', csv: 'only' } },
+    refusals,
+    handle: statementFile,
+  }),
+];

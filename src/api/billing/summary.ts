@@ -3,6 +3,7 @@ import { readDailyTotals } from '../../database/ledger/summary';
 import { todayOf } from '../../database/today';
 import { shownSum } from '../../domain/money';
 import type { Movement } from '../../domain/books/statement';
+import { KINDS_OF_REASON } from '../../domain/charge';
 import {
   daysBetween,
   firstOfMonth,
@@ -11,13 +12,23 @@ import {
   summarized,
   type Activity,
 } from '../../domain/books/summary';
+import { ANYONE } from '../callers';
 import { day } from '../http/fields';
-import type { QueryCall } from '../http/route';
+import { section, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
+import {
+  calendarDay,
+  count as counted,
+  currencyCode,
+  exact,
+  oneOf,
+  successRate as rate,
+  timezone as zone,
+} from '../openapi/parts';
 
 /** What has been charged, declined and given back, per day: for each party its own. */
 
-export const summaryQuery = z.strictObject({
+const summaryQuery = z.strictObject({
   from: day
     .meta({
       description: 'First day, in the network’s time zone; left out, the first of the month of `to`',
@@ -32,7 +43,65 @@ export const summaryQuery = z.strictObject({
     .optional(),
 });
 
-export async function showSummary({ caller, query, deps: { db, config } }: QueryCall<typeof summaryQuery>) {
+const sum = {
+  count: counted('How many', 2),
+  amount: z.number().min(0).meta({
+    description: 'Their sum; in major units. Rounded to 15 digits where it has more',
+    example: 3001,
+  }),
+  exact,
+};
+
+const moved = (description: string) => z.strictObject(sum).meta({ description });
+
+const declinedFor = z
+  .strictObject({
+    reason: oneOf(KINDS_OF_REASON, '`other`: what a bank has put in words of its own', 'insufficient_funds'),
+    ...sum,
+  })
+  .meta({ id: 'DeclinedFor' });
+
+const activityShown = {
+  currency: currencyCode,
+  charged: moved('Charges that succeeded; of a bank, of its customers'),
+  declined: z
+    .strictObject({
+      ...sum,
+      reasons: z
+        .array(declinedFor)
+        .meta({ description: 'The same by reason, in order of the reason’s name' }),
+    })
+    .meta({ description: 'Charges that did not succeed' }),
+  refunded: moved('Refunds that were completed'),
+  returned: moved('Completed refunds whose money came back'),
+  reversed: moved('Charges whose money did not stay'),
+  successRate: rate(
+    'Part of all charges of these days that succeeded, from 0 to 1; `null` where none was decided',
+    0.9524,
+  ),
+};
+
+const summaryDay = z
+  .strictObject({
+    date: calendarDay('The day, in the network’s time zone', '2026-03-02'),
+    ...activityShown,
+  })
+  .meta({ id: 'SummaryDay' });
+
+const summary = z.strictObject({
+  timezone: zone,
+  today: calendarDay('The day that it is by your clock', '2026-03-31'),
+  from: calendarDay('The first day', '2026-03-01'),
+  to: calendarDay('The last day', '2026-03-31'),
+  totals: z
+    .array(z.strictObject(activityShown).meta({ id: 'SummaryTotal' }))
+    .meta({ description: 'All days together, in order of currency' }),
+  days: z
+    .array(summaryDay)
+    .meta({ description: 'In order of date and currency; a day without any is left out' }),
+});
+
+async function showSummary({ caller, query, deps: { db, config } }: QueryCall<typeof summaryQuery>) {
   const timezone = config.NETWORK_TIMEZONE;
   const today = await todayOf(db, caller.entityId, timezone);
   const to = query.to ?? today;
@@ -75,3 +144,15 @@ function shown(activity: Activity) {
 }
 
 const written = ({ count, amount }: Movement, currency: string) => ({ count, ...shownSum(amount, currency) });
+
+export const summaryRoutes = [
+  section('Statements')('get', '/v1/summary', {
+    id: 'getSummary',
+    summary: 'Summarize days',
+    description:
+      'How many and how much was charged, declined and by which reason, refunded, returned and reversed, per day and currency: for a merchant its own, for a provider all its merchants together, for a bank what its customers have paid. What moved money counts on its settlement day, as in statements; what was declined, on the day that it was. Without `from` and `to`: this month until today.',
+    takes: { ...ANYONE, query: summaryQuery },
+    answers: { 200: { description: 'From 2026-03-01 to 2026-03-31', data: summary } },
+    handle: showSummary,
+  }),
+];

@@ -1,5 +1,4 @@
 import type { Story } from '../../database/timeline/read-timeline';
-import { formatInstant } from '../../domain/calendar';
 import type { Role } from '../../domain/entity';
 import { isId } from '../../domain/identifier/ids';
 import type { Of, StoryStep } from '../../domain/words/story';
@@ -12,18 +11,8 @@ import type { Caller } from '../access/authentication';
  * operator can look.
  */
 
-export interface TimelineEntry {
-  at: string;
-  what: Exclude<StoryStep['what'], 'limits' | 'workflow'>;
-  text: string;
-}
-
 /** @param payeeBankId of a payment between customers: the bank that has asked for it */
-export function timelineOf(
-  { about, moments }: Story,
-  caller: Caller,
-  payeeBankId: string | null,
-): TimelineEntry[] {
+export function timelineOf({ about, moments }: Story, caller: Caller, payeeBankId: string | null) {
   const merchants = about.flatMap(({ merchantId }) => merchantId ?? []);
   const own = new Set([caller.entityId, ...(caller.role === 'provider' ? merchants : [])]);
   // The id of a debit is the payer's bank's own; the payee's learns none.
@@ -32,7 +21,7 @@ export function timelineOf(
   const callsAs = caller.role === 'bank' && caller.entityId !== payeeBankId ? undefined : caller.role;
   return moments.flatMap((moment) => {
     const seen = seenBy({ caller, own, isPayersBank, callsAs }, moment);
-    return seen ? [{ at: formatInstant(seen.at), what: seen.what, text: sentenceOf(seen) }] : [];
+    return seen ? [{ at: seen.at, what: seen.what, text: sentenceOf(seen) }] : [];
   });
 }
 

@@ -1,59 +1,26 @@
-import { z } from 'zod';
 import { readCredit } from '../../database/customer/payment-credit';
 import { readStoryOfCharge } from '../../database/timeline/read-timeline';
 import {
   listTransactions,
   readTransaction,
   readTransactions,
-  TRANSACTION_SORTS,
   type TransactionRecord,
 } from '../../database/transaction';
-import { addDays, formatInstant, startOfDay } from '../../domain/calendar';
+import { addDays, startOfDay } from '../../domain/calendar';
 import type { Viewer } from '../../database/viewer';
 import type { Role } from '../../domain/entity';
-import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import { dayOrInstant, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
-import { withMetadataPair } from '../http/metadata';
+import { ANYONE } from '../callers';
 import { listAnswer } from '../http/list';
-import { EXAMPLE_REFERENCE } from '../openapi/example';
-import type { QueryCall } from '../http/route';
+import { section, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
+import { pageOf } from '../openapi/parts';
 import { timelineOf } from './timeline';
+import * as schema from './transaction-schema';
 
 /** The history of money, for each party its own. */
 
-export const historyQuery = withMetadataPair({
-  from: instant.meta({ description: 'Only transactions created at this time or later' }).optional(),
-  to: instant
-    .meta({ description: 'Only transactions created before this time', example: '2026-04-01T00:00:00+01:00' })
-    .optional(),
-  settledFrom: dayOrInstant
-    .meta({ description: 'Only transactions that settled on this settlement day, or at this time, or later' })
-    .optional(),
-  settledTo: dayOrInstant
-    .meta({
-      description: 'Only transactions that settled on this settlement day or before, or before this time',
-    })
-    .optional(),
-  status: z.enum(TRANSACTION_STATUSES).meta({ description: 'Only transactions with this status' }).optional(),
-  type: z.enum(TRANSACTION_TYPES).meta({ description: 'Only transactions of this type' }).optional(),
-  customerId: idFilter('customer').optional(),
-  merchantId: idFilter('merchant').optional(),
-  reference: textFor('Only the transaction with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
-  bankTransactionId: textFor(
-    'For banks: only the transaction that the payer’s bank has given this id',
-    NAME_MAX,
-    'FT26081XK2',
-  ).optional(),
-  format: z
-    .enum(['json', 'csv'])
-    .meta({ description: 'Format of the answer; takes precedence over the header `Accept`' })
-    .optional(),
-  ...pagination(Object.keys(TRANSACTION_SORTS) as ['createdAt', 'amount']),
-});
-
-export async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof historyQuery>) {
+async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof schema.historyQuery>) {
   const { format, page, limit, sortBy, sortOrder, settledFrom, settledTo, ...others } = query;
   const dayBegins = (day: string) => startOfDay(day, deps.config.NETWORK_TIMEZONE);
   const filter = {
@@ -109,15 +76,7 @@ async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, viewer: View
   for await (const page of pages) yield page.map((record) => shown(record, viewer));
 }
 
-export const detailsQuery = z.strictObject({
-  reference: textFor(
-    'Reference of a charge, a refund, a refund return or a reversal, or its `transactionId`',
-    NAME_MAX,
-    EXAMPLE_REFERENCE,
-  ),
-});
-
-export async function showTransaction({ caller, query, deps }: QueryCall<typeof detailsQuery>) {
+async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.detailsQuery>) {
   const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
@@ -127,10 +86,9 @@ export async function showTransaction({ caller, query, deps }: QueryCall<typeof 
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
       ...shown(transaction, caller),
-      ...(credit && { credit: { ...credit, dueBy: formatInstant(credit.dueBy) } }),
-      events: events.map(({ at, declineReason, exceptionId, kind, ...event }) => ({
+      ...(credit && { credit }),
+      events: events.map(({ declineReason, exceptionId, kind, ...event }) => ({
         ...event,
-        at: formatInstant(at),
         ...(declineReason !== null && { declineReason }),
         ...(exceptionId !== null && { exceptionId }),
         ...(exceptionId !== null && kind !== null && { kind }),
@@ -145,13 +103,10 @@ function shown(transaction: TransactionRecord, viewer: Viewer) {
   const { bankTransactionId: _, payeeBankId, payeeLookupID, metadata, ...record } = transaction;
   return {
     ...record,
-    ...(viewer.role !== 'bank' && { metadata }),
-    ...(viewer.role === 'bank' && {
-      bankTransactionId: bankTransactionIdFor(viewer, transaction),
-      payeeBankId,
-      payeeLookupID,
-    }),
-    ...written(record),
+    ...(viewer.role === 'bank'
+      ? { bankTransactionId: bankTransactionIdFor(viewer, transaction), payeeBankId, payeeLookupID }
+      : { metadata }),
+    ...inMajorUnits(record),
   };
 }
 
@@ -168,23 +123,43 @@ export const bankTransactionIdFor = (
   }: Pick<TransactionRecord, 'bankId' | 'bankTransactionId'> & { type: string },
 ): string | null => (bankId === viewer.entityId || type === 'charge' ? bankTransactionId : null);
 
-/** Its amounts and moments, as they are shown. */
-export function written({
+export const inMajorUnits = ({
   currency,
   amount,
   refundedAmount,
   reversedAmount,
-  createdAt,
-  settledAt,
-}: Pick<
-  TransactionRecord,
-  'currency' | 'amount' | 'refundedAmount' | 'reversedAmount' | 'createdAt' | 'settledAt'
->) {
-  return {
-    amount: formatAmount(amount, currency),
-    refundedAmount: formatAmount(refundedAmount, currency),
-    reversedAmount: formatAmount(reversedAmount, currency),
-    createdAt: formatInstant(createdAt),
-    settledAt: settledAt && formatInstant(settledAt),
-  };
-}
+}: Pick<TransactionRecord, 'currency' | 'amount' | 'refundedAmount' | 'reversedAmount'>) => ({
+  amount: formatAmount(amount, currency),
+  refundedAmount: formatAmount(refundedAmount, currency),
+  reversedAmount: formatAmount(reversedAmount, currency),
+});
+
+const route = section('Transactions');
+
+export const transactionRoutes = [
+  route('get', '/v1/transaction-history', {
+    id: 'listTransactions',
+    summary: 'List transactions',
+    description:
+      'Your charges, refunds, refund returns and reversals, newest first unless sorted otherwise. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file of all transactions that match the filters; `page` and `limit` are then ignored.',
+    takes: { ...ANYONE, query: schema.historyQuery },
+    answers: {
+      200: {
+        description: '1 transaction',
+        data: pageOf('transactions', schema.transaction),
+        csv: 'offered',
+      },
+    },
+    handle: listHistory,
+  }),
+  route('get', '/v1/transaction-details', {
+    id: 'getTransaction',
+    summary: 'Retrieve a transaction',
+    description:
+      'One transaction with its history in `events`. The history of a charge includes its refunds.',
+    takes: { ...ANYONE, query: schema.detailsQuery },
+    answers: { 200: { description: 'The charge is successful', data: schema.transactionWithEvents } },
+    refusals: { not_found: 'You have no transaction with this reference' },
+    handle: showTransaction,
+  }),
+];

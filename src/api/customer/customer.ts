@@ -1,59 +1,30 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { banksOfEmail, updateCustomer } from '../../database/customer/customer';
-import { CUSTOMER_SORTS, listCustomers, type CustomerRecord } from '../../database/customer/read';
-import { formatInstant } from '../../domain/calendar';
+import { listCustomers } from '../../database/customer/read';
 import { Failure } from '../../domain/failures';
-import { normalizePhrase } from '../../domain/identifier/phrase';
-import { DESCRIPTION_MAX, email, EMAIL_MAX, id, NAME_MAX, pagination, phrase, textFor } from '../http/fields';
+import { BANK, SEEKER } from '../callers';
 import { listAnswer } from '../http/list';
-import type { Call, QueryCall } from '../http/route';
+import { section, type Call, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
+import { pageOf } from '../openapi/parts';
+import * as schema from './customer-schema';
 
 /** Customers: kept and listed by their banks, found by merchants. */
 
-export const byEmail = z.strictObject({ email });
-
-export async function banksOfCustomer(call: QueryCall<typeof byEmail>) {
+async function banksOfCustomer(call: QueryCall<typeof schema.byEmail>) {
   const { deps, query } = call;
   const banks = await banksOfEmail(deps.db, deps.ring, query.email);
   if (banks.length === 0) await countUnknown(call, 'email', 1);
   return { message: banks.length === 0 ? 'No bank knows this address' : 'Banks found', data: { banks } };
 }
 
-/** Longest address of a picture, as long as any other address on the web may be. */
-const PICTURE_MAX = 2048;
-
-export const updateBody = z.strictObject({
-  update: z
-    .strictObject({
-      firstname: textFor('First name', NAME_MAX, 'Ada').optional(),
-      middlename: textFor('Middle name', NAME_MAX, 'Ngozi').optional(),
-      lastname: textFor('Last name', NAME_MAX, 'Obi').optional(),
-      accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA').optional(),
-      address: textFor('Postal address', DESCRIPTION_MAX, '12 Marina, Lagos').optional(),
-      phone: textFor('Telephone number', NAME_MAX, '+234 800 000 0000').optional(),
-      displayPicture: textFor('URL of a picture', PICTURE_MAX, 'https://bank.example.com/a.png').optional(),
-    })
-    .refine((update) => Object.keys(update).length > 0, 'must have at least one field')
-    .meta({ minProperties: 1, description: 'The fields to change' }),
-});
-
-export const oneCustomer = z
-  .strictObject({ customerId: id('customer').optional(), lookupID: phrase.optional() })
-  .transform(({ customerId, lookupID }, context) => {
-    if (customerId !== undefined && lookupID === undefined) return { customerId };
-    if (customerId === undefined && lookupID !== undefined) return { lookupId: normalizePhrase(lookupID) };
-    context.addIssue({ code: 'custom', message: 'must have either customerId or lookupID' });
-    return z.NEVER;
-  });
-
-export async function changeCustomer({
+async function changeCustomer({
   accept,
   body,
   caller,
   deps,
   query,
-}: Call<z.output<typeof updateBody>, z.output<typeof oneCustomer>>) {
+}: Call<z.output<typeof schema.updateBody>, z.output<typeof schema.oneCustomer>>) {
   return accept(async (trx) => {
     if (!(await updateCustomer(trx, deps.ring, caller.entityId, query, body.update))) {
       throw new Failure('not_found', 'You have no such customer');
@@ -62,18 +33,41 @@ export async function changeCustomer({
   });
 }
 
-export const customersQuery = z.strictObject({
-  // An e-mail address is the longest that is searched for.
-  search: textFor('Text to search for', EMAIL_MAX, 'ada obi').optional(),
-  ...pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]),
-});
-
-export async function showCustomers({ caller, deps, query }: QueryCall<typeof customersQuery>) {
+async function showCustomers({ caller, deps, query }: QueryCall<typeof schema.customersQuery>) {
   const { search, ...page } = query;
   const found = await listCustomers(deps.db, deps.ring, caller.entityId, search, page);
-  return listAnswer(['customer', 'customers'], found, page, customerData);
+  return listAnswer(['customer', 'customers'], found, page, (customer) => customer);
 }
 
-function customerData({ createdAt, updatedAt, ...customer }: CustomerRecord) {
-  return { ...customer, createdAt: formatInstant(createdAt), updatedAt: formatInstant(updatedAt) };
-}
+const route = section('Customers');
+
+export const customerRoutes = [
+  route('get', '/v1/bank/customers', {
+    id: 'listCustomers',
+    summary: 'List your customers',
+    description:
+      'Your customers as you have described them. Account numbers are never returned. `search` finds customers whose names contain every given word (a word may be one letter), or whose e-mail address or `lookupID` is exactly the given text, in upper or lower case, or whose `clientRef` is, as it was given.',
+    takes: { ...BANK, query: schema.customersQuery },
+    answers: { 200: { description: '1 customer', data: pageOf('customers', schema.customer) } },
+    handle: showCustomers,
+  }),
+  route('patch', '/v1/bank/customer', {
+    id: 'updateCustomer',
+    summary: 'Update a customer',
+    description:
+      'Changes the given fields and leaves the others as they are. A field cannot be emptied. Name the customer by exactly one of the query parameters `customerId` and `lookupID`.',
+    takes: { ...BANK, body: schema.updateBody, query: schema.oneCustomer },
+    answers: { 200: { description: 'The customer is changed', data: schema.changedCustomer } },
+    refusals: { not_found: 'You have no such customer' },
+    handle: changeCustomer,
+  }),
+  route('get', '/v1/customer/banks', {
+    id: 'findBanks',
+    summary: 'Find a customer’s banks by e-mail address',
+    description:
+      'The banks at which a customer with this e-mail address can be billed, each with the customer’s `lookupID` there. The list is empty when no bank has such a customer. Of one bank it has at most 10 customers, the oldest, and 100 in all.',
+    takes: { ...SEEKER, query: schema.byEmail },
+    answers: { 200: { description: 'Banks found', data: schema.banks } },
+    handle: banksOfCustomer,
+  }),
+];

@@ -1,30 +1,18 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { changeDecision } from '../../database/agreement/decision-change';
-import {
-  DECISION_SORTS,
-  listDecisions,
-  readDecision,
-  type DecisionRecord,
-} from '../../database/agreement/decision-read';
-import { formatInstant } from '../../domain/calendar';
-import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
+import { listDecisions, readDecision, type DecisionRecord } from '../../database/agreement/decision-read';
 import { formatAmount, shownSums } from '../../domain/money';
-import { amount, id, idFilter, pagination } from '../http/fields';
+import { BANK } from '../callers';
 import { listAnswer } from '../http/list';
-import type { Call, QueryCall } from '../http/route';
+import { section, type Call, type QueryCall } from '../http/route';
+import { pageOf } from '../openapi/parts';
+import * as schema from './decision-schema';
 
 /**
  * What the customers of a bank have decided about merchants, for the bank to show and to change.
  */
 
-export const decisionsQuery = z.strictObject({
-  ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
-  customerId: idFilter('customer').optional(),
-  merchantId: idFilter('merchant').optional(),
-  decision: z.enum(AGREEMENT_DECISIONS).meta({ description: 'Only those with this decision' }).optional(),
-});
-
-export async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof decisionsQuery>) {
+async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
   const { page, limit, sortBy, sortOrder, ...filter } = query;
   const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, filter, {
     page,
@@ -35,41 +23,16 @@ export async function listCustomerDecisions({ caller, query, deps }: QueryCall<t
   return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
 
-export const decisionPath = z.strictObject({ id: id('agreement') });
-
-// As the list of decisions shows them, so that what was read can be sent back.
-const limit = (example: number) =>
-  amount
-    .nullable()
-    .meta({ description: 'In major units; `null`, or left out, for no limit', example })
-    .optional();
-
-export const spendingLimits = z
-  .strictObject({ daily: limit(10_000), monthly: limit(50_000) })
-  .meta({ description: 'The most that the merchant may charge per calendar day and month' })
-  .optional();
-
-export const blockMerchant = z
-  .boolean()
-  .meta({ description: 'Whether the customer blocks the merchant' })
-  .optional();
-
-export const decisionBody = z.strictObject({
-  customerDecision: z.enum(CUSTOMER_DECISIONS).meta({ description: 'The customer’s decision' }),
-  spendingLimits,
-  blockMerchant,
-});
-
-export async function updateCustomerDecision({
+async function updateCustomerDecision({
   accept,
   body,
   caller,
   params,
   deps,
-}: Call<z.output<typeof decisionBody>, unknown, z.output<typeof decisionPath>>) {
+}: Call<z.output<typeof schema.decisionBody>, unknown, z.output<typeof schema.decisionPath>>) {
   return accept(async (trx) => {
     await changeDecision(trx, deps.ring, caller.entityId, params.id, {
-      customerDecision: body.customerDecision,
+      ...body,
       spendingLimits: body.spendingLimits,
       blockMerchant: body.blockMerchant,
     });
@@ -102,7 +65,41 @@ export function termsOf({ currency, dailyLimit, monthlyLimit, ...agreement }: De
       monthly: monthlyLimit === null ? null : formatAmount(monthlyLimit, currency),
     },
     spent: shownSums({ daily: agreement.spentToday, monthly: agreement.spentThisMonth }, currency),
-    createdAt: formatInstant(agreement.createdAt),
-    updatedAt: formatInstant(agreement.updatedAt),
+    createdAt: agreement.createdAt,
+    updatedAt: agreement.updatedAt,
   };
 }
+
+const route = section('Customer decisions');
+
+export const decisionRoutes = [
+  route('get', '/v1/bank/customer-decisions', {
+    id: 'listDecisions',
+    summary: 'List customer decisions',
+    description:
+      'What your customers have decided about merchants: one entry per customer and merchant. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
+    takes: { ...BANK, query: schema.decisionsQuery },
+    answers: { 200: { description: '1 decision', data: pageOf('decisions', schema.decision) } },
+    handle: listCustomerDecisions,
+  }),
+  route('put', '/v1/bank/customer-decisions/:id', {
+    id: 'changeDecision',
+    summary: 'Update a customer decision',
+    description:
+      'Records that the customer has changed a decision; it applies from the next charge on. `spendingLimits` replaces both limits; if it is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
+    takes: { ...BANK, params: schema.decisionPath, body: schema.decisionBody },
+    answers: {
+      200: {
+        description: 'The decision is approve_recurring from the next charge on',
+        data: schema.decision,
+      },
+    },
+    refusals: {
+      merchant_not_trusted: 'The merchant is not trusted, so it cannot have a standing approval',
+      intent_open:
+        'The merchant’s first intent for this customer is still open: answer it with `POST /v1/billing/intent-response`',
+    },
+    refusedWith: { 409: { data: schema.intentOpen } },
+    handle: updateCustomerDecision,
+  }),
+];

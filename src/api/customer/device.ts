@@ -1,41 +1,26 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   customerOfDevice,
-  DEVICE_SORTS,
   enrolDevice,
   linkDevice,
   listDevices,
   openDeviceToken,
   unlinkDevice,
 } from '../../database/customer/device';
-import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/identifier/phrase';
-import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from '../http/fields';
+import { BANK, BOTH, SEEKER } from '../callers';
 import { listAnswer } from '../http/list';
-import { EXAMPLE_DEVICE_ID } from '../openapi/example';
-import type { Call, QueryCall } from '../http/route';
+import { section, type Call, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
+import { pageOf } from '../openapi/parts';
+import * as schema from './device-schema';
 
 /**
  * Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants.
  */
 
-/**
- * A fingerprint is a digest or a few joined ones; a shorter text could be guessed, or be that of
- * many devices.
- */
-const FINGERPRINT_MIN = 16;
-const FINGERPRINT_MAX = 512;
-
-export const enrolBody = z.strictObject({
-  fingerprint: longText(FINGERPRINT_MIN, FINGERPRINT_MAX).meta({
-    description: 'What you recognise the device by, for example a hash of its properties',
-    example: 'b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c',
-  }),
-});
-
-export async function enrol({ accept, body, caller, deps }: Call<z.output<typeof enrolBody>>) {
+async function enrol({ accept, body, caller, deps }: Call<z.output<typeof schema.enrolBody>>) {
   return accept(async (trx) => {
     const { token, isNew } = await enrolDevice(trx, deps.ring, caller.entityId, body.fingerprint);
     return {
@@ -46,18 +31,7 @@ export async function enrol({ accept, body, caller, deps }: Call<z.output<typeof
   });
 }
 
-/**
- * The shape alone, no shorter than an id and no longer than a token can be; what it stands for is
- * found out later.
- */
-const deviceId = z
-  .string()
-  .regex(/^dev_[A-Za-z0-9_-]{26,200}$/, 'must be a device id, as enrolling gave it')
-  .meta({ description: 'The `deviceId` that you got from `POST /v1/devices`', example: EXAMPLE_DEVICE_ID });
-
-export const linkBody = z.strictObject({ customerId: id('customer'), phrase, deviceId });
-
-export async function link({ accept, body, caller, deps }: Call<z.output<typeof linkBody>>) {
+async function link({ accept, body, caller, deps }: Call<z.output<typeof schema.linkBody>>) {
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     const outcome = known === undefined ? 'unknown' : await linkDevice(trx, linkOf(body, known, caller));
@@ -69,7 +43,7 @@ export async function link({ accept, body, caller, deps }: Call<z.output<typeof 
   });
 }
 
-export async function unlink({ accept, body, caller, deps }: Call<z.output<typeof linkBody>>) {
+async function unlink({ accept, body, caller, deps }: Call<z.output<typeof schema.linkBody>>) {
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     if (known === undefined || !(await unlinkDevice(trx, linkOf(body, known, caller)))) {
@@ -80,16 +54,14 @@ export async function unlink({ accept, body, caller, deps }: Call<z.output<typeo
 }
 
 function linkOf(
-  { customerId, phrase: given }: z.output<typeof linkBody>,
+  { customerId, phrase: given }: z.output<typeof schema.linkBody>,
   known: string,
   { entityId }: { entityId: string },
 ) {
   return { bankId: entityId, deviceId: known, customerId, lookupId: normalizePhrase(given) };
 }
 
-export const lookupBody = z.strictObject({ deviceId });
-
-export async function lookUp(call: Call<z.output<typeof lookupBody>>) {
+async function lookUp(call: Call<z.output<typeof schema.lookupBody>>) {
   const { body, caller, deps } = call;
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   const customer = known === undefined ? undefined : await customerOfDevice(deps.db, known);
@@ -100,17 +72,66 @@ export async function lookUp(call: Call<z.output<typeof lookupBody>>) {
   return { message: 'The customer is found', data: { deviceId: body.deviceId, ...customer } };
 }
 
-export const devicesQuery = z.strictObject({
-  // Room for a whole device id.
-  search: textFor('Text to search for', EMAIL_MAX, 'amber-river').optional(),
-  ...pagination(Object.keys(DEVICE_SORTS) as [keyof typeof DEVICE_SORTS]),
-});
-
-export async function showDevices({ caller, deps, query }: QueryCall<typeof devicesQuery>) {
+async function showDevices({ caller, deps, query }: QueryCall<typeof schema.devicesQuery>) {
   const { search, ...page } = query;
   const found = await listDevices(deps.db, deps.ring, caller.entityId, search, page);
-  return listAnswer(['device', 'devices'], found, page, ({ linkedAt, ...device }) => ({
-    ...device,
-    linkedAt: formatInstant(linkedAt),
-  }));
+  return listAnswer(['device', 'devices'], found, page, (device) => device);
 }
+
+const route = section('Devices');
+
+export const deviceRoutes = [
+  route('post', '/v1/devices', {
+    id: 'enrolDevice',
+    summary: 'Enrol a device',
+    description:
+      'Returns a `deviceId` for a fingerprint, which is whatever you recognise the device by. The same fingerprint always gives you the same `deviceId`, and gives every other bank or merchant a different one for the same device. The fingerprint itself is not stored.',
+    takes: { ...BOTH, body: schema.enrolBody, idempotent: true },
+    answers: {
+      200: { description: 'You have enrolled this device before', data: schema.enrolled },
+      201: { description: 'The device is enrolled', data: schema.enrolled },
+    },
+    handle: enrol,
+  }),
+  route('post', '/v1/bank/customer/device/link', {
+    id: 'linkDevice',
+    summary: 'Link a device to a customer',
+    description:
+      'Lets merchants recognise your customer by the device. A device is linked to at most one customer; linking it again to the same customer changes nothing.',
+    takes: { ...BANK, body: schema.linkBody, idempotent: true },
+    answers: { 200: { description: 'The device is linked' } },
+    refusals: {
+      not_found: 'You have not enrolled this device, or have no such customer with this phrase',
+      already_linked: 'The device is linked to another customer',
+    },
+    handle: link,
+  }),
+  route('post', '/v1/bank/customer/device/unlink', {
+    id: 'unlinkDevice',
+    summary: 'Unlink a device',
+    description: 'Removes the link between a device and your customer.',
+    takes: { ...BANK, body: schema.linkBody },
+    answers: { 200: { description: 'The device is not linked any more' } },
+    refusals: { not_found: 'The device is not linked to this customer, or you have no such customer' },
+    handle: unlink,
+  }),
+  route('get', '/v1/bank/devices/list', {
+    id: 'listDevices',
+    summary: 'List linked devices',
+    description:
+      'The devices that are linked to your customers. `search` takes a whole `deviceId`, or the beginning of a `customerId` or `phrase`.',
+    takes: { ...BANK, query: schema.devicesQuery },
+    answers: { 200: { description: '1 device', data: pageOf('devices', schema.linkedDevice) } },
+    handle: showDevices,
+  }),
+  route('post', '/v1/customer/device/lookup', {
+    id: 'lookUpDevice',
+    summary: 'Look up a customer by device',
+    description:
+      'The customer that the device is linked to, with the `phrase` (`lookupID`) to bill by. Names, addresses and accounts are never returned.',
+    takes: { ...SEEKER, body: schema.lookupBody },
+    answers: { 200: { description: 'The customer is found', data: schema.customerOfDevice } },
+    refusals: { not_found: 'You have not enrolled this device, or it is not linked to a customer' },
+    handle: lookUp,
+  }),
+];

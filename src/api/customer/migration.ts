@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { z } from 'zod';
 import {
   acceptStaged,
   discardStaged,
@@ -16,28 +15,27 @@ import type { Executor } from '../../database/connection';
 import type { BatchEntry } from '../../database/customer/onboarding';
 import { newId } from '../../database/ids';
 import { enqueueStarts } from '../../database/outbox';
-import { isCountry } from '../../domain/country';
 import type { Problem } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { bodyChunks, PACE, requireJson } from '../http/body';
 import type { Caller } from '../access/authentication';
+import { BANK } from '../callers';
 import type { ApiDeps } from '../deps';
 import type { Download } from '../http/download';
-import { email, id, NAME_MAX, text, textFor } from '../http/fields';
+import { NAME_MAX, text } from '../http/fields';
 import { canonicalJson, checkJson } from '../http/json';
 import { JsonListReader } from '../http/json-list';
 import { Places } from '../http/places';
-import type { Call, PathCall, Received, Receiver } from '../http/route';
+import { section, type Call, type PathCall, type Received, type Receiver } from '../http/route';
 import { check, invalidRequest } from '../http/validation';
+import * as schema from './customer-schema';
+import { BATCH_ENTRIES_MAX, onboardingBody, person, tooMany } from './customer-schema';
 
 /** Customers, brought in by their banks in batches of any size. */
 
-/**
- * Most entries of one batch, and most bytes: sixteen hundred for each, five times what people need.
- */
-const ENTRIES_MAX = 10_000;
+/** Sixteen hundred bytes for each entry, five times what people need. */
 const BODY_LIMIT_BYTES = 16 * 1024 * 1024;
 /** A person with every field at its longest, escaped throughout, has less. */
 const ENTRY_MAX_BYTES = 32 * 1024;
@@ -60,37 +58,6 @@ const HELD = { what: 'batches', all: 50, ofCaller: 12, retryAfterS: RETRY_S };
  * customer by itself, as many at once as the rate limits let it.
  */
 const FEW = { entries: 10, bytes: 16 * 1024 };
-
-const tooMany = `must have at most ${ENTRIES_MAX} entries: send more as several batches`;
-
-const ACCOUNT_NUMBER = /^[A-Z0-9]{6,34}$/;
-
-const person = z.strictObject({
-  clientRef: textFor(
-    'Your own reference for the customer, unique among your customers',
-    NAME_MAX,
-    'core-000017',
-  ),
-  firstname: textFor('First name', NAME_MAX, 'Ada'),
-  lastname: textFor('Last name', NAME_MAX, 'Obi'),
-  accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA'),
-  email,
-  country: text(NAME_MAX)
-    .pipe(z.string().refine(isCountry, 'must be an ISO 3166 alpha-2 code, as NG'))
-    .meta({ pattern: '^[A-Z]{2}$', description: 'ISO 3166 alpha-2 code', example: 'NG' }),
-  accountNumber: text(NAME_MAX)
-    .pipe(z.string().regex(ACCOUNT_NUMBER, 'must be 6 to 34 of A-Z and 0-9'))
-    .meta({ pattern: ACCOUNT_NUMBER.source, description: 'Account number or IBAN', example: '0123456789' }),
-  reference: textFor('Free text', NAME_MAX, 'branch 12').optional(),
-});
-
-/** Only the frame: a person who is not valid is a failure of the batch, and the others go on. */
-const onboardingBody = z.strictObject({
-  customers: z
-    .array(z.looseObject({}).meta({ wire: person }))
-    .min(1)
-    .max(ENTRIES_MAX, tooMany),
-});
 
 /** A batch that has arrived: a small one as it is, of a large one where it is staged. */
 export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total: number };
@@ -139,7 +106,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
         bytesRead += chunk.length;
         if (!place && bytesRead > FEW.bytes) takePlace(held);
         for (const bytes of list.read(chunk)) {
-          if (total === ENTRIES_MAX) throw invalidRequest([{ path: 'customers', message: tooMany }]);
+          if (total === BATCH_ENTRIES_MAX) throw invalidRequest([{ path: 'customers', message: tooMany }]);
           const { entry, form } = read(bytes);
           if (total > 0) canonical.add(',');
           canonical.add(form);
@@ -202,7 +169,7 @@ async function discard({ db, log }: ApiDeps, batchId: string): Promise<void> {
   });
 }
 
-export async function onboardCustomers({ accept, body, caller, deps }: Call<ArrivedBatch>) {
+async function onboardCustomers({ accept, body, caller, deps }: Call<ArrivedBatch>) {
   const bankId = caller.entityId;
   if ('entries' in body) {
     return accept(async (trx) => {
@@ -235,9 +202,7 @@ function filesOf(batchId: string) {
   return { customersUrl: `${folder}/customers.csv`, failuresUrl: `${folder}/failures.csv` };
 }
 
-export const batchPath = z.strictObject({ batchId: id('batch') });
-
-export async function showBatch({ caller, deps, params }: PathCall<typeof batchPath>) {
+async function showBatch({ caller, deps, params }: PathCall<typeof schema.batchPath>) {
   const batch = await readBatch(deps.db, caller.entityId, params.batchId);
   const { batchId, summary } = batch;
   if (summary.total > SMALL_BATCH) {
@@ -256,20 +221,68 @@ async function all<One>(pages: AsyncIterable<One[]>): Promise<One[]> {
   return found;
 }
 
-export const customersFile = batchFile(
-  'customers.csv',
-  ['clientRef', 'customerId', 'lookupID'],
-  readBatchCustomers,
-);
-export const failuresFile = batchFile('failures.csv', ['index', 'clientRef', 'reason'], readBatchFailures);
+const customersFile = batchFile('customers.csv', ['clientRef', 'customerId', 'lookupID'], readBatchCustomers);
+const failuresFile = batchFile('failures.csv', ['index', 'clientRef', 'reason'], readBatchFailures);
 
 function batchFile(
   fileName: string,
   columns: Download['columns'],
   pagesOf: (db: Executor, batchId: string) => Download['pages'],
 ) {
-  return async ({ caller, deps, params }: PathCall<typeof batchPath>): Promise<Download> => {
+  return async ({ caller, deps, params }: PathCall<typeof schema.batchPath>): Promise<Download> => {
     const { batchId } = await readBatch(deps.db, caller.entityId, params.batchId);
     return { fileName, columns, pages: pagesOf(deps.db, batchId) };
   };
 }
+
+const route = section('Customers');
+const BATCH = '/v1/bank/customers/batches/:batchId';
+
+export const migrationRoutes = () => [
+  route('post', '/v1/bank/customers', {
+    id: 'onboardCustomers',
+    summary: 'Onboard customers',
+    description:
+      'Adds up to 10 000 of your customers to the network and gives each a `lookupID`. Each customer is decided on separately: one that is not valid, or a duplicate, is reported in `failures` and does not stop the others, so check `failures` and not only the status. Up to 500 customers are onboarded before the answer (201). A larger batch is accepted (202) and processed in the background; the webhook `migration.completed` reports its end.',
+    takes: { ...BANK, receiver: batchReceiver(), idempotent: true },
+    answers: {
+      201: { description: '1 of 2 customers onboarded', data: schema.smallBatch },
+      202: {
+        description: '1200 customers are being onboarded',
+        data: schema.largeBatch,
+        example: {
+          status: 'processing',
+          summary: { total: 1200, successful: 0, failed: 0, duplicates: 0 },
+        },
+      },
+    },
+    handle: onboardCustomers,
+  }),
+  route('get', BATCH, {
+    id: 'getBatch',
+    summary: 'Retrieve a batch',
+    description:
+      'The state of one of your batches. While it is processed, `summary` counts what has been done so far.',
+    takes: { ...BANK, params: schema.batchPath },
+    answers: { 200: { description: '1 of 2 customers onboarded', data: schema.batch } },
+    handle: showBatch,
+  }),
+  route('get', `${BATCH}/customers.csv`, {
+    id: 'downloadBatchCustomers',
+    summary: 'Download the customers of a batch',
+    description:
+      'CSV with the columns `clientRef`, `customerId` and `lookupID`. While the batch is processed, the file has what has been done so far.',
+    takes: { ...BANK, params: schema.batchPath },
+    answers: { 200: { description: 'The file', csv: 'only' } },
+    handle: customersFile,
+  }),
+  route('get', `${BATCH}/failures.csv`, {
+    id: 'downloadBatchFailures',
+    summary: 'Download the failures of a batch',
+    description:
+      'CSV with the columns `index` (from 0), `clientRef` and `reason`. While the batch is processed, the file has what has been done so far.',
+    takes: { ...BANK, params: schema.batchPath },
+    answers: { 200: { description: 'The file', csv: 'only' } },
+    handle: failuresFile,
+  }),
+];

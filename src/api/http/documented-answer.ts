@@ -1,23 +1,18 @@
 import type { z } from 'zod';
 import type { Answer } from './answer';
 import type { Download } from './download';
-import type { OPERATIONS } from '../openapi/operations';
+import type { Operation } from '../openapi/operation';
 
 /*
  * Handlers answer with what the document says, with no less and with no more. All of this is for
  * the compiler: nothing is looked at when an answer is sent.
  */
 
-/** The name of an operation: `POST /v1/devices`. */
-export type OperationKey = keyof typeof OPERATIONS;
-
-type Answers<Key extends OperationKey> = (typeof OPERATIONS)[Key]['answers'];
-
-/** The successful answers that the document has for the operation. */
-export type DocumentedAnswer<Key extends OperationKey> = Extract<
+/** The successful answers that an operation documents. */
+export type DocumentedAnswer<Answers extends Operation['answers']> = Extract<
   {
-    [Status in keyof Answers<Key>]: Naming<Status, keyof Answers<Key>, Parts<Answers<Key>[Status]>>;
-  }[keyof Answers<Key>],
+    [Status in keyof Answers]: Naming<Status, keyof Answers, Parts<Answers[Status]>>;
+  }[keyof Answers],
   Answer | Download
 >;
 
@@ -60,12 +55,14 @@ type Beyond<Given, Wanted, Path extends string> = Given extends readonly (infer 
   ? Wanted extends readonly (infer Other)[]
     ? Excess<One, Other, `${Path}[]`>
     : never
-  : Given extends object
-    ? {
-        [Field in keyof Given]-?: Field extends keyof Wanted
-          ? Excess<Given[Field], Wanted[Field], `${Path}.${Field & string}`>
-          : Given[Field] extends undefined
-            ? never
-            : `${Path}.${Field & string}`;
-      }[keyof Given]
-    : never;
+  : Given extends Date
+    ? never
+    : Given extends object
+      ? {
+          [Field in keyof Given]-?: Field extends keyof Wanted
+            ? Excess<Given[Field], Wanted[Field], `${Path}.${Field & string}`>
+            : Given[Field] extends undefined
+              ? never
+              : `${Path}.${Field & string}`;
+        }[keyof Given]
+      : never;

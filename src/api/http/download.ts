@@ -75,6 +75,7 @@ const csvOf = ({ columns, numbers = [] }: Pick<Download, 'columns' | 'numbers'>)
     columns: [...columns],
     cast: {
       string: (value: string, { column }) => (numbers.includes(String(column)) ? value : harmless(value)),
+      date: (value: Date) => value.toISOString(),
       object: (value: object) => harmless(JSON.stringify(value)),
     },
     record_delimiter: 'windows',

@@ -18,12 +18,11 @@ import {
 } from './body';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from '../deps';
-import type { DocumentedAnswer, Excess, OperationKey } from './documented-answer';
+import type { DocumentedAnswer, Excess } from './documented-answer';
 import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson } from './json';
-import type { Operation } from '../openapi/operation';
-import { OPERATIONS } from '../openapi/operations';
+import type { Operation, Tag } from '../openapi/operation';
 import { BodyPlace, type Places } from './places';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { ownRequestIdOf, requestIdOf } from './request-log';
@@ -138,33 +137,36 @@ export interface Route {
   handle(call: Call): Promise<Answer | Reply | Download>;
 }
 
-type PathOf<M extends Method, Key = OperationKey> = Key extends `${Uppercase<M>} ${infer Path}`
-  ? Path
-  : never;
-
-type KeyOf<M extends Method, Path extends string> = Extract<OperationKey, `${Uppercase<M>} ${Path}`>;
+/** A handler that answers otherwise than its operation documents does not compile. */
+export type Handler<Answers extends Operation['answers'], Given, Body, Query, Params> = ((
+  call: Call<Body, Query, Params>,
+) => Promise<Given | Accepted>) &
+  NothingBeyond<Excess<Given, DocumentedAnswer<Answers>>>;
 
 /**
- * An entry of the table in `app.ts`: who may call what, what it takes, and the handler. A handler
- * that does not answer as is documented does not compile.
+ * Makes the rows of one section of the reference. A row says who may call what, what it takes, what
+ * it answers, and which handler does it.
  */
-export function route<
-  M extends Method,
-  Path extends PathOf<M>,
-  Given extends DocumentedAnswer<KeyOf<M, Path>>,
-  Body = undefined,
-  Query = unknown,
-  Params = unknown,
->(
-  method: M,
-  path: Path,
-  options: RouteOptions<Body, Query, Params>,
-  handle: ((call: Call<Body, Query, Params>) => Promise<Given | Accepted>) &
-    NothingBeyond<Excess<Given, DocumentedAnswer<KeyOf<M, Path>>>>,
-): Route {
-  const operation = OPERATIONS[`${method.toUpperCase()} ${path}` as OperationKey];
-  return { method, path, options, operation, handle };
-}
+export const section =
+  (tag: Tag) =>
+  <
+    const Answers extends Operation['answers'],
+    Given extends DocumentedAnswer<Answers>,
+    Body = undefined,
+    Query = unknown,
+    Params = unknown,
+  >(
+    method: Method,
+    path: string,
+    row: Omit<Operation, 'tag'> & {
+      takes: RouteOptions<Body, Query, Params>;
+      answers: Answers;
+      handle: Handler<Answers, Given, Body, Query, Params>;
+    },
+  ): Route => {
+    const { takes: options, handle, ...operation } = row;
+    return { method, path, options, operation: { ...operation, tag }, handle };
+  };
 
 type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
 

@@ -1,10 +1,7 @@
 import type { z } from 'zod';
 import type { FailureCode } from '../../domain/failures';
 
-/**
- * What the document says of an endpoint beyond what its entry in the table of `app.ts` says by
- * itself.
- */
+/** What a row of the API's table says for the document alone. */
 export interface Operation {
   /** Names the method in generated clients. */
   id: string;
@@ -60,4 +57,4 @@ export const TAGS = {
     'Requests that the service sends to your webhook URL. Verify the signature, answer with any 2xx within 2 seconds, and process the event afterwards. Anything else is retried over three days. The same webhook can arrive more than once (`X-Service-Delivery` is then the same), and in any order (`sequence` tells which is newer).',
 } as const;
 
-type Tag = keyof typeof TAGS;
+export type Tag = keyof typeof TAGS;

@@ -18,11 +18,15 @@ export const shownId = (kind: IdKind, description = `Id of ${ID_NAME[kind]}`) =>
     .regex(new RegExp(idPattern(kind)))
     .meta({ description, example: exampleId(kind) });
 
+const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+/** JSON makes the string of a date by itself. */
 export const moment = (description: string, example = '2026-03-02T08:00:00.000Z') =>
-  z
-    .string()
-    .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
-    .meta({ format: 'date-time', description: `${description}; UTC`, example });
+  z.union([z.date(), z.string()]).meta({
+    wire: { type: 'string', pattern: MOMENT.source, format: 'date-time' },
+    description: `${description}; UTC`,
+    example,
+  });
 
 export const calendarDay = (description: string, example: string) =>
   z
@@ -30,10 +34,31 @@ export const calendarDay = (description: string, example: string) =>
     .regex(/^\d{4}-\d{2}-\d{2}$/)
     .meta({ format: 'date', description, example });
 
+export const timezone = z.string().meta({
+  description: 'The time zone in which days begin',
+  example: 'Africa/Lagos',
+});
+
 export const count = (description: string, example: number) => z.int().min(0).meta({ description, example });
 
 /** Text of any length, as somebody wrote it. */
 export const words = (description: string, example: string) => z.string().meta({ description, example });
+
+export const wordsOrNull = (description: string, example: string | null = null) =>
+  z.string().nullable().meta({ description, example });
+
+export const flag = (description: string, example?: boolean) =>
+  z.boolean().meta({ description, ...(example !== undefined && { example }) });
+
+export const oneOf = <const Value extends string>(
+  values: readonly Value[],
+  description: string,
+  example?: NoInfer<Value>,
+) => z.enum(values).meta({ description, ...(example !== undefined && { example }) });
+
+/** A field that is seldom there, so that no example has it. */
+export const seldom = <Field extends z.ZodType>(field: Field, description?: string) =>
+  field.optional().meta({ ...(description !== undefined && { description }), examples: [] });
 
 export const money = (description: string) =>
   z
@@ -41,22 +66,35 @@ export const money = (description: string) =>
     .positive()
     .meta({ description: `${description}; in major units`, example: 1500.5 });
 
+const inFull = z.string().regex(/^\d+(\.\d+)?$/);
+const inFullSigned = z.string().regex(/^-?\d+(\.\d+)?$/);
+
 /** Beside a sum. */
-export const exact = z
-  .string()
-  .regex(/^\d+(\.\d+)?$/)
-  .optional()
-  .meta({
-    description: 'A sum of more than 15 digits, in full as a decimal; only where it had to be rounded',
-    examples: [],
-  });
+export const exact = seldom(
+  inFull,
+  'A sum of more than 15 digits, in full as a decimal; only where it had to be rounded',
+);
+
+const besides =
+  (full: typeof inFull) =>
+  <const Name extends string>(...names: Name[]) =>
+    seldom(
+      z.strictObject(
+        Object.fromEntries(names.map((name) => [name, full.optional()])) as Record<
+          Name,
+          z.ZodOptional<typeof inFull>
+        >,
+      ),
+      'Sums of more than 15 digits, in full as decimals; only those that had to be rounded',
+    );
 
 /** Beside several sums, by their names. */
-export const exactSums = <Sums extends z.ZodRawShape>(sums: Sums) =>
-  z.strictObject(sums).optional().meta({
-    description: 'Sums of more than 15 digits, in full as decimals; only those that had to be rounded',
-    examples: [],
-  });
+export const exactSums = besides(inFull);
+export const exactBalances = besides(inFullSigned);
+
+/** A party, with the name that people know it by. */
+export const named = (kind: IdKind, name: string) =>
+  z.strictObject({ id: shownId(kind), name: words('Name', name) });
 
 export const currencyCode = z
   .string()
@@ -91,11 +129,17 @@ export const metadataForMerchants = metadata
   .optional()
   .meta({ description: 'The merchant’s own data, as it was sent; not shown to banks' });
 
-export const declineReason = z.string().nullable().meta({
-  description:
-    'Why it was declined: the reason that the bank gave, or `expired` (not answered in time: the bank may have debited all the same, and a reconciliation exception is opened), `not_delivered` (no byte of it can have reached the bank, so that it may be billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit). `null` unless declined',
-  example: null,
-});
+export const declineReason = wordsOrNull(
+  'Why it was declined: the reason that the bank gave, or `expired` (not answered in time: the bank may have debited all the same, and a reconciliation exception is opened), `not_delivered` (no byte of it can have reached the bank, so that it may be billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit). `null` unless declined',
+);
+
+export const successRate = (description: string, example: number) =>
+  z.number().min(0).max(1).nullable().meta({ description, example });
+
+/** That of a charge. */
+export const scheduleId = shownId('schedule')
+  .nullable()
+  .meta({ description: 'The recurring schedule that it belongs to; `null` if none', example: null });
 
 /** The code of a refusal, for programs. */
 export const errorCode = z.enum(FAILURE_CODES).meta({
@@ -105,25 +149,21 @@ export const errorCode = z.enum(FAILURE_CODES).meta({
 });
 
 /** How it stands with the money for the payee of a payment between customers. */
-export const credit = z
-  .strictObject({
-    status: z.enum(['pending', 'delivered', 'undelivered']).meta({
-      description:
-        'Whether the payee’s bank has been told of the money: `delivered` by the webhook `billing.credit` or read in its events feed; `undelivered` once the webhook was given up, until it is sent again',
-      example: 'delivered',
-    }),
-    overdue: z.boolean().meta({
-      description:
-        'Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands until it is',
-      example: false,
-    }),
+export const credit = seldom(
+  z.strictObject({
+    status: oneOf(
+      ['pending', 'delivered', 'undelivered'],
+      'Whether the payee’s bank has been told of the money: `delivered` by the webhook `billing.credit` or read in its events feed; `undelivered` once the webhook was given up, until it is sent again',
+      'delivered',
+    ),
+    overdue: flag(
+      'Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands until it is',
+      false,
+    ),
     dueBy: moment('24 hours after the debit', '2026-03-03T08:00:00.000Z'),
-  })
-  .optional()
-  .meta({
-    description: 'The money for the payee; only for a successful payment between customers',
-    examples: [],
-  });
+  }),
+  'The money for the payee; only for a successful payment between customers',
+);
 
 /** What every list says beside its entries. */
 export const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry: Entry) =>
@@ -165,7 +205,7 @@ export const decidedItem = <Status extends number, More extends z.ZodRawShape, E
     refusedItem(echoed),
   ]);
 
-export const refusedItem = <Echoed extends z.ZodRawShape>(echoed: Echoed) =>
+const refusedItem = <Echoed extends z.ZodRawShape>(echoed: Echoed) =>
   z
     .strictObject({
       statusCode: z.union([z.literal(403), z.literal(404), z.literal(409), z.literal(400), z.literal(429)]),
@@ -175,3 +215,27 @@ export const refusedItem = <Echoed extends z.ZodRawShape>(echoed: Echoed) =>
       ...echoed,
     })
     .meta({ title: 'Refused' });
+
+/** The fields of a record that its schema has too, by the same names. */
+export function fieldsOf<Shape extends z.ZodRawShape, Of extends object>(
+  schema: z.ZodObject<Shape>,
+  record: Of,
+): Pick<Of, keyof Of & keyof Shape> {
+  const names = Object.keys(schema.shape).filter((name) => name in record);
+  return Object.fromEntries(names.map((name) => [name, record[name as keyof Of]])) as Pick<
+    Of,
+    keyof Of & keyof Shape
+  >;
+}
+
+/** The `data` of a call of which no item was accepted, by its status. */
+export const refusedItems = <Status extends 400 | 403 | 404 | 429>(
+  echoed: z.ZodRawShape,
+  ...statuses: Status[]
+) => {
+  const data = z.array(refusedItem(echoed));
+  return Object.fromEntries(statuses.map((status) => [status, { data }])) as Record<
+    Status,
+    { data: typeof data }
+  >;
+};

@@ -45,6 +45,8 @@ export class Schemas {
       ...json
     } = z.toJSONSchema(schema, {
       io,
+      // A date says by `wire` what it is in JSON.
+      unrepresentable: 'any',
       override: ({ jsonSchema }) => this.annotate(jsonSchema as JsonSchema, io),
     }) as JsonSchema & { $defs?: Record<string, JsonSchema> };
     for (const [id, { id: _id, ...definition }] of Object.entries($defs ?? {})) {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { ROLES, type Role } from '../../domain/entity';
 import type { WebhookType } from '../../domain/webhook/webhook';
-import { batchOutcome } from './customer';
-import { customerDecision } from './decision';
+import { exceptionFields } from '../billing/reconciliation-exception-schema';
+import { batchOutcome } from '../customer/customer-schema';
+import { customerDecision } from '../customer/decision-schema';
+import { scheduleStatus } from '../recurring/recurring-schema';
 import { EXAMPLE_REFUND_REFERENCE } from './example';
 import {
   currencyCode,
@@ -17,8 +19,6 @@ import {
   shownId,
   words,
 } from './parts';
-import { exceptionFields } from './reconciliation-exception';
-import { scheduleStatus } from './recurring';
 
 /** What is sent by webhook: each type with the form of its items. */
 

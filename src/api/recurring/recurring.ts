@@ -1,122 +1,38 @@
-import { z } from 'zod';
-import type { Config } from '../../config';
+import type { z } from 'zod';
+import { recurringRules, type Config } from '../../config';
 import type { Transaction } from '../../database/connection';
+import {
+  cancelSchedule,
+  changeSchedule,
+  pauseSchedule,
+  resumeSchedule,
+} from '../../database/recurring/action';
 import { createSchedule } from '../../database/recurring/create';
 import {
   listSchedules,
   readBillings,
   readSchedule,
-  SCHEDULE_SORTS,
   type BillingRecord,
   type ScheduleRecord,
 } from '../../database/recurring/read';
 import { enqueueStarts } from '../../database/outbox';
-import { formatInstant, maxInterval, type Frequency } from '../../domain/calendar';
+import { formatInstant } from '../../domain/calendar';
 import { formatAmount } from '../../domain/money';
-import { SCHEDULE_STATUSES } from '../../domain/recurring/recurring';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import {
-  amountIn,
-  currency,
-  DESCRIPTION_MAX,
-  id,
-  idFilter,
-  instant,
-  pagination,
-  paymentId,
-  textFor,
-  withAmount,
-} from '../http/fields';
-import { metadata } from '../http/metadata';
+import { BANK, BILLERS } from '../callers';
 import { listAnswer } from '../http/list';
-import type { Call, QueryCall } from '../http/route';
+import { section, type Call, type PathCall, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
+import type { Operation } from '../openapi/operation';
+import { fieldsOf, pageOf } from '../openapi/parts';
+import * as schema from './recurring-schema';
 
 /**
  * Recurring schedules: a merchant, or its provider for it, has a customer billed again and again.
  */
 
-/** Far more billings than anybody agrees to at once: 27 years of daily ones. */
-export const MAX_BILLINGS = 10_000;
-
-const FREQUENCIES = ['daily', 'weekly', 'monthly', 'yearly'] as const satisfies Frequency[];
-
-/** Whether the interval can be judged, even when other fields are wrong. */
-function hasInterval(value: unknown): value is { frequency: Frequency; interval: number } {
-  const { frequency, interval } = (value ?? {}) as Record<string, unknown>;
-  return FREQUENCIES.some((one) => one === frequency) && typeof interval === 'number';
-}
-
-/** Whether the dates can be judged, even when other fields are wrong. */
-function hasBothDates(value: unknown): value is { startDate: Date; endDate: Date } {
-  const { startDate, endDate } = (value ?? {}) as Record<string, unknown>;
-  return startDate instanceof Date && endDate instanceof Date;
-}
-
-export const scheduleBody = (config: Config) =>
-  withAmount(
-    z
-      .strictObject({
-        customerId: id('customer'),
-        paymentID: paymentId,
-        amount: amountIn(config),
-        currency: currency(config),
-        frequency: z.enum(FREQUENCIES).meta({ description: 'The unit of `interval`', example: 'monthly' }),
-        interval: z
-          .int()
-          .min(1)
-          .default(1)
-          .meta({
-            maximum: maxInterval('daily'),
-            description:
-              'Number of `frequency` units between charges; at most three years: 1095 days, 156 weeks, 36 months or 3 years',
-          }),
-        startDate: instant
-          .meta({
-            description: 'Due date of the first charge, at most 5 minutes in the past; now if left out',
-          })
-          .optional(),
-        endDate: instant
-          .meta({
-            description: 'Last moment at which a charge can be due',
-            example: '2027-03-01T09:00:00+01:00',
-          })
-          .optional(),
-        maxBillings: z
-          .int()
-          .min(1)
-          .max(MAX_BILLINGS)
-          .meta({
-            description: 'The schedule is completed after this many billings, successful or failed',
-            example: 12,
-          })
-          .optional(),
-        description: textFor(
-          'What is billed; shown to the customer',
-          DESCRIPTION_MAX,
-          'Gold plan',
-        ).optional(),
-        metadata: metadata.optional(),
-      })
-      .refine(({ frequency, interval }) => interval <= maxInterval(frequency), {
-        path: ['interval'],
-        when: ({ value }) => hasInterval(value),
-        error: ({ input }) =>
-          hasInterval(input)
-            ? `must be at most ${maxInterval(input.frequency)}, which is three years`
-            : undefined,
-      })
-      .refine((body) => !hasBothDates(body) || body.endDate > body.startDate, {
-        path: ['endDate'],
-        when: ({ value }) => hasBothDates(value),
-        error: 'must be after the start date',
-      }),
-  );
-
-type ScheduleBody = z.output<ReturnType<typeof scheduleBody>>;
-
-export async function createRecurring(call: Call<ScheduleBody>) {
+async function createRecurring(call: Call<z.output<ReturnType<typeof schema.scheduleBody>>>) {
   const { body, caller, deps } = call;
   const { entityId, role } = caller;
   if (role === 'bank') throw new Error('a bank makes no schedules');
@@ -157,33 +73,23 @@ export async function createRecurring(call: Call<ScheduleBody>) {
   });
 }
 
-export const schedulePath = z.strictObject({ scheduleId: id('schedule') });
-
-export type SchedulePath = z.output<typeof schedulePath>;
-
-export async function showRecurring({ caller, params, deps }: Call<unknown, unknown, SchedulePath>) {
-  const schedule = await readSchedule(deps.db, caller, params.scheduleId);
-  const billings = await readBillings(deps.db, schedule.id);
+async function showRecurring({ caller, params, deps }: PathCall<typeof schema.schedulePath>) {
+  const found = await readSchedule(deps.db, caller, params.scheduleId);
+  const billings = await readBillings(deps.db, found.id);
   return {
-    message: `The schedule is ${schedule.status}`,
-    data: { ...scheduleData(schedule), billings: billingsData(schedule, billings) },
+    message: `The schedule is ${found.status}`,
+    data: { ...scheduleData(found), billings: billingsData(found, billings) },
   };
 }
 
-export const schedulesQuery = z.strictObject({
-  ...pagination(Object.keys(SCHEDULE_SORTS) as [keyof typeof SCHEDULE_SORTS]),
-  status: z.enum(SCHEDULE_STATUSES).meta({ description: 'Only those with this status' }).optional(),
-  customerId: idFilter('customer').optional(),
-});
+type ListCall = QueryCall<typeof schema.schedulesQuery>;
 
-type ListCall = QueryCall<typeof schedulesQuery>;
-
-export async function listRecurring(call: ListCall) {
+async function listRecurring(call: ListCall) {
   return listAnswer(['schedule', 'schedules'], await listOwn(call), call.query, scheduleData);
 }
 
 /** The schedules of a bank's customers. */
-export async function listSubscriptions(call: ListCall) {
+async function listSubscriptions(call: ListCall) {
   return listAnswer(['subscription', 'subscriptions'], await listOwn(call), call.query, subscriptionData);
 }
 
@@ -192,79 +98,196 @@ async function listOwn({ caller, query, deps }: ListCall) {
   return listSchedules(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
 }
 
-export function scheduleData(schedule: ScheduleRecord) {
+/** Acts on a schedule, and answers with it as it then is. */
+const action =
+  <Shown extends object>(change: typeof cancelSchedule, shown: (schedule: ScheduleRecord) => Shown) =>
+  (call: PathCall<typeof schema.schedulePath>) =>
+    act(call, shown, (trx) => change(trx, call.deps.ring, call.caller, call.params.scheduleId));
+
+function changeRecurring(
+  call: Call<z.output<typeof schema.scheduleChange>, unknown, z.output<typeof schema.schedulePath>>,
+) {
+  const { body, caller, deps, params } = call;
+  const { endDate: endAt, ...rest } = body;
+  const rules = recurringRules(deps.config);
+  return act(call, scheduleData, (trx) =>
+    changeSchedule(trx, deps.ring, rules, caller, params.scheduleId, { ...rest, endAt }),
+  );
+}
+
+function act<Shown extends object>(
+  { accept, caller, params }: PathCall<typeof schema.schedulePath>,
+  shown: (schedule: ScheduleRecord) => Shown,
+  work: (trx: Transaction) => Promise<void>,
+) {
+  return accept(async (trx) => {
+    await work(trx);
+    const schedule = await readSchedule(trx, caller, params.scheduleId);
+    return { message: messageOf(schedule), data: shown(schedule) };
+  });
+}
+
+function messageOf({ status }: ScheduleRecord): string {
+  return status === 'suspended'
+    ? 'The schedule is suspended: the customer or the network does not allow its charges now'
+    : `The schedule is ${status}`;
+}
+
+function scheduleData(record: ScheduleRecord) {
   return {
-    scheduleId: schedule.id,
-    merchantId: schedule.merchantId,
-    customerId: schedule.customerId,
-    ...termsData(schedule),
-    metadata: schedule.metadata,
-    ...progressData(schedule),
+    ...fieldsOf(schema.schedule, record),
+    scheduleId: record.id,
+    amount: formatAmount(record.amount, record.currency),
+    startDate: record.startAt,
+    endDate: record.endAt,
+    nextBillingDate: record.nextDueAt,
+    lastDecline: declineOf(record),
+    billingsCompleted: record.ran,
   };
 }
 
-/**
- * A schedule as the customer's bank sees it: with names to show, and without the merchant's own
- * notes.
- */
-export function subscriptionData(schedule: ScheduleRecord) {
-  return {
-    scheduleId: schedule.id,
-    merchant: { id: schedule.merchantId, name: schedule.merchantName },
-    customerId: schedule.customerId,
-    lookupID: schedule.lookupId,
-    ...termsData(schedule),
-    ...progressData(schedule),
-  };
+function subscriptionData(record: ScheduleRecord) {
+  const { merchantId, metadata: _, ...shown } = scheduleData(record);
+  return { ...shown, merchant: { id: merchantId, name: record.merchantName }, lookupID: record.lookupId };
 }
 
-function termsData(schedule: ScheduleRecord) {
-  return {
-    amount: formatAmount(schedule.amount, schedule.currency),
-    currency: schedule.currency,
-    frequency: schedule.frequency,
-    interval: schedule.interval,
-    startDate: formatInstant(schedule.startAt),
-    endDate: instantOrNull(schedule.endAt),
-    maxBillings: schedule.maxBillings,
-    description: schedule.description,
-  };
-}
-
-function progressData(schedule: ScheduleRecord) {
-  return {
-    status: schedule.status,
-    nextBillingDate: instantOrNull(schedule.nextDueAt),
-    retryAt: instantOrNull(schedule.retryAt),
-    lastDecline: declineData(schedule.lastDecline),
-    billingsCompleted: schedule.ran,
-    createdAt: formatInstant(schedule.createdAt),
-    updatedAt: formatInstant(schedule.updatedAt),
-  };
-}
-
-function declineData(decline: ScheduleRecord['lastDecline']) {
-  if (decline === null) return null;
-  const { reference, reason, atMs } = decline;
-  return { reference, reason, at: formatInstant(new Date(atMs)) };
-}
-
-function instantOrNull(moment: Date | null): string | null {
-  return moment && formatInstant(moment);
+function declineOf({ lastDecline }: ScheduleRecord) {
+  if (lastDecline === null) return null;
+  const { atMs, ...decline } = lastDecline;
+  return { ...decline, at: new Date(atMs) };
 }
 
 /** What has been billed so far and, as `scheduled`, what comes next. */
 function billingsData({ nextN, nextDueAt }: ScheduleRecord, billings: BillingRecord[]) {
   const past = billings.map(({ n, dueAt, status, reason, attempts }) => ({
     n,
-    dueDate: formatInstant(dueAt),
+    dueDate: dueAt,
     status,
     ...((status === 'skipped' || status === 'failed') && { reason }),
-    attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: formatInstant(at) })),
+    attempts,
   }));
   if (nextDueAt === null) return past;
-  return [
-    ...past,
-    { n: nextN, dueDate: formatInstant(nextDueAt), status: 'scheduled' as const, attempts: [] },
-  ];
+  return [...past, { n: nextN, dueDate: nextDueAt, status: 'scheduled' as const, attempts: [] }];
 }
+
+const route = section('Recurring billing');
+
+const SCHEDULE = '/v1/billing/recurring/:scheduleId';
+const SUBSCRIPTIONS = '/v1/bank/customer/subscriptions';
+
+const ended = {
+  refusals: { schedule_ended: 'The schedule has ended (`data.status`)' },
+  refusedWith: { 409: { data: schema.endedSchedule, example: { status: 'cancelled' } } },
+} satisfies Partial<Operation>;
+
+const changed = (example?: object) => ({
+  200: { description: 'The schedule after the change', data: schema.schedule, ...(example && { example }) },
+});
+
+export const recurringRoutes = (config: Config) => [
+  route('post', '/v1/billing/recurring/create', {
+    id: 'createSchedule',
+    summary: 'Create a recurring schedule',
+    description:
+      'Charges a customer automatically at `startDate` and then every `interval` days, weeks, months or years. Needs the customer’s standing approval (`approve_recurring`). Due dates are counted from `startDate`, so a monthly schedule that starts on 31 January is due on 28 February and 31 March. The result of each charge arrives by the webhook `billing.response`.',
+    takes: { ...BILLERS, namesIdentifiers: true, body: schema.scheduleBody(config), idempotent: true },
+    answers: {
+      201: {
+        description: 'The schedule is active; each charge is made when it is due',
+        data: schema.schedule,
+        example: {
+          nextBillingDate: '2026-03-02T08:00:00.000Z',
+          billingsCompleted: 0,
+          updatedAt: '2026-03-01T10:00:00.000Z',
+        },
+      },
+    },
+    refusals: {
+      not_approved: 'The customer has not approved recurring billing by this merchant',
+      merchant_not_trusted: 'The merchant is not trusted',
+      party_disabled: 'The merchant or the bank is disabled',
+      not_found: 'There is no agreement with this paymentID and customerId',
+    },
+    handle: createRecurring,
+  }),
+  route('get', '/v1/billing/recurring', {
+    id: 'listSchedules',
+    summary: 'List schedules',
+    description: 'A merchant’s schedules, or for a provider those of its merchants.',
+    takes: { ...BILLERS, query: schema.schedulesQuery },
+    answers: { 200: { description: '1 schedule', data: pageOf('schedules', schema.schedule) } },
+    handle: listRecurring,
+  }),
+  route('get', SCHEDULE, {
+    id: 'getSchedule',
+    summary: 'Retrieve a schedule',
+    description: 'With its `billings`: the latest 4 000 and the next one.',
+    takes: { ...BILLERS, params: schema.schedulePath },
+    answers: { 200: { description: 'The schedule is active', data: schema.scheduleWithBillings } },
+    handle: showRecurring,
+  }),
+  route('patch', SCHEDULE, {
+    id: 'changeSchedule',
+    summary: 'Update a schedule',
+    description:
+      'Fields that are left out stay as they are; `null` removes a value. The change applies from the next billing on: one that has begun keeps its amount when it is retried. A schedule that `maxBillings` or `endDate` leaves nothing to charge is `completed` at once.',
+    takes: { ...BILLERS, params: schema.schedulePath, body: schema.scheduleChange },
+    answers: changed(),
+    ...ended,
+    handle: changeRecurring,
+  }),
+  route('post', `${SCHEDULE}/pause`, {
+    id: 'pauseSchedule',
+    summary: 'Pause a schedule',
+    description:
+      'Stops charging until the schedule is resumed. Due dates in between are `skipped` and not charged later.',
+    takes: { ...BILLERS, params: schema.schedulePath },
+    answers: changed({ status: 'paused' }),
+    ...ended,
+    handle: action(pauseSchedule, scheduleData),
+  }),
+  route('post', `${SCHEDULE}/resume`, {
+    id: 'resumeSchedule',
+    summary: 'Resume a schedule',
+    description:
+      'Ends a pause. A `suspended` schedule cannot be resumed: it goes on when the customer’s decision and the merchant’s trust level allow it again, and neither merchant nor bank is disabled.',
+    takes: { ...BILLERS, params: schema.schedulePath },
+    answers: changed(),
+    ...ended,
+    refusals: { ...ended.refusals, schedule_suspended: 'The schedule is suspended' },
+    handle: action(resumeSchedule, scheduleData),
+  }),
+  route('post', `${SCHEDULE}/cancel`, {
+    id: 'cancelSchedule',
+    summary: 'Cancel a schedule',
+    description: 'Ends the schedule for good. A charge that is already pending is not withdrawn.',
+    takes: { ...BILLERS, params: schema.schedulePath },
+    answers: changed({ status: 'cancelled', nextBillingDate: null }),
+    ...ended,
+    handle: action(cancelSchedule, scheduleData),
+  }),
+  route('get', SUBSCRIPTIONS, {
+    id: 'listSubscriptions',
+    summary: 'List your customers’ subscriptions',
+    description: 'The recurring schedules by which merchants bill your customers.',
+    takes: { ...BANK, query: schema.schedulesQuery },
+    answers: { 200: { description: '1 subscription', data: pageOf('subscriptions', schema.subscription) } },
+    handle: listSubscriptions,
+  }),
+  route('post', `${SUBSCRIPTIONS}/:scheduleId/cancel`, {
+    id: 'cancelSubscription',
+    summary: 'Cancel a customer’s subscription',
+    description:
+      'Ends the schedule for good at the customer’s request. The merchant receives the webhook `recurring.updated`.',
+    takes: { ...BANK, params: schema.schedulePath },
+    answers: {
+      200: {
+        description: 'The schedule is cancelled',
+        data: schema.subscription,
+        example: { status: 'cancelled', nextBillingDate: null },
+      },
+    },
+    ...ended,
+    handle: action(cancelSchedule, subscriptionData),
+  }),
+];

@@ -1,63 +1,80 @@
-import { z } from 'zod';
 import {
-  DELIVERY_SORTS,
   listDeliveries,
   readDelivery,
   redeliver,
   type DeliveryRecord,
 } from '../../database/webhook/delivery';
-import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import { DELIVERY_STATUSES } from '../../domain/lifecycle';
-import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
-import { id, pagination } from '../http/fields';
+import { ANYONE } from '../callers';
 import { listAnswer } from '../http/list';
-import type { PathCall, QueryCall } from '../http/route';
+import { section, type PathCall, type QueryCall } from '../http/route';
+import { pageOf } from '../openapi/parts';
+import * as schema from './webhook-schema';
 
 /** What was sent to the caller's webhook URL, and how that went. */
 
-export const deliveriesQuery = z.strictObject({
-  status: z.enum(DELIVERY_STATUSES).meta({ description: 'Only those with this status' }).optional(),
-  webhookType: z.enum(WEBHOOK_TYPES).meta({ description: 'Only those of this type' }).optional(),
-  ...pagination(Object.keys(DELIVERY_SORTS) as ['createdAt', 'webhookType']),
-});
-
-export async function listWebhookDeliveries({ caller, query, deps }: QueryCall<typeof deliveriesQuery>) {
+async function listWebhookDeliveries({ caller, query, deps }: QueryCall<typeof schema.deliveriesQuery>) {
   const { status, webhookType, ...page } = query;
   const found = await listDeliveries(deps.db, caller.entityId, { status, webhookType }, page);
   return listAnswer(['delivery', 'deliveries'], found, page, shown);
 }
 
-export const deliveryPath = z.strictObject({ deliveryId: id('delivery') });
-
-export async function showWebhookDelivery({ caller, params, deps }: PathCall<typeof deliveryPath>) {
+async function showWebhookDelivery({ caller, params, deps }: PathCall<typeof schema.deliveryPath>) {
   const delivery = await readDelivery(deps.db, caller.entityId, params.deliveryId);
   if (!delivery) throw new Failure('not_found', 'You have no such delivery');
   return { message: `The delivery is ${delivery.status}`, data: shown(delivery) };
 }
 
-export async function redeliverWebhook({
+async function redeliverWebhook({
   accept,
   caller,
   params: { deliveryId },
-}: PathCall<typeof deliveryPath>) {
+}: PathCall<typeof schema.deliveryPath>) {
   return accept(async (trx) => {
     await redeliver(trx, caller.entityId, deliveryId);
     return { message: 'The delivery is sent once more', data: { deliveryId } };
   });
 }
 
-function shown({ withdrawnAt, ...delivery }: DeliveryRecord) {
-  return {
-    ...delivery,
-    createdAt: formatInstant(delivery.createdAt),
-    finishedAt: delivery.finishedAt && formatInstant(delivery.finishedAt),
-    ...(withdrawnAt && { withdrawnAt: formatInstant(withdrawnAt) }),
-    attempts: delivery.attempts.map(({ at, status, durationMs, error }) => ({
-      at: formatInstant(at),
-      status,
-      durationMs,
-      error,
-    })),
-  };
-}
+const shown = ({ withdrawnAt, ...delivery }: DeliveryRecord) => ({
+  ...delivery,
+  ...(withdrawnAt && { withdrawnAt }),
+  attempts: delivery.attempts.map(({ at, status, durationMs, error }) => ({ at, status, durationMs, error })),
+});
+
+const route = section('Webhook settings');
+const DELIVERY = '/v1/webhooks/deliveries/:deliveryId';
+
+export const deliveryRoutes = [
+  route('get', '/v1/webhooks/deliveries', {
+    id: 'listDeliveries',
+    summary: 'List webhook deliveries',
+    description: 'The webhooks that were sent to you, with the attempts to deliver each.',
+    takes: { ...ANYONE, query: schema.deliveriesQuery },
+    answers: { 200: { description: '1 delivery', data: pageOf('deliveries', schema.delivery) } },
+    handle: listWebhookDeliveries,
+  }),
+  route('get', DELIVERY, {
+    id: 'getDelivery',
+    summary: 'Retrieve a webhook delivery',
+    description: 'One webhook that was sent to you, with the attempts to deliver it.',
+    takes: { ...ANYONE, params: schema.deliveryPath },
+    answers: { 200: { description: 'The delivery is delivered', data: schema.delivery } },
+    handle: showWebhookDelivery,
+  }),
+  route('post', `${DELIVERY}/redeliver`, {
+    id: 'redeliver',
+    summary: 'Redeliver a webhook',
+    description:
+      'Sends the same webhook again, with the same `deliveryId` and body, whether it was delivered before or not. What asks for a charge or an intent that ended before it was sent (`withdrawnAt`) is not sent any more: the merchant may have billed anew. While you have no webhook URL, nothing is sent again either: set one first.',
+    takes: { ...ANYONE, params: schema.deliveryPath, idempotent: true },
+    answers: { 202: { description: 'The delivery is sent once more', data: schema.sentDelivery } },
+    refusals: {
+      delivery_withdrawn:
+        'What this webhook asks for ended before it was sent, so it is not sent any more; how it ended is in your events',
+      no_webhook_url: 'You have no webhook URL: set one first',
+    },
+    refusedWith: { 409: { data: schema.unsentDelivery } },
+    handle: redeliverWebhook,
+  }),
+];

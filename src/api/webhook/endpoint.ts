@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Config } from '../../config';
 import { changeEndpoint } from '../../database/entity/control';
 import { refuseUnsent } from '../../database/webhook/delivery';
@@ -9,34 +9,18 @@ import {
   newWebhookSecret,
   rotateWebhookSecret,
 } from '../../database/webhook/endpoint';
-import { formatInstant } from '../../domain/calendar';
-import { webUrl } from '../http/fields';
-import { actorOf, type Call } from '../http/route';
+import { ANYONE } from '../callers';
+import { actorOf, section, type Call } from '../http/route';
+import * as schema from './webhook-schema';
 
-/**
- * Where the caller wants its webhooks. Where such an address leads is checked each time one is
- * sent.
- */
+/** Where the caller wants its webhooks. Each attempt to send one checks where the address leads. */
 
-export const webhookUrl = (config: Config) =>
-  webUrl(config.ALLOW_PRIVATE_WEBHOOKS ? ['https', 'http'] : ['https']).meta({
-    description: 'The URL that webhooks are sent to',
-    example: 'https://shop.example.com/webhooks',
-  });
-
-export const endpointBody = (config: Config) =>
-  z.strictObject({
-    url: webhookUrl(config)
-      .nullable()
-      .meta({ description: 'The URL that webhooks are sent to; `null` for none' }),
-  });
-
-export async function showEndpoint({ caller, deps }: Call) {
+async function showEndpoint({ caller, deps }: Call) {
   const url = await findWebhookUrl(deps.db, caller.entityId);
   return { message: url === null ? 'No webhooks are sent' : 'Webhooks are sent here', data: { url } };
 }
 
-export async function putEndpoint(call: Call<z.output<ReturnType<typeof endpointBody>>>) {
+async function putEndpoint(call: Call<z.output<ReturnType<typeof schema.endpointBody>>>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
     await refuseUnsent(trx, caller.entityId, 'webhook.endpoint_changed');
@@ -48,12 +32,12 @@ export async function putEndpoint(call: Call<z.output<ReturnType<typeof endpoint
   });
 }
 
-export async function rotateSecret(call: Call) {
+async function rotateSecret(call: Call) {
   const { accept, caller, deps } = call;
   return accept(async (trx) => {
     const webhookSecret = newWebhookSecret();
     const until = await rotateWebhookSecret(trx, deps.ring, actorOf(call), caller.entityId, webhookSecret);
-    const data = { previousSecretValidUntil: formatInstant(until) };
+    const data = { previousSecretValidUntil: until };
     return {
       message: 'Give your receiver this secret beside the old one, then finish the rotation',
       data: { webhookSecret, ...data },
@@ -62,7 +46,7 @@ export async function rotateSecret(call: Call) {
   });
 }
 
-export async function finishRotation(call: Call) {
+async function finishRotation(call: Call) {
   const { accept, caller } = call;
   return accept(async (trx) => {
     await finishSecretRotation(trx, actorOf(call), caller.entityId);
@@ -70,7 +54,7 @@ export async function finishRotation(call: Call) {
   });
 }
 
-export async function sendTestEvent({ accept, caller, deps }: Call) {
+async function sendTestEvent({ accept, caller, deps }: Call) {
   return accept(async (trx) => {
     await refuseUnsent(trx, caller.entityId, 'webhook.test');
     const [deliveryId] = await announce(trx, deps.ring, [
@@ -86,3 +70,56 @@ export async function sendTestEvent({ accept, caller, deps }: Call) {
     };
   });
 }
+
+const route = section('Webhook settings');
+const ENDPOINT = '/v1/webhooks/endpoint';
+
+export const endpointRoutes = (config: Config) => [
+  route('get', ENDPOINT, {
+    id: 'getWebhookEndpoint',
+    summary: 'Retrieve the webhook endpoint',
+    description: 'The URL that your webhooks are sent to. The secret is not shown.',
+    takes: ANYONE,
+    answers: { 200: { description: 'Webhooks are sent here', data: schema.endpoint } },
+    handle: showEndpoint,
+  }),
+  route('put', ENDPOINT, {
+    id: 'setWebhookEndpoint',
+    summary: 'Set the webhook endpoint',
+    description:
+      'Sets the URL for all your webhooks, retries of earlier ones included. `null` stops them; the events stay available at `GET /v1/events`.',
+    takes: { ...ANYONE, body: schema.endpointBody(config) },
+    answers: { 200: { description: 'Webhooks are sent here from now on', data: schema.endpoint } },
+    handle: putEndpoint,
+  }),
+  route('post', `${ENDPOINT}/rotate-secret`, {
+    id: 'rotateWebhookSecret',
+    summary: 'Rotate the webhook secret',
+    description:
+      'Creates a new webhook secret. For 24 hours, or until you finish the rotation, `webhook-signature` contains a signature with each secret, and `X-Service-Signature` is made with the old one.',
+    takes: { ...ANYONE, idempotent: true },
+    answers: {
+      200: {
+        description: 'Give your receiver this secret beside the old one, then finish the rotation',
+        data: schema.rotatedSecret,
+      },
+    },
+    handle: rotateSecret,
+  }),
+  route('post', `${ENDPOINT}/rotate-secret/finish`, {
+    id: 'finishWebhookSecretRotation',
+    summary: 'Finish the secret rotation',
+    description: 'Stops using the old secret. Changes nothing if no rotation is in progress.',
+    takes: ANYONE,
+    answers: { 200: { description: 'Webhooks are signed with your newest secret alone' } },
+    handle: finishRotation,
+  }),
+  route('post', `${ENDPOINT}/test`, {
+    id: 'sendTestWebhook',
+    summary: 'Send a test webhook',
+    description: 'Sends a `webhook.test` to your endpoint, signed and retried like any other webhook.',
+    takes: { ...ANYONE, idempotent: true },
+    answers: { 202: { description: 'A test event is on its way', data: schema.sentDelivery } },
+    handle: sendTestEvent,
+  }),
+];

@@ -1,24 +1,17 @@
-import { z } from 'zod';
 import { settleCredits } from '../../database/customer/payment-credit';
 import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../../database/webhook/event-feed';
 import { counted } from '../../domain/words/counted';
-import { id, pageSize } from '../http/fields';
-import type { QueryCall } from '../http/route';
+import { ANYONE } from '../callers';
+import { section, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
+import * as schema from './webhook-schema';
 
 /**
  * All that was announced to the caller, in an order in which nothing appears later before what was
  * seen.
  */
 
-export const feedQuery = z.strictObject({
-  after: id('event')
-    .meta({ description: 'The last `eventId` that you have handled; the list begins after it' })
-    .optional(),
-  limit: pageSize,
-});
-
-export async function listEvents({ caller, query, deps }: QueryCall<typeof feedQuery>) {
+async function listEvents({ caller, query, deps }: QueryCall<typeof schema.feedQuery>) {
   const { after, limit } = query;
   const position = after === undefined ? FEED_START : await findFeedPosition(deps.db, caller.entityId, after);
   if (!position) {
@@ -40,3 +33,15 @@ export async function listEvents({ caller, query, deps }: QueryCall<typeof feedQ
   }
   return { message: counted(events.length, 'events'), data: { events } };
 }
+
+export const feedRoutes = [
+  section('Webhook settings')('get', '/v1/events', {
+    id: 'listEvents',
+    summary: 'List events',
+    description:
+      'All events that webhooks were sent for, in a fixed order without gaps, for example to catch up after an outage. What was withdrawn before it was sent or read here is left out. Pass the last `eventId` that you have handled as `after`, and repeat until the list is empty. Events are kept for 30 days by default.',
+    takes: { ...ANYONE, query: schema.feedQuery },
+    answers: { 200: { description: '1 event', data: schema.feed } },
+    handle: listEvents,
+  }),
+];

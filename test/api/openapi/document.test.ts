@@ -3,7 +3,6 @@ import addFormats from 'ajv-formats';
 import { z } from 'zod';
 import { routes } from '../../../src/api/app';
 import { openApiDocument } from '../../../src/api/openapi/document';
-import { OPERATIONS } from '../../../src/api/openapi/operations';
 import type { Route } from '../../../src/api/http/route';
 import { check } from '../../../src/api/http/validation';
 import { readConfig, type Config } from '../../../src/config';
@@ -134,8 +133,6 @@ describe('the document', () => {
 
   it('has every route of the table, and nothing that is none', () => {
     const table = routes({ config }).map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-    expect(Object.keys(OPERATIONS).toSorted()).toEqual(table.toSorted());
-
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
     );

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { day, id } from '../http/fields';
+import { exampleId } from '../openapi/example';
+import { count, moment, oneOf, shownId, words } from '../openapi/parts';
+import type { StatementType } from './intake';
+
+export const statementQuery = z.strictObject({
+  from: day
+    .meta({
+      description:
+        'In your first file, the day from which what settled is expected in your files; without it that is the day of the earliest line',
+    })
+    .optional(),
+  through: day
+    .meta({
+      description:
+        'The file covers all currencies up to this day, also where its lines end earlier; at most the bank’s today',
+      example: '2026-03-03',
+    })
+    .optional(),
+});
+
+export const FILES: Record<StatementType, { description: string; example: string }> = {
+  'text/csv': {
+    description:
+      'RFC 4180 in UTF-8. The header names the columns `bankTransactionId`, `bookingDate`, `amount`, `currency` and `direction`, and optionally `reference`, in any order; others are passed over',
+    example:
+      'bankTransactionId,bookingDate,amount,currency,direction,reference\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit,\r\n',
+  },
+  'application/xml': {
+    description: 'ISO 20022 `camt.053.001.02` to `camt.053.001.13` in UTF-8, without a document type',
+    example: '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>',
+  },
+};
+
+export const statementPath = z.strictObject({ statementId: id('statement') });
+
+const summary = z
+  .strictObject({
+    lines: count('Lines of the file, without its header; each is one of the following', 5),
+    matched: count('The network has the same', 2),
+    duplicates: count('The file has said it before', 0),
+    unknownHere: count('The network counts no such transaction', 1),
+    missingAtBank: count(
+      'Settled business days before what your files reach, in none of them, and told by this one first; these are no lines',
+      1,
+    ),
+    amountDiffers: count('The network has another amount, currency or direction', 1),
+    malformed: count('Cannot be read', 1),
+  })
+  .meta({ id: 'BankStatementSummary' });
+
+export const sentStatement = z.strictObject({
+  statementId: shownId('statement'),
+  status: oneOf(
+    ['processing', 'completed', 'failed'],
+    '`processing` while it is matched; `failed` where lines of it were lost, by a restored back-up for one: send it again with any change, as an empty line at its end',
+    'processing',
+  ),
+});
+
+export const bankStatement = sentStatement
+  .extend({
+    summary,
+    differencesUrl: words(
+      'Path of the CSV file, below the address of this API',
+      `/v1/bank/statements/${exampleId('statement')}/differences.csv`,
+    ),
+    createdAt: moment('When it had arrived'),
+    completedAt: moment('When all of it was compared').nullable(),
+  })
+  .meta({ id: 'BankStatement' });

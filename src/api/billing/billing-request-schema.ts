@@ -1,0 +1,229 @@
+import { z } from 'zod';
+import type { Config } from '../../config';
+import { REASON_OF_ACTION, type BankAnswer } from '../../domain/charge';
+import { normalizePhrase } from '../../domain/identifier/phrase';
+import { BILLING_REQUEST_STATUSES, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
+import {
+  amountIn,
+  BATCH_MAX,
+  currency,
+  DESCRIPTION_MAX,
+  id,
+  list,
+  NAME_MAX,
+  paymentId,
+  phrase,
+  textFor,
+  withAmount,
+} from '../http/fields';
+import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
+import { EXAMPLE_PAYMENT_ID, exampleId } from '../openapi/example';
+import {
+  credit,
+  currencyCode,
+  declineReason,
+  flag,
+  lookupID,
+  metadataForMerchants,
+  moment,
+  money,
+  oneOf,
+  paymentID,
+  reference,
+  scheduleId,
+  seldom,
+  shownId,
+  words,
+  wordsOrNull,
+} from '../openapi/parts';
+
+const billed = textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Shoes');
+
+export const billBody = (config: Config) =>
+  withAmount(
+    z
+      .strictObject({
+        paymentIDs: list(paymentId, BATCH_MAX).optional(),
+        lookupIDs: list(phrase, BATCH_MAX, normalizePhrase).optional(),
+        amount: amountIn(config),
+        currency: currency(config),
+        description: billed,
+        metadata: metadata.optional(),
+      })
+      .refine(metadataFits, METADATA_TOO_LONG)
+      .refine(({ paymentIDs, lookupIDs }) => (paymentIDs === undefined) !== (lookupIDs === undefined), {
+        path: ['paymentIDs'],
+        when: ({ value }) => typeof value === 'object' && value !== null,
+        error: 'send exactly one of paymentIDs and lookupIDs',
+      })
+      .meta({
+        example: {
+          paymentIDs: [EXAMPLE_PAYMENT_ID],
+          amount: 1500,
+          currency: config.ACCEPTED_CURRENCIES[0],
+          description: 'Shoes',
+        },
+      }),
+  );
+
+/** A bank's bill, for a customer of its own in the place of a merchant: one-time payments alone. */
+export const customerBillBody = (config: Config) =>
+  withAmount(
+    z.strictObject({
+      lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
+      payee: z.strictObject({ lookupID: phrase }).meta({ description: 'Your customer who is to be paid' }),
+      amount: amountIn(config),
+      currency: currency(config),
+      description: billed,
+    }),
+  );
+
+/**
+ * Two forms: with `action`, as the guide has it, and without, where the id of the debit or the
+ * reason of the refusal says which it is. Both become one answer. The guide's form always has a
+ * `bankTransactionId`; that of a refusal names no debit, and is not kept.
+ */
+export const bankResponseBody = z
+  .strictObject({
+    billingRequestId: id('billingRequest'),
+    batchId: textFor(
+      'The `batchId` of the webhook `billing.request`, to be checked against',
+      NAME_MAX,
+      exampleId('batch'),
+    ).optional(),
+    action: oneOf(
+      CUSTOMER_DECISIONS,
+      'The customer’s decision. `approve_once` and `approve_recurring` approve the charge, `deny` and `suspended` decline it; `suspended` also suspends an agreement that was approved',
+    ).optional(),
+    bankTransactionId: textFor(
+      'Your identifier of the debit, a different one for each transaction; required to approve',
+      NAME_MAX,
+      'FT26081XK2',
+    ).optional(),
+    declineReason: textFor(
+      'Why the charge is declined. A recurring charge is retried only after `insufficient_funds`, `limit_reached` or `temporarily_unavailable`',
+      NAME_MAX,
+      'insufficient_funds',
+    ).optional(),
+    metadata: metadata.optional(),
+  })
+  .superRefine(
+    (body: Parts, context) => {
+      const refuse = (path: keyof Parts, message: string) =>
+        context.addIssue({ code: 'custom', path: [path], message });
+      const { action, bankTransactionId, declineReason: reason } = body;
+      if (action === undefined && bankTransactionId === undefined && reason === undefined) {
+        refuse('bankTransactionId', 'send it to approve, or declineReason to decline');
+      } else if (isApproval(body)) {
+        if (bankTransactionId === undefined) refuse('bankTransactionId', 'is required to approve');
+        if (reason !== undefined) refuse('declineReason', 'does not go with an approval');
+      }
+    },
+    // How the fields go together is looked at even when one of them, or another, is wrong.
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  )
+  .transform((body) => ({ ...body, answer: answerOf(body) }))
+  .meta({
+    example: { billingRequestId: exampleId('billingRequest'), bankTransactionId: 'FT26081XK2' },
+  });
+
+/** The fields that say which answer it is; of any type, as long as the rest has not been judged. */
+interface Parts {
+  action?: unknown;
+  bankTransactionId?: unknown;
+  declineReason?: unknown;
+}
+
+function isApproval({ action, bankTransactionId }: Parts): boolean {
+  return action === undefined
+    ? bankTransactionId !== undefined
+    : action === 'approve_once' || action === 'approve_recurring';
+}
+
+/** The one answer that both forms become, of a body that has been judged. */
+function answerOf({
+  action = null,
+  bankTransactionId,
+  declineReason: reason,
+}: {
+  action?: (typeof CUSTOMER_DECISIONS)[number] | null | undefined;
+  bankTransactionId?: string | undefined;
+  declineReason?: string | undefined;
+}): BankAnswer {
+  if (action === 'deny' || action === 'suspended') {
+    return { outcome: 'declined', declineReason: reason ?? REASON_OF_ACTION[action], action };
+  }
+  if (bankTransactionId !== undefined) return { outcome: 'approved', bankTransactionId, action };
+  if (reason === undefined) throw new Error('an answer passed its check and then says nothing');
+  return { outcome: 'declined', declineReason: reason, action: null };
+}
+
+export const billingRequestPath = z.strictObject({ billingRequestId: id('billingRequest') });
+
+const biller = z.union([shownId('merchant'), shownId('bank')]);
+
+/** Each item has these, whether its charge was accepted or not. */
+export const echoed = {
+  phrase: words('The `paymentID` or `lookupID` that was billed, as you sent it', EXAMPLE_PAYMENT_ID),
+  entityId: biller.meta({ description: 'You' }),
+};
+
+export const acceptedCharge = {
+  billingRequestId: shownId('billingRequest'),
+  reference,
+  status: z.literal('pending'),
+  warning: seldom(
+    z.literal('open_exception'),
+    'The customer may have paid you this already: a reconciliation exception of the same amount and currency is not resolved. The charge is made all the same',
+  ),
+  exceptionId: seldom(shownId('exception'), 'The exception that is warned of'),
+};
+
+export const billingRequest = z
+  .strictObject({
+    billingRequestId: shownId('billingRequest'),
+    batchId: shownId('batch', 'The API request that created it; of its own for a scheduled charge'),
+    transactionId: shownId('transaction'),
+    reference,
+    status: oneOf(BILLING_REQUEST_STATUSES, 'Status of the charge', 'successful'),
+    declineReason,
+    amount: money('The amount charged'),
+    currency: currencyCode,
+    description: words('Text shown to the customer', 'Shoes'),
+    approvalRequired: flag('Whether the customer must approve this charge', true),
+    customerId: shownId('customer'),
+    entityId: biller.meta({ description: 'The merchant that bills, or the payee’s bank' }),
+    bankId: shownId('bank'),
+    payee: seldom(
+      z.strictObject({ bankId: shownId('bank'), lookupID }),
+      'The customer who is paid; only for a payment between customers',
+    ),
+    credit,
+    phrase: words('The identifier that was billed: the `paymentID` or the `lookupID`', EXAMPLE_PAYMENT_ID),
+    paymentID: paymentID.optional(),
+    lookupID: seldom(lookupID, 'Instead of `paymentID`, for a one-time payment'),
+    scheduleId,
+    metadata: metadataForMerchants,
+    bankTransactionId: wordsOrNull(
+      'The bank’s identifier of the debit; shown only to the bank',
+      'FT26081XK2',
+    ).optional(),
+    expiresAt: moment('When the charge is declined if it has not been answered', '2026-03-02T08:15:00.000Z'),
+    createdAt: moment('When it was created'),
+    closedAt: moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
+  })
+  .meta({ id: 'BillingRequest' });
+
+export const chargeOutcome = z.strictObject({
+  billingRequestId: shownId('billingRequest'),
+  status: oneOf(['successful', 'declined'], 'Final status of the charge'),
+});
+
+export const chargeStanding = (description: string) =>
+  chargeOutcome.extend({ status: oneOf(BILLING_REQUEST_STATUSES, description) });
+
+export const cancelledCharge = z.strictObject({
+  billingRequestId: shownId('billingRequest'),
+  status: z.literal('declined'),
+  declineReason: z.literal('cancelled'),
+});

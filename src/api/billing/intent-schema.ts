@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { Config } from '../../config';
+import { CUSTOMER_DECISIONS, INTENT_STATUSES } from '../../domain/lifecycle';
+import { normalizePhrase } from '../../domain/identifier/phrase';
+import { blockMerchant, spendingLimits } from '../customer/decision-schema';
+import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from '../http/fields';
+import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
+import { EXAMPLE_PHRASE } from '../openapi/example';
+import {
+  currencyCode,
+  lookupID,
+  metadataForMerchants,
+  moment,
+  oneOf,
+  paymentID,
+  reference,
+  shownId,
+  words,
+  wordsOrNull,
+} from '../openapi/parts';
+
+export const intentBody = (config: Config) =>
+  z
+    .strictObject({
+      lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
+      currency: currency(config),
+      description: textFor('What will be billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan'),
+      intentSettings: z
+        .strictObject({ dueDate: instant.meta({ description: 'When you intend to bill first' }).optional() })
+        .optional(),
+      metadata: metadata.optional(),
+    })
+    .refine(metadataFits, METADATA_TOO_LONG);
+
+export const intentResponseBody = z.strictObject({
+  customerId: id('customer'),
+  entityId: id('merchant'),
+  lookupID: phrase,
+  customerDecision: oneOf(CUSTOMER_DECISIONS, 'The customer’s decision', 'approve_recurring'),
+  spendingLimits,
+  blockMerchant,
+});
+
+export const intentPath = z.strictObject({ intentId: id('intent') });
+
+const outcomeFields = {
+  intentId: shownId('intent'),
+  status: oneOf(
+    INTENT_STATUSES,
+    '`superseded`: replaced by a newer intent of the same merchant for the same customer',
+    'approved',
+  ),
+  customerDecision: z
+    .enum(CUSTOMER_DECISIONS)
+    .nullable()
+    .meta({ description: 'The customer’s decision; `null` if there is none', example: 'approve_recurring' }),
+};
+
+export const intent = z
+  .strictObject({
+    ...outcomeFields,
+    batchId: shownId('batch', 'The API request that created it'),
+    reference,
+    reason: wordsOrNull(
+      'Why it was declined: `denied`, `suspended`, `blocked` or `expired` (no answer in time)',
+    ),
+    currency: currencyCode,
+    description: words('As the merchant wrote it', 'Gold plan'),
+    customerId: shownId('customer'),
+    lookupID,
+    entityId: shownId('merchant'),
+    bankId: shownId('bank'),
+    metadata: metadataForMerchants,
+    paymentID: paymentID.optional(),
+    dueDate: moment('When the merchant intends to bill first', '2026-03-05T08:00:00.000Z').nullable(),
+    expiresAt: moment('When the intent is declined if it has not been answered', '2026-03-03T08:00:00.000Z'),
+    createdAt: moment('When it was created'),
+    closedAt: moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
+  })
+  .meta({ id: 'Intent' });
+
+export const intentOutcome = z.strictObject(outcomeFields);
+
+/** Each item has these, however the intent was decided. */
+export const echoed = {
+  lookupID: words('As you sent it', EXAMPLE_PHRASE),
+  entityId: shownId('merchant', 'You'),
+};
+
+export const acceptedIntent = { intentId: shownId('intent'), reference };

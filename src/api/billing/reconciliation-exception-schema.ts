@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { EXCEPTION_SORTS } from '../../database/reconciliation-exception/list-cases';
+import {
+  BANK_RESOLUTIONS,
+  EXCEPTION_KINDS,
+  RESOLUTIONS,
+  SAID,
+} from '../../domain/books/reconciliation-exception';
+import { EXCEPTION_STATES } from '../../domain/lifecycle';
+import { DESCRIPTION_MAX, id, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { EXAMPLE_REFERENCE } from '../openapi/example';
+import {
+  currencyCode,
+  metadataForMerchants,
+  moment,
+  money,
+  oneOf,
+  reference,
+  shownId,
+  words,
+  wordsOrNull,
+} from '../openapi/parts';
+
+export const exceptionsQuery = z.strictObject({
+  state: oneOf(EXCEPTION_STATES, 'Only those in this state').optional(),
+  kind: oneOf(EXCEPTION_KINDS, 'Only those of this kind').optional(),
+  from: instant.meta({ description: 'Only those opened at this time or later' }).optional(),
+  to: instant
+    .meta({ description: 'Only those opened before this time', example: '2026-04-01T00:00:00+01:00' })
+    .optional(),
+  reference: textFor(
+    'Only those of the charge or refund with this reference; of a charge, those of its refunds too',
+    NAME_MAX,
+    EXAMPLE_REFERENCE,
+  ).optional(),
+  ...pagination(Object.keys(EXCEPTION_SORTS) as ['openedAt', 'amount']),
+});
+
+export const exceptionPath = z.strictObject({ exceptionId: id('exception') });
+
+export const respondBody = z
+  .strictObject({
+    resolution: oneOf(
+      BANK_RESOLUTIONS,
+      '`no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it back by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was taken back, and that one alone; only of a `conflicting_answer`, and of a refund that is `completed`',
+    ),
+    bankTransactionId: textFor(
+      'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`, and not kept otherwise',
+      NAME_MAX,
+      'FT26081XR3',
+    ).optional(),
+    note: textFor(
+      'For yourself: nobody else is shown it; no personal data',
+      DESCRIPTION_MAX,
+      'Case 4711',
+    ).optional(),
+  })
+  .superRefine(
+    ({ resolution, bankTransactionId }: { resolution?: unknown; bankTransactionId?: unknown }, context) => {
+      if (resolution !== 'reversed' || bankTransactionId !== undefined) return;
+      const message = 'is required where it is reversed: it proves the reversal';
+      context.addIssue({ code: 'custom', path: ['bankTransactionId'], message });
+    },
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  )
+  .meta({ example: { resolution: 'reversed', bankTransactionId: 'FT26081XR3' } });
+
+const kind = oneOf(
+  EXCEPTION_KINDS,
+  'The first thing that went wrong. `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it approved a charge that had ended without it. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached. From statements of the bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has not booked what settled here, or the payee’s bank has not booked the credit of a payment between customers, which has no `bankTransactionId`; `amount_differs`, it booked another amount, currency or direction',
+  'late_answer',
+);
+
+const state = oneOf(EXCEPTION_STATES, '`investigating` once the operator has taken it', 'open');
+
+const resolution = oneOf(
+  RESOLUTIONS,
+  '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has taken it back. `confirmed`: the first answer stands, also where a second debit was taken back, and that one alone. By the operator alone: `written_off`, nobody mends it; `no_difference`, there was nothing to mend',
+  'reversed',
+)
+  .nullable()
+  .meta({ example: null });
+
+/** Each party whose exception it is sees these, and is sent them. */
+export const exceptionFields = {
+  exceptionId: shownId('exception'),
+  kind,
+  state,
+  reference: reference.nullable().meta({
+    description:
+      'Reference of the charge; where `refundId` is set, that of the refund. Of what is `unknown_here` the one that the bank wrote down, or `null`',
+    example: EXAMPLE_REFERENCE,
+  }),
+  billingRequestId: shownId('billingRequest')
+    .nullable()
+    .meta({ description: 'Id of the charge; `null` for what is `unknown_here`' }),
+  refundId: shownId('refund')
+    .nullable()
+    .meta({ description: 'Id of the refund, where it is about one', example: null }),
+  merchantId: shownId('merchant').nullable().meta({
+    description: 'Id of the merchant; `null` for a payment between customers, and for what is `unknown_here`',
+  }),
+  bankId: shownId('bank', 'Id of the payer’s bank'),
+  amount: money('The amount in doubt: of the charge, or of the refund; of what is `unknown_here`, as booked'),
+  currency: currencyCode,
+  bankTransactionId: wordsOrNull(
+    'The first id in the answers, or in the statement, that is in doubt; shown only to banks, `null` to the payee’s',
+    'FT26081XK2',
+  ).optional(),
+  metadata: metadataForMerchants.meta({
+    description: 'The merchant’s own data with the charge or the refund; not shown to banks',
+  }),
+  openedAt: moment('When it was opened'),
+  resolvedAt: moment('When it was resolved').nullable().meta({ example: null }),
+  resolution,
+};
+
+export const exception = z
+  .strictObject({
+    ...exceptionFields,
+    note: wordsOrNull('Your own note; what others noted is not shown'),
+    sequence: z.int().min(0).meta({ description: 'That of the latest webhook about it', example: 1 }),
+  })
+  .meta({ id: 'ReconciliationException' });
+
+export const resolvedException = z.strictObject({ exceptionId: shownId('exception'), state, resolution });
+
+const answer = z
+  .strictObject({
+    at: moment('When the bank gave it'),
+    says: oneOf(
+      SAID,
+      '`approved` or `declined` of a charge, `completed` or `rejected` of a refund',
+      'approved',
+    ),
+    bankTransactionId: wordsOrNull(
+      'The id that the bank gave with it; shown only to banks, `null` to the payee’s',
+      'FT26081XK2',
+    ).optional(),
+  })
+  .meta({ id: 'BankAnswer' });
+
+export const CAUSES = ['merchant', 'provider', 'bank', 'operator', 'network'] as const;
+
+const event = z.strictObject({
+  type: words('Type of the event', 'exception.opened'),
+  at: moment('When it happened'),
+  cause: oneOf(CAUSES, 'Who caused it; `network` for a response window that ended', 'bank'),
+  kind: kind.optional(),
+});
+
+export const exceptionWithEvents = exception
+  .extend({
+    answers: z.array(answer).meta({
+      description:
+        'Each answer of the bank, oldest first: also the one that settled, and those that changed nothing; of more than 100 the first',
+    }),
+    events: z.array(event).meta({ description: 'Oldest first; of more than 100 the latest' }),
+  })
+  .meta({ id: 'ReconciliationExceptionWithEvents' });

@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { TRANSACTION_SORTS } from '../../database/transaction';
+import { EXCEPTION_KINDS } from '../../domain/books/reconciliation-exception';
+import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/lifecycle';
+import { dayOrInstant, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { withMetadataPair } from '../http/metadata';
+import { EXAMPLE_REFERENCE } from '../openapi/example';
+import {
+  credit,
+  currencyCode,
+  declineReason,
+  lookupID,
+  metadataForMerchants,
+  moment,
+  money,
+  oneOf,
+  reference,
+  scheduleId,
+  seldom,
+  shownId,
+  words,
+  wordsOrNull,
+} from '../openapi/parts';
+import { CAUSES } from './reconciliation-exception-schema';
+
+export const format = oneOf(
+  ['json', 'csv'],
+  'Format of the answer; takes precedence over the header `Accept`',
+).optional();
+
+export const historyQuery = withMetadataPair({
+  from: instant.meta({ description: 'Only transactions created at this time or later' }).optional(),
+  to: instant
+    .meta({ description: 'Only transactions created before this time', example: '2026-04-01T00:00:00+01:00' })
+    .optional(),
+  settledFrom: dayOrInstant
+    .meta({ description: 'Only transactions that settled on this settlement day, or at this time, or later' })
+    .optional(),
+  settledTo: dayOrInstant
+    .meta({
+      description: 'Only transactions that settled on this settlement day or before, or before this time',
+    })
+    .optional(),
+  status: oneOf(TRANSACTION_STATUSES, 'Only transactions with this status').optional(),
+  type: oneOf(TRANSACTION_TYPES, 'Only transactions of this type').optional(),
+  customerId: idFilter('customer').optional(),
+  merchantId: idFilter('merchant').optional(),
+  reference: textFor('Only the transaction with this reference', NAME_MAX, EXAMPLE_REFERENCE).optional(),
+  bankTransactionId: textFor(
+    'For banks: only the transaction that the payer’s bank has given this id',
+    NAME_MAX,
+    'FT26081XK2',
+  ).optional(),
+  format,
+  ...pagination(Object.keys(TRANSACTION_SORTS) as ['createdAt', 'amount']),
+});
+
+export const detailsQuery = z.strictObject({
+  reference: textFor(
+    'Reference of a charge, a refund, a refund return or a reversal, or its `transactionId`',
+    NAME_MAX,
+    EXAMPLE_REFERENCE,
+  ),
+});
+
+const part = (description: string) => z.number().min(0).meta({ description, example: 0 });
+
+export const transaction = z
+  .strictObject({
+    transactionId: shownId('transaction'),
+    reference,
+    type: oneOf(
+      TRANSACTION_TYPES,
+      'Type of the transaction. `refund_return`: the money of a completed refund came back to the bank',
+      'charge',
+    ),
+    status: oneOf(
+      TRANSACTION_STATUSES,
+      '`pending`, `successful` or `declined` for a charge; `pending`, `completed`, `rejected` or `returned` for a refund; `completed` for a reversal and a refund return',
+      'successful',
+    ),
+    amount: money('The amount'),
+    currency: currencyCode,
+    description: words('Text shown to the customer', 'Shoes'),
+    customerId: shownId('customer'),
+    merchantId: shownId('merchant')
+      .nullable()
+      .meta({ description: 'Id of the merchant; `null` for a payment between customers' }),
+    bankId: shownId('bank'),
+    billingRequestId: shownId('billingRequest'),
+    scheduleId,
+    bankTransactionId: wordsOrNull(
+      'The bank’s identifier of the debit or transfer; shown only to banks, to the payee’s bank only for a charge',
+      'FT26081XK2',
+    ).optional(),
+    payeeBankId: shownId('bank').nullable().optional().meta({
+      description: 'For a payment between customers, the payee’s bank; shown only to banks',
+      example: null,
+    }),
+    payeeLookupID: lookupID.nullable().optional().meta({
+      description: 'For a payment between customers, the payee; shown only to banks',
+      example: null,
+    }),
+    declineReason,
+    refundedAmount: part(
+      'For a charge, the sum of its pending and completed refunds, without those that were returned; in major units',
+    ),
+    reversedAmount: part(
+      'For a charge, how much of it did not stay: the sum of its reversals; in major units',
+    ),
+    createdAt: moment('When it was created'),
+    settledAt: moment(
+      'When it settled: money moved, or came back by a reversal or a refund return; `null` unless `status` is `successful`, `completed` or `returned`',
+      '2026-03-02T08:05:00.000Z',
+    ).nullable(),
+    metadata: metadataForMerchants,
+  })
+  .meta({ id: 'Transaction' });
+
+const event = z.strictObject({
+  type: words('Type of the event', 'billing_request.accepted'),
+  at: moment('When it happened'),
+  cause: oneOf(CAUSES, 'Who caused it; `network` for a schedule, or a response window that ended'),
+  declineReason: seldom(z.string(), 'Why it was declined; only for a decline'),
+  exceptionId: seldom(
+    shownId('exception'),
+    'Id of the reconciliation exception; only for events of type `exception.…`',
+  ),
+  kind: seldom(
+    z.enum(EXCEPTION_KINDS),
+    'Kind of the reconciliation exception. `exception.updated`: a late answer to what was `unanswered`',
+  ),
+});
+
+const timelineEntry = z.strictObject({
+  at: moment('When it happened, in real time'),
+  what: oneOf(
+    ['call', 'event', 'webhook', 'attempt', 'receipt', 'ledger', 'act'],
+    'A call of the API, a transition, a webhook to you, an attempt at one, what is left of a forgotten one, an entry of the ledger, an act of an operator or of yours on your own settings',
+  ),
+  text: words('The same in words', 'attempt 1 at billing.response dlv_… to mch_…: answered 200, after 12 ms'),
+});
+
+export const transactionWithEvents = transaction
+  .extend({
+    credit,
+    events: z.array(event).meta({ description: 'Oldest first; of more than 1 000 the latest' }),
+    timeline: z.array(timelineEntry).meta({
+      description:
+        'All of it that is yours, also of what belongs to it (a charge, its refunds, reversals and exceptions), oldest first; of more than 1 000 the latest',
+    }),
+  })
+  .meta({ id: 'TransactionWithEvents' });

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { CUSTOMER_SORTS } from '../../database/customer/read';
+import { isCountry } from '../../domain/country';
+import { normalizePhrase } from '../../domain/identifier/phrase';
+import {
+  DESCRIPTION_MAX,
+  email,
+  EMAIL_MAX,
+  id,
+  NAME_MAX,
+  pagination,
+  phrase,
+  text,
+  textFor,
+} from '../http/fields';
+import { exampleId } from '../openapi/example';
+import { count, lookupID, moment, oneOf, shownId, words, wordsOrNull } from '../openapi/parts';
+
+export const byEmail = z.strictObject({ email });
+
+/** Longest address of a picture, as long as any other address on the web may be. */
+const PICTURE_MAX = 2048;
+
+const names = {
+  firstname: textFor('First name', NAME_MAX, 'Ada'),
+  lastname: textFor('Last name', NAME_MAX, 'Obi'),
+  accountName: textFor('Name of the account', NAME_MAX, 'OBI ADA'),
+};
+
+export const updateBody = z.strictObject({
+  update: z
+    .strictObject({
+      ...names,
+      middlename: textFor('Middle name', NAME_MAX, 'Ngozi'),
+      address: textFor('Postal address', DESCRIPTION_MAX, '12 Marina, Lagos'),
+      phone: textFor('Telephone number', NAME_MAX, '+234 800 000 0000'),
+      displayPicture: textFor('URL of a picture', PICTURE_MAX, 'https://bank.example.com/a.png'),
+    })
+    .partial()
+    .refine((update) => Object.keys(update).length > 0, 'must have at least one field')
+    .meta({ minProperties: 1, description: 'The fields to change' }),
+});
+
+export const oneCustomer = z
+  .strictObject({ customerId: id('customer').optional(), lookupID: phrase.optional() })
+  .transform(({ customerId, lookupID: given }, context) => {
+    if (customerId !== undefined && given === undefined) return { customerId };
+    if (customerId === undefined && given !== undefined) return { lookupId: normalizePhrase(given) };
+    context.addIssue({ code: 'custom', message: 'must have either customerId or lookupID' });
+    return z.NEVER;
+  });
+
+export const changedCustomer = z.strictObject({});
+
+export const customersQuery = z.strictObject({
+  // An e-mail address is the longest that is searched for.
+  search: textFor('Text to search for', EMAIL_MAX, 'ada obi').optional(),
+  ...pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]),
+});
+
+export const customer = z
+  .strictObject({
+    customerId: shownId('customer'),
+    lookupID,
+    clientRef: words('Your own reference for the customer', 'core-000017'),
+    firstname: words('First name', 'Ada'),
+    middlename: wordsOrNull('Middle name'),
+    lastname: words('Last name', 'Obi'),
+    accountName: words('Name of the account', 'OBI ADA'),
+    email: words('E-mail address', 'ada.obi@example.com'),
+    country: words('ISO 3166 alpha-2 code', 'NG'),
+    reference: wordsOrNull('Free text, as onboarded'),
+    address: wordsOrNull('Postal address'),
+    phone: wordsOrNull('Telephone number'),
+    displayPicture: wordsOrNull('URL of a picture'),
+    createdAt: moment('When the customer was onboarded'),
+    updatedAt: moment('When it was last changed'),
+  })
+  .meta({ id: 'Customer' });
+
+const bank = z.strictObject({
+  bankId: shownId('bank'),
+  bankName: words('Name of the bank', 'Harbour Bank'),
+  lookupID,
+  customerId: shownId('customer'),
+});
+
+export const banks = z.strictObject({
+  banks: z.array(bank).meta({ description: 'Oldest customer first' }),
+});
+
+const ACCOUNT_NUMBER = /^[A-Z0-9]{6,34}$/;
+
+/** A customer, as its bank brings it in. */
+export const person = z.strictObject({
+  clientRef: textFor(
+    'Your own reference for the customer, unique among your customers',
+    NAME_MAX,
+    'core-000017',
+  ),
+  ...names,
+  email,
+  country: text(NAME_MAX)
+    .pipe(z.string().refine(isCountry, 'must be an ISO 3166 alpha-2 code, as NG'))
+    .meta({ pattern: '^[A-Z]{2}$', description: 'ISO 3166 alpha-2 code', example: 'NG' }),
+  accountNumber: text(NAME_MAX)
+    .pipe(z.string().regex(ACCOUNT_NUMBER, 'must be 6 to 34 of A-Z and 0-9'))
+    .meta({ pattern: ACCOUNT_NUMBER.source, description: 'Account number or IBAN', example: '0123456789' }),
+  reference: textFor('Free text', NAME_MAX, 'branch 12').optional(),
+});
+
+/** Most entries of one batch. */
+export const BATCH_ENTRIES_MAX = 10_000;
+export const tooMany = `must have at most ${BATCH_ENTRIES_MAX} entries: send more as several batches`;
+
+/** Only the frame: a person who is not valid is a failure of the batch, and the others go on. */
+export const onboardingBody = z.strictObject({
+  customers: z
+    .array(z.looseObject({}).meta({ wire: person }))
+    .min(1)
+    .max(BATCH_ENTRIES_MAX, tooMany),
+});
+
+export const batchPath = z.strictObject({ batchId: id('batch') });
+
+const summary = z
+  .strictObject({
+    total: count('Customers in the batch', 2),
+    successful: count('Onboarded so far', 1),
+    failed: count('Refused because they are not valid', 1),
+    duplicates: count('Refused because the account number or the `clientRef` is already there', 0),
+  })
+  .meta({ id: 'BatchSummary' });
+
+export const batchOutcome = {
+  batchId: shownId('batch'),
+  status: oneOf(
+    ['processing', 'completed', 'failed'],
+    '`processing` while a large batch is being onboarded; `failed` where it was abandoned',
+    'completed',
+  ),
+  summary,
+};
+
+const failure = z.strictObject({
+  index: z.int().min(0).meta({ description: 'Place in the request, from 0', example: 1 }),
+  clientRef: words('Your own reference for the customer', 'core-000018').optional(),
+  reason: words('Why the customer was not onboarded', 'email must be an e-mail address'),
+});
+
+export const smallBatch = z
+  .strictObject({
+    ...batchOutcome,
+    customers: z
+      .array(customer.pick({ clientRef: true, customerId: true, lookupID: true }))
+      .meta({ description: 'The customers that were onboarded' }),
+    failures: z.array(failure).meta({ description: 'The customers that were not, duplicates included' }),
+  })
+  .meta({ id: 'SmallBatch', title: 'Up to 500 customers' });
+
+const fileOf = (name: string) =>
+  words(
+    'Path of the CSV file, below the address of this API',
+    `/v1/bank/customers/batches/${exampleId('batch')}/${name}.csv`,
+  );
+
+export const largeBatch = z
+  .strictObject({ ...batchOutcome, customersUrl: fileOf('customers'), failuresUrl: fileOf('failures') })
+  .meta({ id: 'LargeBatch', title: 'More than 500 customers' });
+
+export const batch = z.union([smallBatch, largeBatch]);

@@ -1,0 +1,227 @@
+import { z } from 'zod';
+import type { Config } from '../../config';
+import { SCHEDULE_SORTS } from '../../database/recurring/read';
+import { maxInterval, type Frequency } from '../../domain/calendar';
+import { BILLING_REQUEST_STATUSES, BILLING_STATUSES } from '../../domain/lifecycle';
+import { SCHEDULE_STATUSES } from '../../domain/recurring/recurring';
+import {
+  amount,
+  amountIn,
+  currency,
+  DESCRIPTION_MAX,
+  id,
+  idFilter,
+  instant,
+  pagination,
+  paymentId,
+  textFor,
+  withAmount,
+} from '../http/fields';
+import { metadata } from '../http/metadata';
+import {
+  count,
+  currencyCode,
+  declineReason,
+  lookupID,
+  metadata as metadataShown,
+  moment,
+  money,
+  named,
+  oneOf,
+  reference,
+  seldom,
+  shownId,
+  words,
+  wordsOrNull,
+} from '../openapi/parts';
+
+/** Far more billings than anybody agrees to at once: 27 years of daily ones. */
+const MAX_BILLINGS = 10_000;
+
+const FREQUENCIES = ['daily', 'weekly', 'monthly', 'yearly'] as const satisfies Frequency[];
+
+/** Whether the interval can be judged, even when other fields are wrong. */
+function hasInterval(value: unknown): value is { frequency: Frequency; interval: number } {
+  const { frequency, interval } = (value ?? {}) as Record<string, unknown>;
+  return FREQUENCIES.some((one) => one === frequency) && typeof interval === 'number';
+}
+
+/** Whether the dates can be judged, even when other fields are wrong. */
+function hasBothDates(value: unknown): value is { startDate: Date; endDate: Date } {
+  const { startDate, endDate } = (value ?? {}) as Record<string, unknown>;
+  return startDate instanceof Date && endDate instanceof Date;
+}
+
+const BILLINGS = {
+  description: 'The schedule is completed after this many billings, successful or failed',
+  example: 12,
+};
+const maxBillings = z.int().min(1).max(MAX_BILLINGS);
+const description = textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan');
+
+export const scheduleBody = (config: Config) =>
+  withAmount(
+    z
+      .strictObject({
+        customerId: id('customer'),
+        paymentID: paymentId,
+        amount: amountIn(config),
+        currency: currency(config),
+        frequency: oneOf(FREQUENCIES, 'The unit of `interval`', 'monthly'),
+        interval: z
+          .int()
+          .min(1)
+          .default(1)
+          .meta({
+            maximum: maxInterval('daily'),
+            description:
+              'Number of `frequency` units between charges; at most three years: 1095 days, 156 weeks, 36 months or 3 years',
+          }),
+        startDate: instant
+          .meta({
+            description: 'Due date of the first charge, at most 5 minutes in the past; now if left out',
+          })
+          .optional(),
+        endDate: instant
+          .meta({
+            description: 'Last moment at which a charge can be due',
+            example: '2027-03-01T09:00:00+01:00',
+          })
+          .optional(),
+        maxBillings: maxBillings.meta(BILLINGS).optional(),
+        description: description.optional(),
+        metadata: metadata.optional(),
+      })
+      .refine(({ frequency, interval }) => interval <= maxInterval(frequency), {
+        path: ['interval'],
+        when: ({ value }) => hasInterval(value),
+        error: ({ input }) =>
+          hasInterval(input)
+            ? `must be at most ${maxInterval(input.frequency)}, which is three years`
+            : undefined,
+      })
+      .refine((body) => !hasBothDates(body) || body.endDate > body.startDate, {
+        path: ['endDate'],
+        when: ({ value }) => hasBothDates(value),
+        error: 'must be after the start date',
+      }),
+  );
+
+/** What is left out stays as it is; `null` takes away what there is. */
+export const scheduleChange = z
+  .strictObject({
+    // Its decimals are those of the schedule's currency.
+    amount: amount
+      .meta({ description: 'Amount of each charge in major units of the schedule’s currency' })
+      .optional(),
+    endDate: instant.nullable().meta({ description: 'Last moment at which a charge can be due' }).optional(),
+    maxBillings: maxBillings.nullable().meta(BILLINGS).optional(),
+    description: description.nullable().optional(),
+    metadata: metadata.optional(),
+  })
+  .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change')
+  .meta({ minProperties: 1, example: { amount: 1750, endDate: null } });
+
+export const schedulePath = z.strictObject({ scheduleId: id('schedule') });
+
+export const schedulesQuery = z.strictObject({
+  ...pagination(Object.keys(SCHEDULE_SORTS) as [keyof typeof SCHEDULE_SORTS]),
+  status: oneOf(SCHEDULE_STATUSES, 'Only those with this status').optional(),
+  customerId: idFilter('customer').optional(),
+});
+
+export const scheduleStatus = oneOf(
+  SCHEDULE_STATUSES,
+  '`paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s trust level does not allow charges, or merchant or bank is disabled; `past_due`: a declined charge is being retried; `completed`, `cancelled` and `failed` are final',
+  'active',
+);
+
+/** The webhooks about a schedule have these as well. */
+export const progressFields = {
+  nextBillingDate: moment(
+    'Next regular due date; the oldest of those that are made up for after an outage',
+    '2026-06-02T08:00:00.000Z',
+  ).nullable(),
+  billingsCompleted: count('Billings that ran, successful or failed', 3),
+};
+export const descriptionShown = wordsOrNull('Text shown to the customer', 'Gold plan');
+
+const terms = {
+  amount: money('The amount of each charge'),
+  currency: currencyCode,
+  frequency: z.enum(FREQUENCIES).meta({ example: 'monthly' }),
+  interval: z.int().min(1).meta({ description: 'Number of `frequency` units between charges', example: 1 }),
+  startDate: moment('Due date of the first charge; the later ones are counted from it'),
+  endDate: moment('Last moment at which a charge can be due', '2027-03-02T08:00:00.000Z').nullable(),
+  maxBillings: z
+    .int()
+    .min(1)
+    .nullable()
+    .meta({ description: 'The schedule is completed after this many billings', example: 12 }),
+  description: descriptionShown,
+};
+
+const progress = {
+  status: scheduleStatus,
+  ...progressFields,
+  retryAt: moment('When a declined charge is retried next').nullable().meta({ example: null }),
+  lastDecline: z
+    .strictObject({
+      reference,
+      reason: words('Why it was declined, as in `declineReason`', 'insufficient_funds'),
+      at: moment('When it was declined'),
+    })
+    .nullable()
+    .meta({ description: 'The latest decline of a schedule that is `past_due`', example: null }),
+  createdAt: moment('When it was created', '2026-03-01T10:00:00.000Z'),
+  updatedAt: moment('When it last changed', '2026-05-02T08:00:00.000Z'),
+};
+
+export const schedule = z
+  .strictObject({
+    scheduleId: shownId('schedule'),
+    merchantId: shownId('merchant'),
+    customerId: shownId('customer'),
+    ...terms,
+    metadata: metadataShown,
+    ...progress,
+  })
+  .meta({ id: 'Schedule' });
+
+/** The same for the customer's bank: with names to show, without the merchant's own notes. */
+export const subscription = z
+  .strictObject({
+    scheduleId: shownId('schedule'),
+    merchant: named('merchant', 'Palm Grocers'),
+    customerId: shownId('customer'),
+    lookupID,
+    ...terms,
+    ...progress,
+  })
+  .meta({ id: 'Subscription' });
+
+const billing = z
+  .strictObject({
+    n: z.int().min(0).meta({ description: 'Number of the due date, from 0', example: 0 }),
+    dueDate: moment('Due date'),
+    status: oneOf(BILLING_STATUSES, '`scheduled`: the next one, not yet due', 'successful'),
+    reason: seldom(z.string().nullable(), 'Why it was `skipped` or `failed`; otherwise left out'),
+    attempts: z
+      .array(
+        z.strictObject({
+          billingRequestId: shownId('billingRequest'),
+          reference,
+          at: moment('When the charge was made'),
+          status: z.enum(BILLING_REQUEST_STATUSES).meta({ example: 'successful' }),
+          declineReason,
+        }),
+      )
+      .meta({ description: 'The charges made for it, oldest first' }),
+  })
+  .meta({ id: 'Billing' });
+
+export const scheduleWithBillings = schedule
+  .extend({ billings: z.array(billing).meta({ description: 'Oldest first' }) })
+  .meta({ id: 'ScheduleWithBillings' });
+
+export const endedSchedule = z.strictObject({ status: scheduleStatus });

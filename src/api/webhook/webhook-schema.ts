@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { Config } from '../../config';
+import { DELIVERY_SORTS } from '../../database/webhook/delivery';
+import { DELIVERY_STATUSES } from '../../domain/lifecycle';
+import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
+import { id, pageSize, pagination, webUrl } from '../http/fields';
+import { moment, oneOf, shownId, words, wordsOrNull } from '../openapi/parts';
+import { feedEvent } from '../openapi/webhook-frame';
+
+export const webhookUrl = (config: Config) =>
+  webUrl(config.ALLOW_PRIVATE_WEBHOOKS ? ['https', 'http'] : ['https']).meta({
+    description: 'The URL that webhooks are sent to',
+    example: 'https://shop.example.com/webhooks',
+  });
+
+export const endpointBody = (config: Config) =>
+  z.strictObject({
+    url: webhookUrl(config)
+      .nullable()
+      .meta({ description: 'The URL that webhooks are sent to; `null` for none' }),
+  });
+
+export const endpoint = z.strictObject({
+  url: wordsOrNull(
+    'The URL that webhooks are sent to; `null` if there is none',
+    'https://shop.example.com/webhooks',
+  ),
+});
+
+export const rotatedSecret = z.strictObject({
+  webhookSecret: words(
+    'Shown only in this answer, and for an hour in the answer to a repeat of the request',
+    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw5Zb6Xy0cV1s=',
+  ).optional(),
+  previousSecretValidUntil: moment('Until when the old secret is used too', '2026-03-03T08:00:00.000Z'),
+});
+
+export const deliveriesQuery = z.strictObject({
+  status: oneOf(DELIVERY_STATUSES, 'Only those with this status').optional(),
+  webhookType: oneOf(WEBHOOK_TYPES, 'Only those of this type').optional(),
+  ...pagination(Object.keys(DELIVERY_SORTS) as ['createdAt', 'webhookType']),
+});
+
+export const deliveryPath = z.strictObject({ deliveryId: id('delivery') });
+
+const deliveryId = shownId('delivery', 'As in `X-Service-Delivery`');
+
+const attempt = z.strictObject({
+  at: moment('When the attempt ended'),
+  status: z.int().nullable().meta({
+    description: 'HTTP status that your server answered; `null` if it did not answer',
+    example: 200,
+  }),
+  durationMs: z.int().min(0).meta({ description: 'Duration in milliseconds', example: 84 }),
+  error: wordsOrNull('What went wrong; `null` if the attempt succeeded'),
+});
+
+export const delivery = z
+  .strictObject({
+    deliveryId,
+    eventId: shownId('event'),
+    webhookType: oneOf(WEBHOOK_TYPES, 'Type of the webhook', 'billing.response'),
+    batchId: shownId('batch', 'The API request that caused it').nullable(),
+    status: oneOf(DELIVERY_STATUSES, 'Status of the delivery', 'delivered'),
+    createdAt: moment('When it was created'),
+    finishedAt: moment('When it was delivered or given up', '2026-03-02T08:00:01.000Z').nullable(),
+    withdrawnAt: moment(
+      'There only where what it asks for ended before it was sent: it is `failed` then, and is not sent any more',
+      '2026-03-02T08:15:00.000Z',
+    ).optional(),
+    attempts: z.array(attempt).meta({ description: 'The latest 50, oldest first' }),
+  })
+  .meta({ id: 'Delivery' });
+
+export const sentDelivery = z.strictObject({ deliveryId });
+
+export const unsentDelivery = sentDelivery.extend({
+  status: oneOf(DELIVERY_STATUSES, 'Status of the delivery, which stays', 'failed'),
+});
+
+export const feedQuery = z.strictObject({
+  after: id('event')
+    .meta({ description: 'The last `eventId` that you have handled; the list begins after it' })
+    .optional(),
+  limit: pageSize,
+});
+
+export const feed = z.strictObject({
+  events: z.array(feedEvent).meta({ description: 'Oldest first; `data` is that of the webhook' }),
+});
