@@ -1079,26 +1079,24 @@ export type Refund = {
   refundId: string;
   /** Id of a transaction */
   transactionId: string;
-  /** Id of a merchant */
-  merchantId: string;
-  /** Id of a customer */
-  customerId: string;
-  /** Id of a bank */
-  bankId: string;
   /** Reference of the refund */
   reference: string;
   /** Reference of the charge */
   originalReference: string;
   /** Id of the charge */
   billingRequestId: string;
-  /** The reason that the merchant gave */
-  reason: string | null;
-  /** Three business days after it was created; UTC */
-  expectedBy: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of a bank */
+  bankId: string;
   /** The amount refunded; in major units */
   amount: number;
   /** ISO 4217 code */
   currency: string;
+  /** The reason that the merchant gave */
+  reason: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
   metadata?: Record<string, string | number | boolean>;
   /**
@@ -1112,6 +1110,8 @@ export type Refund = {
   rejectReason: string | null;
   /** The bank’s identifier of the transfer; shown only to the bank */
   bankTransactionId?: string | null;
+  /** Three business days after it was created; UTC */
+  expectedBy: string;
   /** When it was created; UTC */
   createdAt: string;
   closedAt: string | null;
@@ -1339,11 +1339,8 @@ export type Delivery = {
 export type BillingIntentItem = {
   /** Id of a billing intent */
   intentId: string;
-  /**
-   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
-   * higher number is newer, and a missing one is still on its way, or lost
-   */
-  sequence: number;
+  /** Transaction reference, unique in the network */
+  reference: string;
   /** Id of a customer */
   customerId: string;
   /** The customer’s e-mail address */
@@ -1357,13 +1354,16 @@ export type BillingIntentItem = {
   merchant: MerchantFace;
   /** Text to show to the customer */
   description: string;
-  /** Transaction reference, unique in the network */
-  reference: string;
   /**
    * When the merchant intends to bill first; if it has not said so, the end of the
    * response window; UTC
    */
   dueDate: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
 };
 
 /** The merchant, to show to the customer */
@@ -1383,11 +1383,6 @@ export type MerchantFace = {
 export type BillingIntentClosedItem = {
   /** Id of a billing intent */
   intentId: string;
-  /**
-   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
-   * higher number is newer, and a missing one is still on its way, or lost
-   */
-  sequence: number;
   /** Transaction reference, unique in the network */
   reference: string;
   /** The customer’s identifier at the bank, also called `phrase` */
@@ -1395,16 +1390,16 @@ export type BillingIntentClosedItem = {
   status: 'declined' | 'superseded';
   /** Why it was declined; `null` if it was not */
   reason: string | null;
-};
-
-export type BillingIntentResponseItem = {
-  /** Id of a billing intent */
-  intentId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type BillingIntentResponseItem = {
+  /** Id of a billing intent */
+  intentId: string;
   /** Transaction reference, unique in the network */
   reference: string;
   /** The customer’s identifier at the bank, also called `phrase` */
@@ -1422,16 +1417,16 @@ export type BillingIntentResponseItem = {
   paymentID?: string;
   /** The merchant’s own data, as it was sent */
   metadata: Record<string, string | number | boolean>;
-};
-
-export type BillingRequestItem = {
-  /** Id of a billing request */
-  billingRequestId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type BillingRequestItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
   /** Transaction reference, unique in the network */
   reference: string;
   /** Whether the customer must approve this charge */
@@ -1457,6 +1452,11 @@ export type BillingRequestItem = {
   dueDate: string;
   /** The recurring schedule that it belongs to, if any */
   scheduleId?: string;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
 };
 
 /** The customer who is paid, in a payment between customers */
@@ -1472,26 +1472,21 @@ export type PayeeFace = {
 export type BillingClosedItem = {
   /** Id of a billing request */
   billingRequestId: string;
-  /**
-   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
-   * higher number is newer, and a missing one is still on its way, or lost
-   */
-  sequence: number;
   /** Transaction reference, unique in the network */
   reference: string;
   status: 'declined';
   /** `expired`, `not_delivered` or `cancelled` */
   declineReason: string;
-};
-
-export type BillingCreditItem = {
-  /** Id of a billing request */
-  billingRequestId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type BillingCreditItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
   /** Transaction reference, unique in the network */
   reference: string;
   /** The amount to credit; in major units */
@@ -1504,16 +1499,16 @@ export type BillingCreditItem = {
   payerBankId: string;
   /** The payer’s bank’s identifier of the debit */
   bankTransactionId: string;
-};
-
-export type BillingReversedItem = {
-  /** Id of a billing request */
-  billingRequestId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type BillingReversedItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
   /** Transaction reference, unique in the network */
   reference: string;
   /** Reference of the reversal */
@@ -1524,16 +1519,16 @@ export type BillingReversedItem = {
   currency: string;
   /** The merchant’s own data, as it was sent; not shown to banks */
   metadata?: Record<string, string | number | boolean>;
-};
-
-export type BillingResponseItem = {
-  /** Id of a billing request */
-  billingRequestId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type BillingResponseItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
   /** Transaction reference, unique in the network */
   reference: string;
   /** Identifies the agreement between merchant and customer; used to bill */
@@ -1558,16 +1553,16 @@ export type BillingResponseItem = {
   scheduleId: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
   metadata?: Record<string, string | number | boolean>;
-};
-
-export type DecisionUpdatedItem = {
-  /** Id of an agreement */
-  id: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type DecisionUpdatedItem = {
+  /** Id of an agreement */
+  id: string;
   /** Id of a customer */
   customerId: string;
   /** The customer’s identifier at the bank, also called `phrase` */
@@ -1582,28 +1577,28 @@ export type DecisionUpdatedItem = {
   customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** ISO 4217 code */
   currency: string;
-};
-
-export type RefundRequestItem = {
-  /** Id of a refund */
-  refundId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type RefundRequestItem = {
+  /** Id of a refund */
+  refundId: string;
   /** Reference of the refund */
   reference: string;
   /** Reference of the charge */
   originalReference: string;
+  /** ISO 4217 code */
+  currency: string;
   /** Id of the charge */
   billingRequestId: string;
   /** Your identifier of the debit */
   bankTransactionId: string;
   /** The amount to transfer to the customer; in major units */
   amount: number;
-  /** ISO 4217 code */
-  currency: string;
   /** The reason that the merchant gave */
   reason: string | null;
   /** Id of a customer */
@@ -1615,24 +1610,24 @@ export type RefundRequestItem = {
   expectedBy: string;
   /** Whether `expectedBy` has passed */
   overdue: boolean;
-};
-
-export type RefundResponseItem = {
-  /** Id of a refund */
-  refundId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type RefundResponseItem = {
+  /** Id of a refund */
+  refundId: string;
   /** Reference of the refund */
   reference: string;
   /** Reference of the charge */
   originalReference: string;
-  /** The amount of the refund; in major units */
-  amount: number;
   /** ISO 4217 code */
   currency: string;
+  /** The amount of the refund; in major units */
+  amount: number;
   status: 'pending' | 'completed' | 'rejected';
   /** Whether it is still pending after `expectedBy` */
   overdue: boolean;
@@ -1642,27 +1637,32 @@ export type RefundResponseItem = {
   expectedBy: string;
   /** The merchant’s own data, as it was sent */
   metadata: Record<string, string | number | boolean>;
-};
-
-export type RefundReturnedItem = {
-  /** Id of a refund */
-  refundId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type RefundReturnedItem = {
+  /** Id of a refund */
+  refundId: string;
   /** Reference of the refund */
   reference: string;
   /** Reference of the charge */
   originalReference: string;
-  /** The amount of the refund; in major units */
-  amount: number;
   /** ISO 4217 code */
   currency: string;
+  /** The amount of the refund; in major units */
+  amount: number;
   status: 'returned';
   /** The merchant’s own data, as it was sent; not shown to banks */
   metadata?: Record<string, string | number | boolean>;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
 };
 
 export type ExceptionOpenedItem = {
@@ -1786,11 +1786,6 @@ export type ExceptionResolvedItem = {
 export type RecurringUpcomingItem = {
   /** Id of a recurring schedule */
   scheduleId: string;
-  /**
-   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
-   * higher number is newer, and a missing one is still on its way, or lost
-   */
-  sequence: number;
   /** Id of a customer */
   customerId: string;
   /** The amount that will be charged; in major units */
@@ -1801,16 +1796,16 @@ export type RecurringUpcomingItem = {
   description: string | null;
   /** When the charge is due; UTC */
   dueDate: string;
-};
-
-export type RecurringUpdatedItem = {
-  /** Id of a recurring schedule */
-  scheduleId: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+export type RecurringUpdatedItem = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
   /**
    * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
    * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
@@ -1833,6 +1828,11 @@ export type RecurringUpdatedItem = {
   /** The amount before; only after a change of terms; in major units */
   previousAmount?: number;
   effectiveFrom?: string | null;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
 };
 
 export type MigrationCompletedItem = {
@@ -1849,21 +1849,16 @@ export type MigrationCompletedItem = {
 };
 
 export type WebhookTestItem = {
+  /** Any text */
+  text: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
-  /** Any text */
-  text: string;
 };
 
 export type WebhookEndpointChangedItem = {
-  /**
-   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
-   * higher number is newer, and a missing one is still on its way, or lost
-   */
-  sequence: number;
   /**
    * Whether it was changed with one of your access tokens, or by the operator of the
    * network
@@ -1871,6 +1866,11 @@ export type WebhookEndpointChangedItem = {
   changedBy: 'api' | 'operator';
   /** No URL is set any more */
   cleared: boolean;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
 };
 
 export type Clock = {

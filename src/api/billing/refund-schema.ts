@@ -64,25 +64,23 @@ const status = oneOf(
   'pending',
 );
 
-/** The webhooks about a refund have these as well. */
-export const refundFields = {
+export const refundReferences = {
   reference: reference.meta({ description: 'Reference of the refund', example: EXAMPLE_REFUND_REFERENCE }),
   originalReference: reference.meta({ description: 'Reference of the charge' }),
-  billingRequestId: shownId('billingRequest', 'Id of the charge'),
-  reason: wordsOrNull('The reason that the merchant gave', 'Wrong size'),
-  expectedBy: moment('Three business days after it was created', '2026-03-05T08:00:00.000Z'),
 };
 
 export const refund = z
   .strictObject({
     refundId: shownId('refund'),
     transactionId: shownId('transaction'),
+    ...refundReferences,
+    billingRequestId: shownId('billingRequest', 'Id of the charge'),
     merchantId: shownId('merchant'),
     customerId: shownId('customer'),
     bankId: shownId('bank'),
-    ...refundFields,
     amount: money('The amount refunded'),
     currency: currencyCode,
+    reason: wordsOrNull('The reason that the merchant gave', 'Wrong size'),
     metadata: metadataForMerchants,
     status,
     overdue: flag('Whether it is still pending after `expectedBy`', false),
@@ -90,6 +88,7 @@ export const refund = z
     bankTransactionId: wordsOrNull(
       'The bank’s identifier of the transfer; shown only to the bank',
     ).optional(),
+    expectedBy: moment('Three business days after it was created', '2026-03-05T08:00:00.000Z'),
     createdAt: moment('When it was created'),
     closedAt: moment('When the bank answered it').nullable().meta({ example: null }),
   })

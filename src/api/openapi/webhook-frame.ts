@@ -10,11 +10,16 @@ import { WEBHOOKS } from './webhook';
 const pascalCase = (type: string) =>
   type.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase());
 
-const KINDS = Object.entries(WEBHOOKS).map(([type, { item, ...webhook }]) => ({
-  ...webhook,
-  type,
-  item: item.meta({ id: `${pascalCase(type)}Item` }),
-}));
+const sequence = z.int().min(1).meta({
+  description:
+    'Counts the webhooks about one resource that you are sent, from 1 without gaps: a higher number is newer, and a missing one is still on its way, or lost',
+  example: 1,
+});
+
+const KINDS = Object.entries(WEBHOOKS).map(([type, { item, ...webhook }]) => {
+  const items: z.ZodObject = z.strictObject({ ...item, sequence });
+  return { ...webhook, type, item: items.meta({ id: `${pascalCase(type)}Item` }) };
+});
 
 const signature = z
   .string()

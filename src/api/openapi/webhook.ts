@@ -1,26 +1,32 @@
 import { z } from 'zod';
 import { ROLES, type Role } from '../../domain/entity';
 import type { WebhookType } from '../../domain/webhook/webhook';
+import { billingRequest } from '../billing/billing-request-schema';
 import { exceptionFields } from '../billing/reconciliation-exception-schema';
+import { refund, refundReferences } from '../billing/refund-schema';
 import { batchOutcome } from '../customer/customer-schema';
 import { customerDecision } from '../customer/decision-schema';
-import { scheduleStatus } from '../recurring/recurring-schema';
-import { EXAMPLE_REFUND_REFERENCE } from './example';
+import { schedule, scheduleStatus } from '../recurring/recurring-schema';
 import {
   currencyCode,
   declineReason,
+  flag,
   lookupID,
   metadata,
   metadataForMerchants,
   moment,
   money,
+  oneOf,
   paymentID,
   reference,
+  scheduleId,
+  seldom,
   shownId,
   words,
+  wordsOrNull,
 } from './parts';
 
-/** What is sent by webhook: each type with the form of its items. */
+/** What is sent by webhook: each type with the fields of its items, beside their `sequence`. */
 
 interface DocumentedWebhook {
   to: readonly Role[];
@@ -28,22 +34,16 @@ interface DocumentedWebhook {
   summary: string;
   /** What it asks of the receiver. */
   description: string;
-  item: z.ZodObject;
+  item: z.ZodRawShape;
 }
-
-const sequence = z.int().min(1).meta({
-  description:
-    'Counts the webhooks about one resource that you are sent, from 1 without gaps: a higher number is newer, and a missing one is still on its way, or lost',
-  example: 1,
-});
 
 const merchant = z
   .strictObject({
     id: shownId('merchant'),
     name: words('Name', 'Palm Grocers'),
-    icon: z.string().nullable().meta({ description: 'URL of a picture', example: null }),
-    email: z.string().nullable().meta({ description: 'E-mail address', example: 'help@shop.example.com' }),
-    website: z.string().nullable().meta({ description: 'URL', example: 'https://shop.example.com/' }),
+    icon: wordsOrNull('URL of a picture'),
+    email: wordsOrNull('E-mail address', 'help@shop.example.com'),
+    website: wordsOrNull('URL', 'https://shop.example.com/'),
   })
   .meta({ id: 'MerchantFace', description: 'The merchant, to show to the customer' });
 
@@ -51,16 +51,18 @@ const payee = z
   .strictObject({ bankId: shownId('bank'), lookupID, name: words('Name on the account', 'EZE CHIDI') })
   .meta({ id: 'PayeeFace', description: 'The customer who is paid, in a payment between customers' });
 
-const customerEmail = words('The customer’s e-mail address', 'ada.obi@example.com');
-const forCustomer = words('Text to show to the customer', 'Gold plan');
-
-const refundReferences = {
-  reference: reference.meta({ description: 'Reference of the refund', example: EXAMPLE_REFUND_REFERENCE }),
-  originalReference: reference.meta({ description: 'Reference of the charge' }),
+const customer = {
+  customerId: shownId('customer'),
+  customerEmail: words('The customer’s e-mail address', 'ada.obi@example.com'),
+  lookupID,
 };
-const expectedBy = moment('When the customer should have the money', '2026-03-05T08:00:00.000Z');
+const description = words('Text to show to the customer', 'Gold plan');
 
-const exceptionItem = z.strictObject({ ...exceptionFields, sequence });
+const ofIntent = { intentId: shownId('intent'), reference };
+const ofCharge = { billingRequestId: shownId('billingRequest'), reference };
+const ofRefund = { refundId: shownId('refund'), ...refundReferences, currency: currencyCode };
+const whyDeclined = 'Why it was declined; `null` if it was not';
+const expectedBy = moment('When the customer should have the money', '2026-03-05T08:00:00.000Z');
 
 export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
   'billing.intent': {
@@ -68,290 +70,219 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     summary: 'A merchant asks for permission to bill your customers',
     description:
       'Ask each customer, and send the decision with `POST /v1/billing/intent-response`. An intent that is not answered within the response window (24 hours by default) is declined.',
-    item: z.strictObject({
-      intentId: shownId('intent'),
-      sequence,
-      customerId: shownId('customer'),
-      customerEmail,
-      lookupID,
+    item: {
+      ...ofIntent,
+      ...customer,
       paymentID,
       currency: currencyCode,
       merchant,
-      description: forCustomer,
-      reference,
+      description,
       dueDate: moment(
         'When the merchant intends to bill first; if it has not said so, the end of the response window',
         '2026-03-05T08:00:00.000Z',
       ),
-    }),
+    },
   },
   'billing.intent.closed': {
     to: ['bank'],
     summary: 'An intent was closed without your answer',
     description:
       'The response window has ended, or the merchant has sent a newer intent. Stop asking the customer.',
-    item: z.strictObject({
-      intentId: shownId('intent'),
-      sequence,
-      reference,
+    item: {
+      ...ofIntent,
       lookupID,
       status: z.enum(['declined', 'superseded']).meta({ example: 'declined' }),
-      reason: z
-        .string()
-        .nullable()
-        .meta({ description: 'Why it was declined; `null` if it was not', example: 'expired' }),
-    }),
+      reason: wordsOrNull(whyDeclined, 'expired'),
+    },
   },
   'billing.intent.response': {
     to: ['merchant'],
     summary: 'A billing intent has been decided',
     description:
       'The customer’s decision on your intent, or its end without one. If it is approved, use the `paymentID` to bill.',
-    item: z.strictObject({
-      intentId: shownId('intent'),
-      sequence,
-      reference,
+    item: {
+      ...ofIntent,
       lookupID,
       customerId: shownId('customer'),
       status: z.enum(['approved', 'declined', 'superseded']).meta({ example: 'approved' }),
-      reason: z
-        .string()
-        .nullable()
-        .meta({ description: 'Why it was declined; `null` if it was not', example: null }),
+      reason: wordsOrNull(whyDeclined),
       customerDecision: customerDecision.nullable(),
       customerAction: z.enum(['approved', 'declined']),
       currency: currencyCode,
       paymentID: paymentID.optional(),
       metadata,
-    }),
+    },
   },
   'billing.request': {
     to: ['bank'],
     summary: 'A charge to one of your customers needs your answer',
     description:
       'If `approvalRequired` is true, ask the customer first; otherwise debit the customer and confirm. Answer with `POST /v1/billing/bank-response` before `dueDate`, after which the charge is declined.',
-    item: z.strictObject({
-      billingRequestId: shownId('billingRequest'),
-      sequence,
-      reference,
-      approvalRequired: z
-        .boolean()
-        .meta({ description: 'Whether the customer must approve this charge', example: true }),
+    item: {
+      ...ofCharge,
+      approvalRequired: billingRequest.shape.approvalRequired,
       amount: money('The amount to debit'),
       currency: currencyCode,
-      description: forCustomer,
-      customerId: shownId('customer'),
-      customerEmail,
-      lookupID,
+      description,
+      ...customer,
       paymentID: paymentID.nullable().meta({ description: 'The agreement; `null` for a one-time payment' }),
       merchant: merchant.optional(),
-      payee: payee.optional().meta({
-        description: 'Instead of `merchant`, for a payment between customers',
-        examples: [],
-      }),
+      payee: seldom(payee, 'Instead of `merchant`, for a payment between customers'),
       dueDate: moment('When the charge is declined if it has not been answered', '2026-03-02T08:15:00.000Z'),
-      scheduleId: shownId('schedule').optional().meta({
-        description: 'The recurring schedule that it belongs to, if any',
-        examples: [],
-      }),
-    }),
+      scheduleId: seldom(shownId('schedule'), 'The recurring schedule that it belongs to, if any'),
+    },
   },
   'billing.closed': {
     to: ['bank'],
     summary: 'A charge was closed without your answer',
     description:
       'Its response window has ended, or the merchant has cancelled it. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, you were never sent its `billing.request`, nor will be, and there is nothing to do.',
-    item: z.strictObject({
-      billingRequestId: shownId('billingRequest'),
-      sequence,
-      reference,
+    item: {
+      ...ofCharge,
       status: z.literal('declined'),
-      declineReason: z
-        .string()
-        .meta({ description: '`expired`, `not_delivered` or `cancelled`', example: 'expired' }),
-    }),
+      declineReason: words('`expired`, `not_delivered` or `cancelled`', 'expired'),
+    },
   },
   'billing.credit': {
     to: ['bank'],
     summary: 'One of your customers has been paid by another customer',
     description: 'Credit your customer; the payer’s bank has debited the payer.',
-    item: z.strictObject({
-      billingRequestId: shownId('billingRequest'),
-      sequence,
-      reference,
+    item: {
+      ...ofCharge,
       amount: money('The amount to credit'),
       currency: currencyCode,
       lookupID: lookupID.meta({ description: 'The `lookupID` of your customer, who is paid' }),
       payerBankId: shownId('bank', 'Id of the payer’s bank'),
       bankTransactionId: words('The payer’s bank’s identifier of the debit', 'FT26081XK2'),
-    }),
+    },
   },
   'billing.reversed': {
     to: ['merchant', 'bank'],
     summary: 'The money of a charge did not stay',
     description:
       'The customer’s bank, or the operator, has found that what was charged was taken back, or never moved. What was left of the charge is in your history as a transaction of type `reversal`; the charge keeps its status. A bank receives it for a payment that it requested for its customer.',
-    item: z.strictObject({
-      billingRequestId: shownId('billingRequest'),
-      sequence,
-      reference,
+    item: {
+      ...ofCharge,
       reversalReference: reference.meta({ description: 'Reference of the reversal' }),
       amount: money('The amount reversed: what was left of the charge'),
       currency: currencyCode,
       metadata: metadataForMerchants,
-    }),
+    },
   },
   'billing.response': {
     to: ['merchant', 'bank'],
     summary: 'A charge was approved or declined',
     description:
       'The result of a charge of yours. A bank receives it when a payment that it requested for its customer was declined.',
-    item: z.strictObject({
-      billingRequestId: shownId('billingRequest'),
-      sequence,
-      reference,
+    item: {
+      ...ofCharge,
       paymentID: paymentID.optional(),
-      lookupID: lookupID.optional().meta({
-        description: 'Instead of `paymentID`, for a one-time payment',
-        examples: [],
-      }),
+      lookupID: billingRequest.shape.lookupID,
       amount: money('The amount of the charge'),
       currency: currencyCode,
       customerAction: z.enum(['approved', 'declined']),
       status: z.enum(['successful', 'declined']),
       declineReason,
-      scheduleId: shownId('schedule').nullable().meta({
-        description: 'The recurring schedule that it belongs to; `null` if none',
-        example: null,
-      }),
+      scheduleId,
       metadata: metadataForMerchants,
-    }),
+    },
   },
   'decision.updated': {
     to: ['merchant'],
     summary: 'A customer has changed a decision about you',
     description:
       'The decision changed other than by answering an intent. It applies from the next charge on.',
-    item: z.strictObject({
+    item: {
       id: shownId('agreement'),
-      sequence,
       customerId: shownId('customer'),
       lookupID,
       paymentID,
       customerDecision,
       currency: currencyCode,
-    }),
+    },
   },
   'refund.request': {
     to: ['bank'],
     summary: 'A merchant refunds a charge to your customer',
     description:
       'Transfer the money, and answer with `POST /v1/bank/refund-response`. While the refund is overdue this webhook is sent again as a reminder, with the same `refundId` and a higher `sequence`: transfer the money only once.',
-    item: z.strictObject({
-      refundId: shownId('refund'),
-      sequence,
-      ...refundReferences,
-      billingRequestId: shownId('billingRequest', 'Id of the charge'),
+    item: {
+      ...ofRefund,
+      billingRequestId: refund.shape.billingRequestId,
       bankTransactionId: words('Your identifier of the debit', 'FT26081XK2'),
       amount: money('The amount to transfer to the customer'),
-      currency: currencyCode,
-      reason: z
-        .string()
-        .nullable()
-        .meta({ description: 'The reason that the merchant gave', example: 'Wrong size' }),
+      reason: refund.shape.reason,
       customerId: shownId('customer'),
       lookupID,
       merchant,
       expectedBy,
-      overdue: z.boolean().meta({ description: 'Whether `expectedBy` has passed', example: false }),
-    }),
+      overdue: flag('Whether `expectedBy` has passed', false),
+    },
   },
   'refund.response': {
     to: ['merchant'],
     summary: 'A refund was completed or rejected, or is overdue',
     description: 'The amount of a rejected refund can be refunded again.',
-    item: z.strictObject({
-      refundId: shownId('refund'),
-      sequence,
-      ...refundReferences,
+    item: {
+      ...ofRefund,
       amount: money('The amount of the refund'),
-      currency: currencyCode,
       status: z.enum(['pending', 'completed', 'rejected']).meta({ example: 'completed' }),
-      overdue: z
-        .boolean()
-        .meta({ description: 'Whether it is still pending after `expectedBy`', example: false }),
-      reason: z
-        .string()
-        .nullable()
-        .meta({ description: 'The reason that the bank gave for a rejection', example: null }),
+      overdue: refund.shape.overdue,
+      reason: refund.shape.rejectReason,
       expectedBy,
       metadata,
-    }),
+    },
   },
   'refund.returned': {
     to: ['merchant', 'bank'],
     summary: 'The money of a completed refund came back',
     description:
       'The customer’s bank, or the operator, has found that the money of the refund did not reach the customer. The refund is `returned`, and its amount can be refunded again. The return is in your history as a transaction of type `refund_return`.',
-    item: z.strictObject({
-      refundId: shownId('refund'),
-      sequence,
-      ...refundReferences,
+    item: {
+      ...ofRefund,
       amount: money('The amount of the refund'),
-      currency: currencyCode,
       status: z.literal('returned'),
       metadata: metadataForMerchants,
-    }),
+    },
   },
   'exception.opened': {
     to: ['merchant', 'bank'],
     summary: 'A reconciliation exception was opened',
     description:
       'Money of a charge or a refund of yours may have moved otherwise than the network says. A bank finds out, and answers with `POST /v1/reconciliation/exceptions/{exceptionId}/respond`. A merchant waits before it bills the customer for the same again. Of a payment between customers both banks receive it, and the payer’s bank is asked.',
-    item: exceptionItem,
+    item: exceptionFields,
   },
   'exception.resolved': {
     to: ['merchant', 'bank'],
     summary: 'A reconciliation exception was resolved',
     description:
       'The bank, or the operator, has said what became of the money. What the exception held of a charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was reversed, `billing.reversed` says so; where a refund was returned, `refund.returned`.',
-    item: exceptionItem,
+    item: exceptionFields,
   },
   'recurring.upcoming': {
     to: ['merchant', 'bank'],
     summary: 'A recurring schedule will charge in 24 hours',
     description: 'For your information, for example to remind the customer. Not sent for daily schedules.',
-    item: z.strictObject({
+    item: {
       scheduleId: shownId('schedule'),
-      sequence,
       customerId: shownId('customer'),
       amount: money('The amount that will be charged'),
       currency: currencyCode,
-      description: z
-        .string()
-        .nullable()
-        .meta({ description: 'Text shown to the customer', example: 'Gold plan' }),
+      description: schedule.shape.description,
       dueDate: moment('When the charge is due', '2026-03-03T08:00:00.000Z'),
-    }),
+    },
   },
   'recurring.updated': {
     to: ['merchant', 'bank'],
     summary: 'A recurring schedule has changed',
     description:
       'Its status or its terms changed. A merchant retrieves the terms with `GET /v1/billing/recurring/{scheduleId}`, a bank lists them with `GET /v1/bank/customer/subscriptions`.',
-    item: z.strictObject({
+    item: {
       scheduleId: shownId('schedule'),
-      sequence,
       status: scheduleStatus,
       previousStatus: scheduleStatus,
-      nextBillingDate: moment(
-        'Next regular due date; the oldest of those that are made up for after an outage',
-        '2026-06-02T08:00:00.000Z',
-      ).nullable(),
-      billingsCompleted: z
-        .int()
-        .min(0)
-        .meta({ description: 'Billings that ran, successful or failed', example: 3 }),
+      nextBillingDate: schedule.shape.nextBillingDate,
+      billingsCompleted: schedule.shape.billingsCompleted,
       amount: money('The amount of the next charge'),
       currency: currencyCode,
       previousAmount: money('The amount before; only after a change of terms').optional(),
@@ -361,33 +292,32 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       )
         .nullable()
         .optional(),
-    }),
+    },
   },
   'migration.completed': {
     to: ['bank'],
     summary: 'A batch of more than 500 customers has been processed',
     description: 'Retrieve the result with `GET /v1/bank/customers/batches/{batchId}`.',
-    item: z.strictObject({ ...batchOutcome, sequence }),
+    item: batchOutcome,
   },
   'webhook.test': {
     to: ROLES,
     summary: 'A test webhook that you asked for',
     description: 'Sent by `POST /v1/webhooks/endpoint/test`.',
-    item: z.strictObject({ sequence, text: words('Any text', 'It works') }),
+    item: { text: words('Any text', 'It works') },
   },
   'webhook.endpoint_changed': {
     to: ROLES,
     summary: 'Your webhooks are not sent here any more',
     description:
       'Sent to the URL of before when another URL is set or none. It is attempted once, and signed so that your receiver there believes it also where somebody has rotated your secret first: `X-Service-Signature` with the secret that was in use for longest in the last 72 hours, `webhook-signature` with each that was in use in that time. If you did not expect it, have your tokens revoked and your secrets rotated.',
-    item: z.strictObject({
-      sequence,
-      changedBy: z.enum(['api', 'operator']).meta({
-        description:
-          'Whether it was changed with one of your access tokens, or by the operator of the network',
-        example: 'api',
-      }),
-      cleared: z.boolean().meta({ description: 'No URL is set any more', example: false }),
-    }),
+    item: {
+      changedBy: oneOf(
+        ['api', 'operator'],
+        'Whether it was changed with one of your access tokens, or by the operator of the network',
+        'api',
+      ),
+      cleared: flag('No URL is set any more', false),
+    },
   },
 };

@@ -136,16 +136,6 @@ export const scheduleStatus = oneOf(
   'active',
 );
 
-/** The webhooks about a schedule have these as well. */
-export const progressFields = {
-  nextBillingDate: moment(
-    'Next regular due date; the oldest of those that are made up for after an outage',
-    '2026-06-02T08:00:00.000Z',
-  ).nullable(),
-  billingsCompleted: count('Billings that ran, successful or failed', 3),
-};
-export const descriptionShown = wordsOrNull('Text shown to the customer', 'Gold plan');
-
 const terms = {
   amount: money('The amount of each charge'),
   currency: currencyCode,
@@ -158,12 +148,16 @@ const terms = {
     .min(1)
     .nullable()
     .meta({ description: 'The schedule is completed after this many billings', example: 12 }),
-  description: descriptionShown,
+  description: wordsOrNull('Text shown to the customer', 'Gold plan'),
 };
 
 const progress = {
   status: scheduleStatus,
-  ...progressFields,
+  nextBillingDate: moment(
+    'Next regular due date; the oldest of those that are made up for after an outage',
+    '2026-06-02T08:00:00.000Z',
+  ).nullable(),
+  billingsCompleted: count('Billings that ran, successful or failed', 3),
   retryAt: moment('When a declined charge is retried next').nullable().meta({ example: null }),
   lastDecline: z
     .strictObject({
