@@ -8,37 +8,33 @@ import { keyIdIn, keyIdOf, keyPrefix } from '../keys/sealing';
 /**
  * The client id and secret by which an entity gets its access tokens.
  *
- * Secrets are 32 random bytes, not something that a person chose, so one round of HMAC-SHA-256
- * keeps them as safe as a slow hash would: there is nothing to guess. Its key comes from the ring,
- * so that write access to the table alone makes no secret good. Client and entity go into the hash,
- * so that it is worth nothing in another row.
+ * A secret is 32 random bytes, so a fast hash is as safe as a slow one: there is nothing to guess.
+ * The HMAC-SHA-256 key comes from the keyring, so that write access to the table cannot make a
+ * secret valid. The hash covers client and entity, so it is worthless in another row.
  *
- * A stored hash begins as a sealed value does, with the id of its key. After a rotation of the ring
- * the next token call has its secret hashed with the current key.
+ * A stored hash begins with the id of its key, as an encrypted value does. After a rotation of the
+ * keyring the next token call hashes the secret with the current key.
  */
 export interface Client {
   clientId: string;
   entityId: string;
   role: Role;
-  /** The provider that made the merchant. */
+  /** The provider that created the merchant. */
   providerId?: string | undefined;
-  /** What its tokens are issued as. */
+  /** The generation that its tokens are issued with. */
   tokenGeneration: number;
-  /** The stored hash of the secret that it came with, where an older key of the ring made it. */
+  /** The stored hash of the secret that was sent, if an older key of the keyring made it. */
   olderHash?: Buffer | undefined;
 }
 
-/** How long the secret before the last rotation stays good. */
+/** How long the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET = '24 hours';
 
 export function newClientSecret(): string {
   return `sec_${randomBytes(32).toString('base64url')}`;
 }
 
-/**
- * Whether the text has the form of a secret: what has not can be refused without looking anything
- * up.
- */
+/** A text that does not have the form of a secret is refused without a query. */
 export function isClientSecret(text: string): boolean {
   return /^sec_[\w-]{43}$/.test(text);
 }
@@ -56,16 +52,16 @@ export async function insertClient(
   );
 }
 
-/** What somebody sends who says that it is a client. */
+/** An unproved client id and secret. */
 export interface Claim {
   clientId: string;
   clientSecret: string;
 }
 
 /**
- * The active entity of each claim whose client id and secret belong together, undefined for any
- * other; one statement, whatever their number. An unknown client takes the same query, hash and
- * comparisons as a wrong secret, so the time says nothing either.
+ * Returns the active entity of each valid claim, undefined for any other. One statement serves any
+ * number of claims. An unknown client takes the same query, hash and comparisons as a wrong secret,
+ * so the time tells nothing.
  */
 export async function authenticateClients(
   db: Executor,
@@ -104,7 +100,7 @@ export async function authenticateClients(
   });
 }
 
-/** Has a secret that has just proved good hashed with the current key, and that on record. */
+/** Hashes a valid secret with the current key, with an audit event. */
 export async function renewHash(
   trx: Transaction,
   ring: Keyring,
@@ -113,7 +109,7 @@ export async function renewHash(
   claim: Claim,
 ): Promise<void> {
   const { clientId } = claim;
-  // Two calls at once renew it once.
+  // Two calls at the same time renew the hash once.
   const renewed = await row(
     trx,
     `UPDATE client_credentials SET
@@ -127,13 +123,13 @@ export async function renewHash(
   await recordAct(trx, by, { action: 'client_secret.rehashed', entityId, after });
 }
 
-/** The id of the key behind each hash of a secret that is still good. */
+/** SQL: the key id of each hash of a secret that is still valid. */
 export const SECRET_KEYS = `
   SELECT ${keyIdIn('hash')} AS kid FROM client_credentials, LATERAL unnest(ARRAY[
     secret_hash, CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret_hash END]) AS hash
   WHERE hash IS NOT NULL`;
 
-/** How many secrets are good that an older key has hashed. */
+/** Counts the valid secrets that an older key has hashed. */
 export async function olderSecrets(db: Executor, ring: Keyring): Promise<number> {
   const found = await row<{ count: number }>(
     db,
@@ -144,8 +140,8 @@ export async function olderSecrets(db: Executor, ring: Keyring): Promise<number>
 }
 
 /**
- * Puts a new secret in force. The one before stays good for 24 h; or, where `endOld` says so, none
- * but the new one is good from now on. Undefined for an unknown entity.
+ * Puts a new secret in force. The previous secret stays valid for 24 h, or ends at once with
+ * `endOld`. Undefined for an unknown entity.
  */
 export async function rotateClientSecret(
   trx: Transaction,
@@ -182,7 +178,7 @@ interface Secret extends Claim {
   entityId: string;
 }
 
-/** @param kid of a key that the ring holds */
+/** @param kid of a key that the keyring holds */
 function hashOf(ring: Keyring, { clientId, entityId, clientSecret }: Secret, kid = ring.current): Buffer {
   const key = ring.derive(kid, 'client-secret', 32);
   if (key === undefined) throw new KeyringError(`ASSENT_KEYS lacks the key "${kid}"`);
@@ -190,7 +186,7 @@ function hashOf(ring: Keyring, { clientId, entityId, clientSecret }: Secret, kid
   return Buffer.concat([keyPrefix(ring, kid), mac]);
 }
 
-/** Takes as long where nothing is stored, and where the ring lacks the key that it names. */
+/** Takes as long without a stored hash, or if the keyring lacks its key. */
 function isHashOf(ring: Keyring, secret: Secret, stored: Buffer | null | undefined): boolean {
   const named = stored ? keyIdOf(stored) : ring.current;
   const kid = ring.keys.some((one) => one.kid === named && one.full) ? named : ring.current;

@@ -1,9 +1,9 @@
 import { row, rows, type Executor } from '../connection';
 import { sweep } from '../sweep';
 
-/** Sessions of the console that were ended before their time. */
+/** Console sessions that were ended before they expired. */
 
-/** @param endsAt when it would have ended by itself: until then it is known to be over */
+/** @param endsAt when the session expires by itself; the row is kept until then */
 export async function endConsoleSession(db: Executor, session: { id: string; endsAt: Date }): Promise<void> {
   await rows(
     db,
@@ -16,7 +16,7 @@ export async function isConsoleSessionEnded(db: Executor, id: string): Promise<b
   return (await row(db, 'SELECT id FROM ended_console_sessions WHERE id = :id', { id })) !== undefined;
 }
 
-/** What the clocks of processes may differ from the database's. */
+/** The most that a process's clock may differ from the database's. */
 const CLOCKS_DIFFER = '1 hour';
 
 /** @returns whether there may be more */

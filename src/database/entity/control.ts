@@ -18,11 +18,11 @@ import { lockWebhookUrl, setWebhookUrl } from '../webhook/endpoint';
 import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold';
 
 /**
- * What an operator, or a party itself, decides about a party: each with what follows from it, and
- * with its record.
+ * Decisions about a party, by an operator or the party itself, with their consequences and their
+ * audit events.
  */
 
-/** Lets a new party in; undefined if the provider's `clientRef` is taken. */
+/** Creates a party; undefined if the provider's `clientRef` is taken. */
 export async function admitEntity(
   trx: Transaction,
   ring: Keyring,
@@ -63,13 +63,12 @@ export async function changeStatus(
 }
 
 /**
- * Disables the merchants that a provider has made from a moment on, and that are active: each in a
- * transaction with its record, for the schedules of all of them are too much for one. One that
- * fails, as where its row is locked, keeps none that comes after it in. Whoever is stopped in the
- * middle, or is told of such a one, does it again, for the rest.
+ * Disables the active merchants that a provider created since a moment. Each has its own
+ * transaction, for the schedules of all are too much for one. A merchant that fails, say because
+ * its row is locked, does not stop the others. Running this again disables the rest.
  *
- * @param providerId of one that is disabled already, and so makes no more
- * @throws what it failed with where Postgres is away
+ * @param providerId of a disabled provider, so that it creates no more merchants
+ * @throws the failure, if Postgres is away
  */
 export async function* disableMerchantsMadeSince(
   db: Database,
@@ -93,7 +92,7 @@ export async function* disableMerchantsMadeSince(
 }
 
 /**
- * @param providerId only a merchant of this provider is found; any for the operator, who names none
+ * @param providerId limits the search to its merchants; the operator gives none
  * @returns false for an unknown merchant
  */
 export async function changeTrust(
@@ -115,7 +114,7 @@ export async function changeTrust(
 }
 
 /**
- * Ends all access tokens of an entity; it may get new ones.
+ * Ends all access tokens of an entity; the entity may get new ones.
  *
  * @returns false for an unknown entity
  */
@@ -126,8 +125,8 @@ export async function revokeTokens(trx: Transaction, by: Actor, entityId: string
 }
 
 /**
- * Sends an entity's webhooks elsewhere, or nowhere. The old endpoint is told: whoever has a stolen
- * token could have it moved otherwise without anybody's noticing.
+ * Moves an entity's webhooks to another URL, or turns them off. The old endpoint is told, or the
+ * holder of a stolen token could move them unnoticed.
  *
  * @returns false for an unknown entity
  */

@@ -6,7 +6,6 @@ import { pages } from '../pages';
 import type { Keyring } from '../keys/keyring';
 import { insertWebhookEndpoint, newWebhookSecret } from '../webhook/endpoint';
 
-/** Banks, merchants and providers. */
 export interface NewEntity {
   type: Role;
   name: string;
@@ -14,12 +13,12 @@ export interface NewEntity {
   website?: string | undefined;
   icon?: string | undefined;
   webhookUrl?: string | undefined;
-  /** For a merchant that a provider made: the provider, and its own name for the merchant. */
+  /** For a merchant that a provider created: the provider, and its own name for the merchant. */
   providerId?: string | undefined;
   clientRef?: string | undefined;
 }
 
-/** Shown once, when the entity is made; the secrets cannot be had again. */
+/** Shown once, when the entity is created; the secrets cannot be read again. */
 export interface EntityCredentials {
   entityId: string;
   clientId: string;
@@ -38,8 +37,8 @@ export interface Entity {
 }
 
 /**
- * Makes an entity with its client and webhook endpoint; undefined if the provider's `clientRef` is
- * taken.
+ * Creates an entity with its client and webhook endpoint; undefined if the provider's `clientRef`
+ * is taken.
  */
 export async function createEntity(
   trx: Transaction,
@@ -86,18 +85,18 @@ export async function findEntity(db: Executor, entityId: string): Promise<Entity
   return row<Entity>(db, `SELECT ${COLUMNS} FROM entities WHERE id = :entityId`, { entityId });
 }
 
-/** All of them, oldest first: made by hand or by providers, they are few enough for one answer. */
+/** All entities, oldest first: operators and providers create few enough for one response. */
 export async function listEntities(db: Executor): Promise<Entity[]> {
   return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
 }
 
-/** What a token of an entity is judged by. */
+/** The facts by which an entity's token is judged. */
 export interface Standing {
   role: Role;
   active: boolean;
-  /** Tokens of an earlier one are dead. */
+  /** Tokens of an earlier generation are invalid. */
   tokenGeneration: number;
-  /** Of a merchant, the provider that made it. */
+  /** The provider that created the merchant. */
   providerId: string | null;
 }
 
@@ -112,10 +111,9 @@ export async function readStanding(db: Executor, entityId: string): Promise<Stan
 }
 
 /**
- * Lets an entity in, or keeps it out. Its tokens die with either change: those from before are
- * never good again.
+ * Enables or disables an entity. Either change ends its tokens for good.
  *
- * @returns what it was before; undefined for an unknown entity
+ * @returns the status before; undefined for an unknown entity
  */
 export async function setEntityStatus(
   db: Executor,
@@ -134,7 +132,7 @@ export async function setEntityStatus(
   return set?.before;
 }
 
-/** Ends all tokens that an entity has; it may get new ones. @returns false for an unknown entity */
+/** Ends all tokens of an entity; it may get new ones. @returns false for an unknown entity */
 export async function endTokens(db: Executor, entityId: string): Promise<boolean> {
   const ended = await row(
     db,
@@ -145,9 +143,8 @@ export async function endTokens(db: Executor, entityId: string): Promise<boolean
 }
 
 /**
- * Whether an entity may still do something, which it then has done before it is disabled: whoever
- * disables it waits for this transaction, and for none that comes after it. A shared lock would let
- * those that come later pass.
+ * Whether an entity is active; if so, it stays active until this transaction ends. Disabling it
+ * waits for this transaction, but not for later ones, which a shared lock would let in.
  */
 export async function holdActive(trx: Transaction, entityId: string): Promise<boolean> {
   const active = await row(
@@ -158,10 +155,10 @@ export async function holdActive(trx: Transaction, entityId: string): Promise<bo
   return active !== undefined;
 }
 
-/** Merchants that are looked for at once. */
+/** Merchants read at once. */
 const PAGE = 100;
 
-/** The active merchants that a provider has made from a moment on, page by page. */
+/** The active merchants that a provider created since a moment, page by page. */
 export function merchantsMadeSince(
   db: Executor,
   providerId: string,
@@ -195,10 +192,10 @@ export async function isMerchantOf(db: Executor, providerId: string, merchantId:
 }
 
 /**
- * Sets how far a merchant is trusted.
+ * Sets a merchant's trust level.
  *
- * @param providerId only a merchant of this provider is found; any for the operator, who names none
- * @returns what it was before; undefined for an unknown merchant
+ * @param providerId limits the search to its merchants; the operator gives none
+ * @returns the level before; undefined for an unknown merchant
  */
 export async function setEntityTrust(
   trx: Executor,

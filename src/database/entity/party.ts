@@ -3,9 +3,9 @@ import { row, rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { open } from '../keys/sealing';
 
-/** The sides of a charge, as the other side needs to see them. */
+/** The parties of a charge, as the other side sees them. */
 
-/** A customer, with what their own bank is told of them. Never shown to a merchant. */
+/** A customer, with the fields that their own bank is told. Never shown to a merchant. */
 export interface Payer {
   customerId: string;
   bankId: string;
@@ -22,7 +22,6 @@ interface SealedPayer {
 
 const PAYER_COLUMNS = `id AS customer_id, bank_id, lookup_id, email_sealed`;
 
-/** Who pays under an agreement. */
 export function payerOf(keyring: Keyring, { customerId, bankId, lookupId, emailSealed }: SealedPayer): Payer {
   return unseal(keyring, { customerId, bankId, lookupId, emailSealed });
 }
@@ -45,7 +44,7 @@ function unseal(keyring: Keyring, { emailSealed, ...payer }: SealedPayer): Payer
   return { ...payer, email: open(keyring, emailSealed, `customers.email_sealed:${payer.customerId}`) };
 }
 
-/** A merchant, with the moment in its business time at which it was read. */
+/** A merchant, read at the moment `now` of its business time. */
 export interface MerchantFace {
   id: string;
   trusted: boolean;
@@ -68,16 +67,13 @@ export async function merchantFace(trx: Executor, merchantId: string): Promise<M
 }
 
 /**
- * A bank's own customer, to be paid by another, with the moment in the bank's business time at
- * which it was read.
+ * A bank's own customer, to be paid by another; read at the moment `now` of the bank's business
+ * time.
  */
 export interface PayeeFace {
   customerId: string;
   now: Date;
-  /**
-   * The `payee` of webhooks to the payer's bank: the name is the one on the account, as on any
-   * transfer.
-   */
+  /** The `payee` of webhooks to the payer's bank. The name is the account's, as on any transfer. */
   shown: { bankId: string; lookupID: string; name: string };
 }
 

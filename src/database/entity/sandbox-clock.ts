@@ -4,17 +4,16 @@ import { enqueueBulkSignals } from '../outbox';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 
 /**
- * The test clock of a merchant or a bank: how far its business time runs ahead of real time.
+ * The test clock of a merchant or a bank, which runs ahead of real time.
  *
- * Business time is real time plus an offset, which only ever grows; so between advances the clock
- * ticks, and it never goes back. `clock_target` is set while an advance is under way, and is what a
- * second one is refused by.
+ * Business time is real time plus an offset that only grows: the clock ticks between advances, and
+ * never goes back. A `target` marks an advance in progress, and refuses a second one.
  */
 export interface Clock {
   /** Business time. */
   now: Date;
   realNow: Date;
-  /** Where an advance goes; null while none is under way. */
+  /** The end of the advance in progress, or null. */
   target: Date | null;
 }
 
@@ -28,10 +27,7 @@ export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
   return clock;
 }
 
-/**
- * Begins an advance; false where one is under way. Of two that race, this statement lets one
- * through.
- */
+/** @returns false if an advance is in progress; one statement decides between two that race */
 export async function beginAdvance(db: Executor, ownerId: string, target: Date): Promise<boolean> {
   const begun = await row(
     db,
@@ -41,7 +37,7 @@ export async function beginAdvance(db: Executor, ownerId: string, target: Date):
   return begun !== undefined;
 }
 
-/** Moves the clock at once; false where an advance is under way. */
+/** Moves the clock at once. @returns false if an advance is in progress */
 export async function jump(db: Executor, ownerId: string, target: Date): Promise<boolean> {
   const jumped = await row(
     db,
@@ -53,7 +49,7 @@ export async function jump(db: Executor, ownerId: string, target: Date): Promise
   return jumped !== undefined;
 }
 
-/** Moves the clock of an advance that is under way; does nothing where it is there already. */
+/** Moves the clock of an advance in progress; a clock that is there already stays. */
 export async function moveTo(db: Executor, ownerId: string, moment: Date): Promise<void> {
   await rows(
     db,
@@ -64,7 +60,7 @@ export async function moveTo(db: Executor, ownerId: string, moment: Date): Promi
   );
 }
 
-/** Does nothing where this advance is over, whose end another worker has said: the next may run. */
+/** Compares the target, since another worker may have ended this advance and begun the next. */
 export async function endAdvance(db: Executor, ownerId: string, target: Date): Promise<void> {
   await rows(
     db,
@@ -75,10 +71,10 @@ export async function endAdvance(db: Executor, ownerId: string, target: Date): P
 }
 
 /**
- * The first moment at which something of this owner is due: a charge, a retry or a notice of its
- * schedules, or the end of a window. Null where nothing is.
+ * The first moment at which the owner has something due: a charge, a retry or a notice of a
+ * schedule, or the end of a window. Null if nothing is due.
  *
- * @param after what is due at this moment or before it is passed over; `-infinity` where nothing is
+ * @param after exclusive; `-infinity` for no bound
  */
 export async function nextMoment(
   db: Executor,
@@ -102,9 +98,8 @@ export async function nextMoment(
 }
 
 /**
- * Signals the workflows of this owner that have something due by `until`; all that wait for
- * anything, where it is `infinity`: their timers run in real time, and are made anew once the clock
- * has been moved.
+ * Signals the owner's workflows that have something due by `until`. `infinity` signals all that
+ * wait: their timers run in real time, and must restart once the clock has moved.
  */
 export async function signalDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
   await enqueueBulkSignals(
@@ -130,9 +125,9 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
 }
 
 /**
- * Signals all that waits, once a jump is committed: until then whoever falls asleep goes by the
- * clock of before, and was not asleep for a signal in the jump's own transaction. A schedule reads
- * the clock and falls asleep in one transaction, so those that are at it are waited for.
+ * Signals all waiting workflows after a jump has committed. A workflow that begins to wait before
+ * the commit reads the old clock, and a signal within the jump would miss it. A schedule reads the
+ * clock and begins to wait in one transaction, so this waits for schedules that are at it.
  */
 export async function signalJumped(db: Database, ownerId: string): Promise<void> {
   await db.transaction(async (trx) => {
@@ -149,23 +144,23 @@ export async function signalJumped(db: Database, ownerId: string): Promise<void>
 export interface WorkInHand {
   /** Business time, by which things are due. */
   now: Date;
-  /** What the engine still has to do: things due and not done, answers not taken note of. */
+  /** Work left for the engine: things that are due, and answers that it has not noted. */
   undone: number;
-  /** Webhooks of which no attempt has been made. */
+  /** Webhooks without an attempt. */
   unattempted: number;
-  /** Of these, the ones that had been written by the moment asked about. */
+  /** The part of `unattempted` that was written by the given moment. */
   unattemptedOfMoment: number;
-  /** Charges and intents that a bank has been asked of late, and has not answered. */
+  /** Charges and intents that a bank was asked of lately, and has not answered. */
   asked: number;
-  /** The latest of these: another one shows that something is going on. */
+  /** The latest of them: a change shows that work goes on. */
   lastAsked: string | null;
   /** Real time, to the microsecond. */
   at: string;
 }
 
 /**
- * @param askedSince real time; what a bank was asked before it is not counted
- * @param moment real time, or `infinity`: of which webhooks `unattemptedOfMoment` is
+ * @param askedSince real time; earlier questions to banks are not counted
+ * @param moment real time, or `infinity`: bound of `unattemptedOfMoment`
  */
 export async function workInHand(
   db: Executor,

@@ -15,7 +15,7 @@ import { merchantFace, payersByLookupId, type MerchantFace, type Payer } from '.
 import { makePaymentId } from '../agreement/payment-id';
 import { announce } from '../webhook/webhook';
 
-/** Billing intents, as far as asking: a merchant's request for a customer's permission to bill. */
+/** Creates billing intents: a merchant asks customers for permission to bill. */
 
 export interface IntentRequest {
   /** As the merchant sent it, and in its normal form. */
@@ -39,8 +39,8 @@ interface NewIntent {
 }
 
 /**
- * Asks for permission, customer by customer. An intent still open between the two parties is
- * superseded; what the customer approved before holds until the new one is approved.
+ * Asks customers one by one. An open intent of the two parties is superseded; the customer's
+ * earlier approval holds until the new intent is approved.
  *
  * @param workflowIdOf names the workflow that waits for an intent's answer
  */
@@ -58,8 +58,8 @@ export async function createIntents(
     request.lookupIds.map((one) => one.lookupId),
   );
   const payerOf = new Map(payers.map((payer) => [payer.lookupId, payer]));
-  // A blocked merchant reaches nobody, so it uses nothing up. Prompts are taken before any
-  // agreement is opened, or a customer who was not asked would have one.
+  // A blocked merchant reaches no customer, so it uses up no prompt. Prompts are taken before
+  // agreements are opened, or a customer who was not asked would have one.
   const blockers = await blockersOf(
     trx,
     merchantId,
@@ -111,7 +111,7 @@ export async function createIntents(
   };
 }
 
-/** Ends the open intents of these agreements. One whose window has passed already is declined. */
+/** Ends the open intents of these agreements. An intent whose window has passed is declined. */
 async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]): Promise<void> {
   if (intents.length === 0) return;
   const ended = await rows<EndedIntent>(
@@ -153,7 +153,7 @@ async function insertIntents(
       entityId: bankId,
       webhookType: 'billing.intent' as const,
       batchId,
-      // One webhook for all of a bank's intents: the first one's workflow carries it.
+      // A bank's intents share one webhook, which the first intent's workflow carries.
       workflowId: workflowIdOf(ofBank[0]?.id ?? ''),
       items: ofBank.map(({ id, reference, payer, agreement }) =>
         questionFor(keyring, merchant, {
@@ -228,7 +228,6 @@ interface Question {
   dueDate: Date;
 }
 
-/** What the customer's bank is asked. */
 const questionFor = (keyring: Keyring, merchant: MerchantFace, asked: Question): object => ({
   intentId: asked.id,
   sequence: 1,

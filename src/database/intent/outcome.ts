@@ -13,7 +13,7 @@ import { announce, perBatch, type Announcement } from '../webhook/webhook';
 import { withdraw } from '../webhook/withdrawal';
 
 /**
- * How an intent ends: answered, its window passed, or superseded by the merchant's next one.
+ * An ended intent: answered, expired, or superseded by the merchant's next one.
  *
  * As with charges, the answer and the window are one UPDATE each on the same row, over opposite
  * halves of time.
@@ -37,7 +37,7 @@ export interface EndedIntent {
   paymentIdKey: string;
   sequence: number;
   workflowId: string;
-  /** Its workflow sleeps, and is to be signalled. */
+  /** The workflow is waiting, and has to be signalled. */
   asleep: boolean;
   closedAt: Date;
   metadata: Metadata;
@@ -69,15 +69,15 @@ export interface IntentAnswerResult {
   intentId: string;
   status: 'approved' | 'declined' | 'superseded';
   customerDecision: CustomerDecision | null;
-  /** False where another answer, or the window, came first. */
+  /** False if another answer, or the window, came first. */
   agreed: boolean;
 }
 
 /**
  * Takes the answer to the open intent of a merchant and a customer.
  *
- * @throws Failure not_found (no intent between the two, ever); merchant_not_trusted (for
- *   `approve_recurring`: the intent stays open); invalid_request (limits that are no amounts)
+ * @throws Failure not_found (the two never had an intent); merchant_not_trusted (for
+ *   `approve_recurring`: the intent stays open); invalid_request (limits that are not amounts)
  */
 export async function answerIntent(
   trx: Executor,
@@ -85,7 +85,7 @@ export async function answerIntent(
   bankId: string,
   given: IntentAnswer,
 ): Promise<IntentAnswerResult> {
-  // Blocking a merchant is refusing it, whatever else the answer says.
+  // Blocking a merchant is a refusal, whatever else the answer says.
   const answer = given.blockMerchant ? { ...given, customerDecision: 'deny' as const } : given;
   const agreement = await lockAgreementOfPair(trx, bankId, answer);
   const intent = agreement && (await latestIntent(trx, agreement.id));
@@ -116,7 +116,7 @@ export async function answerIntent(
   };
 }
 
-/** In major units; one that is left out or null is none. */
+/** In major units; a limit that is left out or null does not exist. */
 export interface SpendingLimits {
   daily?: number | null | undefined;
   monthly?: number | null | undefined;
@@ -127,7 +127,7 @@ interface Limits {
   monthly: bigint | null;
 }
 
-/** @throws Failure invalid_request naming each limit that is no amount of the currency */
+/** @throws Failure invalid_request with each limit that is not an amount of the currency */
 export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: string): Limits {
   const problems: Problem[] = [];
   const limitOf = (name: keyof Limits): bigint | null => {
@@ -166,17 +166,17 @@ async function lockAgreementOfPair(
 
 type Asked = EndedIntent & {
   inTime: boolean;
-  /** The customer's decision when it was made. */
+  /** The customer's decision at the time of the intent. */
   decidedBefore: Decision;
-  /** The customer's last decision was granted with a charge, since it was made. */
+  /** A charge's answer has brought the customer's last decision, after the intent. */
   grantedSince: boolean;
-  /** The terms that this grant has replaced, where it did. */
+  /** The terms that this grant replaced, if it did. */
   currencyBefore: string | null;
   dailyLimitBefore: bigint | null;
   monthlyLimitBefore: bigint | null;
 };
 
-/** The open intent of the pair, or else the last one that there was. */
+/** The open intent of the pair, or else the last one. */
 async function latestIntent(trx: Executor, agreementId: string) {
   return row<Asked>(
     trx,
@@ -218,9 +218,7 @@ async function closeByAnswer(
   );
 }
 
-/**
- * The intent was not open any more: it has ended as this answer says, or it has ended otherwise.
- */
+/** Handles an answer to an intent that was no longer open; the answer may agree with its end. */
 async function answerTooLate(
   trx: Executor,
   keyring: Keyring,
@@ -246,12 +244,12 @@ async function answerTooLate(
 }
 
 /**
- * What the answer does to the agreement. A refusal of new terms leaves the old ones as they are.
+ * Applies the answer to the agreement. A refusal of new terms leaves the old terms as they are.
  *
- * Where there were none when the intent was made, a one-time bill may have brought an approval.
- * What the customer said last holds: a denial of the same currency ends it, too, and what was
- * suspended before it is so again, in the terms of then. The merchant was told of it, and hears of
- * its end. An approval that the customer gave without being asked stays.
+ * A one-time bill may have brought an approval after the intent, where there was none before. The
+ * customer's last word holds: a denial in the same currency ends that approval, too. An agreement
+ * that was suspended before is suspended again, under its former terms. The merchant was told of
+ * the approval, and is told of its end. An approval that the customer gave unasked stays.
  */
 async function applyAnswer(
   trx: Executor,
@@ -283,7 +281,7 @@ const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitB
     ? {}
     : { terms: { currency, dailyLimit: dailyLimitBefore, monthlyLimit: monthlyLimitBefore } };
 
-/** Declines an intent whose window has passed. Whoever comes second finds nothing to do. */
+/** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
 export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
   const agreement = await row<{ id: string }>(
     trx,
@@ -304,10 +302,7 @@ export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intent
   await announceEnds(trx, keyring, ended, 'network');
 }
 
-/**
- * What follows every end: the merchant is told, the bank too where it did not answer, and it is on
- * record.
- */
+/** Completes every end: records events, tells the merchant, and the bank if it did not answer. */
 export async function announceEnds(
   trx: Executor,
   keyring: Keyring,
@@ -326,8 +321,8 @@ export async function announceEnds(
       at: intent.closedAt,
     })),
   );
-  // What the bank was not told of yet, it is not asked any more. An intent whose place a newer one
-  // has taken is announced all the same: the merchant has called, and the numbers give the order.
+  // The question is withdrawn if the bank does not have it yet. A superseded intent is announced
+  // all the same: the merchant has called, and the sequence numbers give the order.
   const over = cause === 'bank' ? [] : ended.filter(({ status }) => status !== 'superseded');
   const undelivered = await withdraw(
     trx,
@@ -339,9 +334,9 @@ export async function announceEnds(
 }
 
 /**
- * What both sides hear of it.
+ * Webhooks that tell both sides of the end.
  *
- * @param undelivered those that their bank has not been asked for, nor will be
+ * @param undelivered intents that their bank was not asked for, nor will be
  */
 function endAnnouncements(
   keyring: Keyring,
@@ -379,7 +374,7 @@ function endAnnouncements(
     webhookType: 'billing.intent.closed' as const,
     items: group.map((intent) => ({
       intentId: intent.id,
-      // After `billing.intent`, where that was sent.
+      // After `billing.intent`, if that was sent.
       sequence: undelivered.has(intent.id) ? 1 : 2,
       reference: intent.reference,
       lookupID: intent.lookupId,

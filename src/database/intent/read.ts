@@ -7,20 +7,16 @@ import { row, type Executor } from '../connection';
 import { afterS } from '../moment';
 import type { CustomerDecision } from './outcome';
 
-/**
- * Billing intents, as they are read: by the workflow that waits for the answer, and by the two
- * parties.
- */
+/** Reads of billing intents, by the workflow that waits for the answer and by the two parties. */
 
-/** An intent, as its workflow sees it. */
 export interface IntentState {
   reference: string;
   status: IntentStatus;
   reason: string | null;
   customerDecision: CustomerDecision | null;
-  /** When its window closes; null once it has ended. */
+  /** When the window closes; null once the intent has ended. */
   closes: Moment | null;
-  /** How long after it was made it ended, in seconds of business time; 0 where it is open. */
+  /** Seconds of business time from creation to the end; 0 for an open intent. */
   afterS: number;
 }
 
@@ -35,8 +31,7 @@ function stateOf({ inMs, at, ...state }: StateRow): IntentState {
 }
 
 /**
- * How it stands with the intent. The workflow of an open one sleeps from now on, and what ends it
- * signals it (`signalSleepers`).
+ * Marks an open intent's workflow as waiting, so that an end signals it (`signalSleepers`).
  *
  * @throws Failure not_found
  */
@@ -47,7 +42,7 @@ export async function fallAsleep(db: Executor, intentId: string): Promise<Intent
      WHERE id = :intentId AND status = 'pending' AND business_now(merchant_id) < expires_at RETURNING ${STATE}`,
     { intentId },
   );
-  // Read after it: a clock that moved before found nobody asleep, and is in the time that is left.
+  // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.
   const now = await row<StateRow>(db, `SELECT ${STATE} FROM intents WHERE id = :intentId`, { intentId });
   if (!now) throw new Failure('not_found', 'There is no such intent.');
   return stateOf(sleeps ? { ...sleeps, inMs: now.inMs } : now);
@@ -77,7 +72,7 @@ export interface IntentRecord {
 }
 
 /**
- * An intent, for the merchant or the bank concerned.
+ * Reads an intent, for its merchant or its bank.
  *
  * @throws Failure not_found
  */
