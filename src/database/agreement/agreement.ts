@@ -7,8 +7,7 @@ import { newId } from '../ids';
 import type { Keyring } from '../keys/keyring';
 
 /**
- * Agreements between a merchant and a customer: the decision, the limits, and what is spent under
- * them.
+ * Agreements between a merchant and a customer: the decision, the limits, and the spending.
  *
  * Locks are taken in one order everywhere: agreement, schedule, intent or billing request.
  */
@@ -25,7 +24,7 @@ export interface Agreement {
   dailyLimit: bigint | null;
   monthlyLimit: bigint | null;
   paymentIdKey: string;
-  /** The customer's, for their own bank. */
+  /** The customer's address, for their own bank. */
   emailSealed: Buffer;
 }
 
@@ -33,9 +32,7 @@ export const AGREEMENT_COLUMNS = `a.id, a.merchant_id, a.customer_id, a.bank_id,
   c.lookup_id, a.decision, a.blocked, a.currency, a.daily_limit,
   a.monthly_limit, a.payment_id_key, c.email_sealed`;
 
-/**
- * Locks agreements until the transaction ends, by ascending id, and reads them as they then are.
- */
+/** Locks agreements by ascending id until the transaction ends, and reads them under the lock. */
 export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
   if (ids.length === 0) return [];
   return rows<Agreement>(
@@ -46,7 +43,7 @@ export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agre
   );
 }
 
-/** Locks and reads the agreement that a charge was made under: none or one. */
+/** Locks and reads the agreement of a charge: none or one. */
 export async function lockAgreementOfRequest(
   trx: Executor,
   bankId: string,
@@ -61,10 +58,7 @@ export async function lockAgreementOfRequest(
   );
 }
 
-/**
- * Locks and reads the agreement that a schedule charges under: none where there is no such
- * schedule.
- */
+/** Locks and reads the agreement of a schedule: none if there is no such schedule. */
 export async function lockAgreementOfSchedule(trx: Executor, scheduleId: string): Promise<Agreement[]> {
   return rows<Agreement>(
     trx,
@@ -82,9 +76,9 @@ export async function lockAgreement(trx: Executor, id: string): Promise<Agreemen
 }
 
 /**
- * The agreements of a merchant with these customers, made where there are none yet, and locked.
+ * Creates the agreements of a merchant with these customers that do not exist yet, and locks all.
  *
- * @param currency of the agreements that are made; one that stands keeps its own
+ * @param currency of the agreements created; an existing agreement keeps its own
  */
 export async function openAgreements(
   trx: Executor,
@@ -118,7 +112,6 @@ export async function openAgreements(
   );
 }
 
-/** Those of the customers who have blocked the merchant. */
 export async function blockersOf(
   trx: Executor,
   merchantId: string,
@@ -135,9 +128,9 @@ export async function blockersOf(
 }
 
 /**
- * What is spent so far on the period's day, and in its month: nothing where the sum is of an
- * earlier one. A sum of a later one, which a clock that was set back leaves behind, goes on; no sum
- * is ever begun anew for an earlier day.
+ * SQL: spending on the period's day, and in its month; a sum of an earlier period counts as zero. A
+ * sum of a later period, left by a clock that was set back, goes on: no sum ever restarts for an
+ * earlier day.
  */
 export const SPENT_TODAY = `CASE WHEN a.spent_day >= period.day THEN a.spent_day_total ELSE 0 END`;
 export const SPENT_THIS_MONTH = `CASE WHEN a.spent_month >= period.month THEN a.spent_month_total ELSE 0 END`;
@@ -150,10 +143,10 @@ export interface Counted {
 }
 
 /**
- * Counts one amount against each of the agreements that allow it: approved, in this currency, and
- * within both limits. One guarded UPDATE decides, so no number of racing charges gets past a limit.
+ * Counts an amount against each agreement that allows it: approved, in this currency, and within
+ * both limits. One guarded UPDATE decides, so no number of racing charges passes a limit.
  *
- * @returns the agreements that the amount was counted in; those missing refuse it
+ * @returns the agreements that counted the amount; the others refuse it
  */
 export async function countSpending(
   trx: Executor,
@@ -189,7 +182,7 @@ export async function countSpending(
 }
 
 /**
- * Takes declined charges out of the sums that they counted in. A sum that has moved on to another
+ * Subtracts declined charges from the sums that counted them. A sum that has moved on to another
  * day or month no longer holds them, and is left alone.
  */
 export async function releaseSpending(
@@ -218,13 +211,12 @@ export async function releaseSpending(
 }
 
 /**
- * Counts anew what an agreement whose currency has changed has spent in the new one. Terms that
- * come back had charges before: those of this month that are pending or successful count again, in
- * the day and month that they were made in.
+ * Counts again the spending of an agreement whose currency has changed. Restored terms had charges
+ * before: this month's pending and successful charges count again, on their own day and month.
  *
- * The caller holds the agreement locked, has begun its sums at nothing, and has taken the charges
- * in the currency of before out of them. So what is closed meanwhile is either not counted here, or
- * released after.
+ * The caller holds the agreement locked, has set its sums to zero, and has taken the charges in the
+ * old currency out of them. So a charge that closes meanwhile is either not counted here, or
+ * released later.
  */
 export async function recountSpending(
   trx: Executor,
@@ -240,7 +232,7 @@ export async function recountSpending(
          LATERAL (SELECT business_now(a.merchant_id) AT TIME ZONE d.time_zone AS local) AS clock
        WHERE a.id = :id
      ), locked AS MATERIALIZED (
-       -- In the order in which a bank's statement takes them, too.
+       -- A bank file locks charges in the same order.
        SELECT b.id FROM billing_requests b, period p
        WHERE b.customer_id = :customerId AND b.agreement_id = :id AND b.currency = p.currency
          AND b.status IN ('pending', 'successful') AND b.created_at >= p.month_began AT TIME ZONE p.time_zone

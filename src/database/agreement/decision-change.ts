@@ -23,15 +23,15 @@ export interface DecisionChange {
 }
 
 /**
- * Takes the customer's new decision on an agreement, for every charge from now on. Charges that the
- * bank has been asked for are open still, and its to answer. A refusal also answers an open intent;
- * an approval does not, for that asks for terms of its own.
+ * Applies the customer's new decision to every later charge of an agreement. Charges that the bank
+ * was asked for stay open, for the bank to answer. A refusal also answers an open intent; an
+ * approval does not, for the intent asks for terms of its own.
  *
- * What is decided already changes nothing and tells nobody. The merchant hears of decisions, and
- * not of limits.
+ * A decision that stands already changes nothing and tells no party. The merchant is told of
+ * decisions, but not of limits.
  *
- * @throws Failure not_found; invalid_request (limits that are no amounts); intent_open (an approval
- *   while the merchant's first intent is open); merchant_not_trusted
+ * @throws Failure not_found; invalid_request (limits that are not amounts); intent_open (an
+ *   approval while the merchant's first intent is open); merchant_not_trusted
  */
 export async function changeDecision(
   trx: Transaction,
@@ -82,7 +82,7 @@ async function lockOfBank(
 }
 
 /**
- * While the merchant's first intent waits for its answer, nothing stands that could be approved.
+ * An approval needs terms, and the merchant's first intent still waits for an answer to its own.
  */
 async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement): Promise<void> {
   if (decision !== 'pending') return;
@@ -102,7 +102,7 @@ async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement
   );
 }
 
-/** Ends the open intent, if there is one: the bank has answered it by the refusal. */
+/** Ends the open intent, if there is one: the refusal is the bank's answer to it. */
 async function refuseOpenIntent(
   trx: Transaction,
   keyring: Keyring,

@@ -6,12 +6,12 @@ import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { OWN, type Viewer } from '../viewer';
 
 /**
- * Agreements with the customers' decisions, the limits, and what is spent under them: as the
- * customers' bank reads them, the merchant, and its provider.
+ * Reads of agreements with their decisions, limits and spending, by the customers' bank, the
+ * merchant and its provider.
  */
 
 export interface DecisionRecord {
-  /** Of the agreement. */
+  /** The agreement's id. */
   id: string;
   merchantId: string;
   merchantName: string;
@@ -19,7 +19,7 @@ export interface DecisionRecord {
   bankId: string;
   lookupId: string;
   decision: Decision;
-  /** Now, or at any time before. */
+  /** The agreement is or once was approved. */
   approved: boolean;
   paymentIdKey: string;
   blocked: boolean;
@@ -27,7 +27,7 @@ export interface DecisionRecord {
   dailyLimit: bigint | null;
   monthlyLimit: bigint | null;
   /**
-   * Pending or settled on the present day, and in its month, by the merchant's clock and the
+   * Pending or settled on the current day, and in its month, by the merchant's clock and the
    * network's calendar.
    */
   spentToday: bigint;

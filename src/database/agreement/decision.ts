@@ -8,7 +8,7 @@ import { makePaymentId } from './payment-id';
 import { syncSchedulesWithAgreement } from '../recurring/schedule';
 import { announce } from '../webhook/webhook';
 
-/** The customer's decision on an agreement, and all that follows from it. */
+/** Applies and announces a customer's decision on an agreement. */
 
 interface Terms {
   currency: string;
@@ -19,18 +19,18 @@ interface Terms {
 export interface NewDecision {
   decision: Decision;
   blocked: boolean;
-  /** What replaces the terms that stand, if anything does; limits that are null are none. */
+  /** The new terms; without them the old terms stay. A limit that is null does not exist. */
   terms?: Terms;
   /**
-   * It came with the answer to a charge, and was no answer to what the merchant asks for: a later
-   * denial may bring back the terms that it replaces.
+   * The decision came with the answer to a charge, not to an intent: a later denial may restore the
+   * terms that it replaces.
    */
   withCharge?: true;
 }
 
 /**
- * Writes the customer's decision on a locked agreement, and lets its schedules follow. A change of
- * currency counts what is spent anew, for the sums were of the other one.
+ * Writes the customer's decision on a locked agreement, and updates its schedules. A change of
+ * currency counts the spending again, for the sums were in the old currency.
  */
 export async function applyDecision(
   trx: Executor,
@@ -76,15 +76,14 @@ export async function applyDecision(
     },
   );
   if (!changed) throw new Failure('not_found', 'There is no such agreement.');
-  // A standing agreement hardly ever changes its currency, and these read all that the merchant has
-  // open.
+  // Only for a new currency, which is rare: these statements read all that the merchant has open.
   if (decided.terms && decided.terms.currency !== changed.before) {
-    // These charges were counted in the spending of the old currency, and no sum has them now. So
-    // they count in no day or month any more: a decline that comes later must not be subtracted
-    // from the spending in the new one, and `books verify` must not expect the settled ones in it.
+    // These charges counted in the old currency, and no sum has them now. A later decline must not
+    // be subtracted from the new currency's spending. `books verify` must not expect the settled
+    // charges in it.
     await rows(
       trx,
-      // Taken in the order in which a bank's statement takes them, too.
+      // A bank file locks charges in the same order.
       `WITH locked AS MATERIALIZED (
          SELECT id FROM billing_requests
          WHERE customer_id = :customerId AND agreement_id = :agreementId AND currency <> :currency
@@ -114,7 +113,7 @@ export async function applyDecision(
   await syncSchedulesWithAgreement(trx, keyring, agreementId, cause);
 }
 
-/** Tells the merchant of a decision that no intent of its own asked for. */
+/** Tells the merchant of a decision that no intent asked for. */
 export async function announceDecision(trx: Executor, keyring: Keyring, agreementId: string): Promise<void> {
   const agreement = await row<{
     merchantId: string;

@@ -20,9 +20,9 @@ import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './refund';
 import { freePart } from './return';
 import { announce, type Announcement } from '../webhook/webhook';
 
-/** How a refund goes on: by a reminder, or by the bank's answer, which alone can end it. */
+/** Moves a refund on: by a reminder, or by the bank's answer, which alone can end it. */
 
-/** What the bank says: the id of its transfer, or why it does not make it. */
+/** The bank's answer: the id of its transfer, or the reason why there is none. */
 export interface RefundAnswer {
   action: 'completed' | 'rejected';
   bankTransactionId: string | null;
@@ -32,17 +32,17 @@ export interface RefundAnswer {
 interface RefundAnswered {
   refundId: string;
   status: RefundStatus;
-  /** Whether this answer, or the same one before, made it that. */
+  /** Whether this answer, or the same one before, caused the status. */
   agreed: boolean;
   /** The answer named a transaction that belongs to something else. */
   duplicate: boolean;
 }
 
 /**
- * Takes the bank's answer. The same again changes nothing and is agreed to again, as is another
- * rejection of what is rejected. Any other, or one with the id of another transaction, is kept as a
- * reconciliation exception, for money may have moved. Of a refund that is returned, only a transfer
- * by another id may have moved any; other answers are noted.
+ * Takes the bank's answer. Repeating an answer changes nothing and is agreed to again, as is a
+ * second rejection. A contradicting answer, or an answer with the id of another transaction, opens
+ * a reconciliation exception, for money may have moved. On a returned refund only a transfer by
+ * another id may have moved money; other answers are noted.
  *
  * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found
@@ -89,8 +89,8 @@ export async function answerRefund(
 }
 
 /**
- * As with charges, the statement that ends it claims the bank's transaction, and does neither where
- * that is another's.
+ * Ends the refund and claims the bank's transaction in one statement; does neither if the
+ * transaction is another's.
  */
 async function end(
   trx: Executor,
@@ -142,14 +142,12 @@ async function answerRefused(
   return { refundId, status, agreed, duplicate };
 }
 
-/**
- * So many reminders come on business days one after the other; later ones every tenth, for good.
- */
+/** Reminders that come on successive business days; later ones come every tenth, for good. */
 const DAILY_REMINDERS = 10;
 
 /**
- * Where the bank is late, asks it again; the first time, the refund becomes overdue and the
- * merchant is told. Whoever comes second finds nothing to do.
+ * Asks a late bank again. The first reminder makes the refund overdue and tells the merchant. The
+ * second of two callers finds nothing to do.
  */
 export async function remindBank(
   trx: Executor,
@@ -168,7 +166,8 @@ export async function remindBank(
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
   const reminded = await row<RefundRecord>(
     trx,
-    // Its workflow is what does this. It asks the bank next, and sees an answer that comes at once.
+    // The refund's workflow runs this: it asks the bank next, and sees an answer that comes at
+    // once.
     `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next,
        asleep = false
      WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,
@@ -193,9 +192,10 @@ async function announceToMerchant(trx: Executor, keyring: Keyring, refund: Refun
 }
 
 /**
- * What the merchant hears of it.
+ * The merchant's webhook about a refund.
  *
- * @param sequence by default, before its end the merchant has heard of it if it was overdue
+ * @param sequence by default 2 for the end of an overdue refund, of which the merchant was told
+ *   before
  */
 function refundAnnouncement(
   refund: RefundRecord,
@@ -223,14 +223,13 @@ function refundAnnouncement(
   };
 }
 
-/** A refund, as its workflow sees it. */
 export interface RefundState extends Pick<
   RefundRecord,
   'reference' | 'amount' | 'currency' | 'status' | 'reminders' | 'rejectReason'
 > {
   /** When the bank is next reminded; null once the refund has ended. */
   next: Moment | null;
-  /** How long after it was made it ended, in seconds of business time; 0 where it is open. */
+  /** Seconds of business time from creation to the end; 0 for an open refund. */
   afterS: number;
 }
 
@@ -251,8 +250,8 @@ export async function refundState(db: Executor, refundId: string): Promise<Refun
 }
 
 /**
- * How it stands with the refund. The workflow of one that is open, and not due for a reminder,
- * sleeps from now on, and the bank's answer signals it (`signalSleepers`).
+ * Marks an open refund's workflow as waiting, so that the bank's answer signals it
+ * (`signalSleepers`). A refund that is due for a reminder is not marked.
  */
 export async function fallAsleep(db: Executor, refundId: string): Promise<RefundState> {
   const sleeps = await row<StateRow>(
@@ -260,7 +259,7 @@ export async function fallAsleep(db: Executor, refundId: string): Promise<Refund
     `UPDATE refunds SET asleep = true WHERE id = :refundId AND acts_at > business_now(merchant_id) RETURNING ${STATE}`,
     { refundId },
   );
-  // Read after it: a clock that moved before found nobody asleep, and is in the time that is left.
+  // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.
   const now = await refundState(db, refundId);
   return sleeps ? { ...stateOf(sleeps), next: now.next ?? stateOf(sleeps).next } : now;
 }

@@ -14,9 +14,9 @@ import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 import { OWN, type Viewer } from '../viewer';
 import { announce } from '../webhook/webhook';
 
-/** Refunds, as far as making and reading them. */
+/** Creates and reads refunds. */
 
-/** Business days that a bank has for a refund before it counts as overdue. */
+/** Business days that a bank has for a refund before it is overdue. */
 const EXPECTED_WITHIN = 3;
 
 export interface RefundRecord {
@@ -53,14 +53,14 @@ export const REFUND_COLUMNS = `id AS refund_id, transaction_id, reference,
 interface Charge {
   id: string;
   status: BillingRequestStatus;
-  /** The part that no refund and no reversal has taken; some of it may be held. */
+  /** The part that no refund and no reversal has taken; exceptions may hold some of it. */
   untaken: bigint;
   currency: string;
   country: string;
 }
 
 /**
- * Sends a part of a successful charge back, or what is left of it.
+ * Refunds a part of a successful charge, or the rest of it.
  *
  * @param wish `amount` in major units of the charge's currency
  * @throws Failure not_found; not_a_charge; invalid_request (no amount in that currency);
@@ -119,7 +119,7 @@ export async function initiateRefund(
   return refund;
 }
 
-/** Locks it. The next statement sees what those who held it before have made of it. */
+/** Locks the charge, so that the next statement sees the changes of earlier holders. */
 async function lockCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
   const charge = await row<Charge>(
     trx,
@@ -140,8 +140,8 @@ async function lockCharge(trx: Executor, merchantId: string, reference: string):
 }
 
 /**
- * Takes it of what is left: what no refund and no reversal has taken, and no open exception holds.
- * Refunds that race come one after the other, as each has locked the charge.
+ * Takes a part of the rest: the amount without refunds, reversals and the holds of open exceptions.
+ * Racing refunds come one after the other, as each has locked the charge.
  *
  * @returns minor units
  */
@@ -180,7 +180,7 @@ function whyNot({ status, untaken }: Charge, wished = 1n): Failure {
   return new Failure('held_by_exception', message, { data });
 }
 
-/** Tells the bank, the first time and each time that it is reminded. */
+/** Asks the bank, first and at each reminder. */
 export async function askForRefund(
   trx: Executor,
   keyring: Keyring,

@@ -9,9 +9,9 @@ import { announce } from '../webhook/webhook';
 import { REFUND_COLUMNS, type RefundRecord } from './refund';
 
 /**
- * A completed refund whose money came back to the bank, as an exception has found. The refund
- * becomes `returned`, a contra entry of today undoes its first one, and its amount can be refunded
- * again. The callers hold the charge locked.
+ * Returns a completed refund whose money came back to the bank, as an exception has found. The
+ * refund becomes `returned`, a contra entry of today reverses its first entry, and its amount can
+ * be refunded again. The callers hold the charge locked.
  */
 
 /** @param timeZone of the network, for the ledger's day */
@@ -50,8 +50,8 @@ export async function returnRefund(
 }
 
 /**
- * The amount of a refund that did not reach the customer is left of the charge again, unless the
- * charge's own money did not stay either.
+ * Gives the charge back the amount of a refund that did not reach the customer. If the charge's own
+ * money did not stay either, that part is reversed or written off.
  */
 export async function freePart(
   trx: Transaction,
@@ -69,7 +69,7 @@ export async function freePart(
   await settleFreedPart(trx, keyring, timeZone, cause, refund);
 }
 
-/** Each receiver counts what it was told of the refund before. */
+/** Each receiver's `sequence` counts the webhooks that it got about the refund before. */
 async function announceReturn(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
   const { refundId, reference, originalReference, amount, currency, status, reminders, overdue, metadata } =
     refund;
