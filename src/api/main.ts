@@ -23,7 +23,7 @@ import { taskQueues } from '../temporal/task-queues';
 import { forgetEndedSessions } from '../database/entity/console-session';
 import { openSandbox } from '../sandbox/open';
 import { sandboxRouter } from '../sandbox/router';
-import { openTracing } from '../tracing/open';
+import { openTracing } from '../tracing/tracing';
 import { hearUncaught } from '../uncaught';
 import { createApp } from './create-app';
 import { ANSWER_WITHIN_MS, READY_KEPT_MS, READY_WITHIN_MS } from './http/deadline';

@@ -1,11 +1,15 @@
 import {
   createContextKey,
+  createNoopMeter,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
   TraceFlags,
+  type Attributes,
   type Context,
+  type Meter,
+  type MeterProvider,
   type Span,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -33,16 +37,13 @@ import { withDeadline } from '../deadline';
 import type { TraceContext } from '../domain/workflow/trace-context';
 import { VERSION } from '../version';
 import { spanAtHand, withinSpan } from './at-hand';
-import { countLosses } from './span-losses';
 import type { OpenSpan, SpanAttributes, SpanToOpen, Tracing } from './tracing';
 
 /**
- * Spans by OpenTelemetry, over OTLP and HTTP. Where to, with which headers and how many is told by
- * the configuration. The exporter itself reads what is left of `OTEL_EXPORTER_OTLP_…`, certificates
- * and compression, and the resource reads `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
+ * Spans by OpenTelemetry, over OTLP and HTTP. The exporter itself reads what the settings leave of
+ * `OTEL_EXPORTER_OTLP_…`, and the resource reads `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
  *
- * A collector that is slow or away costs the spans, and nothing else: what waits for it is bounded,
- * and what is beyond is dropped. Each span that is lost so is counted, and said.
+ * A collector that is slow or away costs spans, and nothing else.
  */
 
 export type TracingSettings = Pick<
@@ -52,16 +53,17 @@ export type TracingSettings = Pick<
 
 /** Spans that wait to be sent: some seconds of a busy process, and about two megabytes. */
 const QUEUE_MAX = 2_048;
-/** Spans of one request to the collector. */
 const BATCH_MAX = 512;
 /** How long a span waits for others to be sent with. */
 const DELAY_MS = 1_000;
-/** Longest that one request to the collector is waited for, with its repetitions. */
+/** Longest that one request to the collector lasts, with its repetitions. */
 const EXPORT_WITHIN_MS = 10_000;
-/** Of a stop, whose other parts may have taken nine of its ten seconds. */
+/** The rest of a stop may take nine of its ten seconds. */
 const FLUSH_WITHIN_MS = 800;
-/** Of a value's text; ours are ids and words, but for what a caller may choose: `X-Request-Id`. */
+/** Values are ids and words of the code, but for `X-Request-Id`, which a caller chooses. */
 const ATTRIBUTE_LENGTH_MAX = 256;
+/** How often the log says that spans are lost. */
+const SAY_EVERY_MS = 60_000;
 
 const KINDS: Record<SpanToOpen['kind'], SpanKind> = {
   server: SpanKind.SERVER,
@@ -71,20 +73,17 @@ const KINDS: Record<SpanToOpen['kind'], SpanKind> = {
 };
 
 /**
- * @param program what it is called where `OTEL_SERVICE_NAME` says nothing
- * @param keyedHash makes of a trace's id another that nobody outside can foresee, in all processes
- *   the same
- * @param countLost is told how many spans more are lost
+ * @param program its name where `OTEL_SERVICE_NAME` has none
+ * @param keyedHash makes another id of a trace's, which no caller foresees, in all processes alike
  */
 export function createTracing(
   settings: TracingSettings,
   program: string,
   keyedHash: (traceId: string) => string,
   log: Pick<Logger, 'warn'>,
-  countLost: (spans: number) => void,
+  registry: Registry,
 ): Tracing {
   const root = rootSampler(settings, keyedHash);
-  const losses = countLosses(exporterOf(settings), QUEUE_MAX, log, countLost);
   const ids = new ChosenIds();
   const provider = new TracerProvider({
     resource: resourceOf(program),
@@ -92,16 +91,15 @@ export function createTracing(
     idGenerator: ids,
     spanLimits: { attributeValueLengthLimit: ATTRIBUTE_LENGTH_MAX },
     spanProcessors: [
-      losses.before(
-        new BatchSpanProcessor({
-          exporter: losses.exporter,
-          maxQueueSize: QUEUE_MAX,
-          maxExportBatchSize: BATCH_MAX,
-          scheduledDelayMillis: DELAY_MS,
-          // The exporter says why first.
-          exportTimeoutMillis: EXPORT_WITHIN_MS + 1_000,
-        }),
-      ),
+      new BatchSpanProcessor({
+        exporter: exporterOf(settings),
+        maxQueueSize: QUEUE_MAX,
+        maxExportBatchSize: BATCH_MAX,
+        scheduledDelayMillis: DELAY_MS,
+        // The exporter's own limit comes first.
+        exportTimeoutMillis: EXPORT_WITHIN_MS + 1_000,
+        selfObsMeterProvider: lossesIn(registry, log),
+      }),
     ],
   });
   const tracer = provider.getTracer('assent', VERSION);
@@ -143,23 +141,30 @@ export function createTracing(
     async stop() {
       const stopping = provider.shutdown().catch(() => undefined);
       await withDeadline(stopping, FLUSH_WITHIN_MS, () => undefined);
-      losses.close();
     },
   };
 }
 
-/**
- * Where lost spans are counted, for whoever watches the process.
- *
- * @public open.ts loads it by hand, which no tool follows
- */
-export function lossesIn(registry: Registry): (spans: number) => void {
-  const lost = new Counter({
+/** Counts the spans that the processor reports as lost, and logs the count at most each minute. */
+function lossesIn(registry: Registry, log: Pick<Logger, 'warn'>): MeterProvider {
+  const counter = new Counter({
     name: 'assent_spans_lost_total',
     help: 'Spans that were to be sent and did not get to the collector: it was slow, full or away.',
     registers: [registry],
   });
-  return (spans) => lost.inc(spans);
+  let lost = 0;
+  let quietUntil = 0;
+  const add = (spans: number, { 'error.type': reason }: Attributes = {}) => {
+    if (reason === undefined) return;
+    counter.inc(spans);
+    lost += spans;
+    if (performance.now() < quietUntil) return;
+    quietUntil = performance.now() + SAY_EVERY_MS;
+    log.warn({ reason, lost }, 'spans could not be sent to the collector');
+  };
+  // All callers of `createNoopMeter` share one object.
+  const meter: Meter = Object.create(createNoopMeter(), { createCounter: { value: () => ({ add }) } });
+  return { getMeter: () => meter };
 }
 
 function exporterOf(settings: TracingSettings): OTLPTraceExporter {
@@ -171,14 +176,13 @@ function exporterOf(settings: TracingSettings): OTLPTraceExporter {
   });
 }
 
-/** Marks a parent of which a caller told. */
-const BY_CALLER = createContextKey('a parent of which a caller told');
+/** Marks a parent that a caller names. */
+const BY_CALLER = createContextKey('a parent that a caller names');
 
 /**
- * Whether a trace is kept is decided once, where it begins or comes in, and followed after that: a
- * trace with holes is of little use. A caller who keeps his spans does not decide it for us: his
- * trace is kept where one of our own with that id would be. Only his not keeping his is followed,
- * by the samplers that heed parents.
+ * The first process that sees a trace decides whether it is kept, and all others follow. A caller
+ * that keeps its spans does not decide for us: its trace is kept where our own with that id is.
+ * Samplers that heed parents follow a caller that drops its spans.
  */
 function samplerOf(root: Sampler, name: Config['OTEL_TRACES_SAMPLER']): Sampler {
   const heedsParents = name.startsWith('parentbased_');
@@ -196,10 +200,7 @@ function samplerOf(root: Sampler, name: Config['OTEL_TRACES_SAMPLER']): Sampler 
   };
 }
 
-/**
- * By the keyed hash of the id: a caller who makes up the ids of his traces, so that all of them
- * are below the ratio, gets no more of them kept than others.
- */
+/** A ratio goes by the keyed hash of the id, so no caller chooses ids that are all kept. */
 function rootSampler(
   { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio = 1 }: TracingSettings,
   keyedHash: (traceId: string) => string,
@@ -218,7 +219,7 @@ function keeps(root: Sampler, traceId: string): boolean {
   return decision === SamplingDecision.RECORD_AND_SAMPLED;
 }
 
-/** Random ids, but for the next span that is to have some of its own. */
+/** Random ids, but for a span that brings its own. */
 class ChosenIds implements IdGenerator {
   private chosen: SpanToOpen['ids'];
   private readonly random = new RandomIdGenerator();
@@ -261,7 +262,7 @@ function openSpan(span: Span): OpenSpan {
   };
 }
 
-/** Its message may quote what nobody is to read. */
+/** An error's message may quote personal data. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const { type, code } = error as Error & { type?: unknown; code?: unknown };

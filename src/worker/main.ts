@@ -29,7 +29,7 @@ import { measureService, measureTaskQueues } from '../service-metrics';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { createRelay } from '../temporal/relay';
 import { taskQueues } from '../temporal/task-queues';
-import { openTracing } from '../tracing/open';
+import { openTracing } from '../tracing/tracing';
 import { hearUncaught } from '../uncaught';
 import {
   BANK_STATEMENT_TASK_QUEUE,

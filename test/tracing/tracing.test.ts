@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { Registry } from 'prom-client';
 import type { TraceContext } from '../../src/domain/workflow/trace-context';
 import { traceFields } from '../../src/tracing/at-hand';
 import { createTracing } from '../../src/tracing/opentelemetry';
-import { countLosses, SAY_EVERY_MS } from '../../src/tracing/span-losses';
 import type { Tracing } from '../../src/tracing/tracing';
 import { startCollector, type Collector } from '../support/collector';
+import { eventually } from '../support/engine';
 
 let collector: Collector;
 let warnings: object[];
-/** What `assent_spans_lost_total` counts. */
-let lost: number;
+let registry: Registry;
 const made: Tracing[] = [];
 
 beforeAll(async () => {
@@ -19,16 +18,22 @@ beforeAll(async () => {
 afterAll(() => collector.stop());
 beforeEach(() => {
   warnings = [];
-  lost = 0;
   collector.misbehave('behave');
 });
 afterEach(() => Promise.all(made.splice(0).map((one) => one.stop())));
+
+/** What `assent_spans_lost_total` counts. */
+async function lost(): Promise<number> {
+  const counted = await registry.getSingleMetric('assent_spans_lost_total')?.get();
+  return counted?.values[0]?.value ?? 0;
+}
 
 /** As the key of an installation would have them. */
 const keyedHash = (traceId: string) =>
   createHash('sha256').update(`a secret${traceId}`).digest('hex').slice(0, 32);
 
 function tracing(settings: Partial<Parameters<typeof createTracing>[0]> = {}): Tracing {
+  registry = new Registry();
   const log = { warn: (line: object) => void warnings.push(line) };
   const one = createTracing(
     {
@@ -40,7 +45,7 @@ function tracing(settings: Partial<Parameters<typeof createTracing>[0]> = {}): T
     'assent-test',
     keyedHash,
     log,
-    (spans) => void (lost += spans),
+    registry,
   );
   made.push(one);
   return one;
@@ -110,8 +115,8 @@ describe('a collector that', () => {
     const one = tracing();
     one.open(CALL).end();
     one.open(CALL).end();
-    await one.stop();
-    expect(warnings).toMatchObject([{ lost: 2 }]);
+    await eventually(async () => (await lost()) === 2);
+    expect(warnings).toEqual([{ reason: 'OTLPExporterError', lost: 2 }]);
   });
 
   test('hangs does not hold up a stop', async () => {
@@ -122,8 +127,6 @@ describe('a collector that', () => {
     await one.stop();
     collector.misbehave('behave');
     expect(collector.spans()).toHaveLength(sent);
-    // What was being sent is not even given up, but is said to be lost.
-    expect([warnings, lost]).toEqual([[{ lost: 1 }], 1]);
   });
 
   test('is slower than spans come costs those that find the queue full, each counted and said', async () => {
@@ -131,47 +134,23 @@ describe('a collector that', () => {
     const one = tracing();
     // At once: one request is on its way, and the queue behind it is full.
     for (let i = 0; i < 3_000; i++) one.open(CALL).end();
-    expect([warnings, lost]).toEqual([[{ lost: 1 }], 3_000 - 512 - 2_048]);
+    expect([warnings, await lost()]).toEqual([[{ reason: 'queue_full', lost: 1 }], 3_000 - 512 - 2_048]);
     await one.stop();
     const delivered = collector.spans().length - before;
-    expect([delivered + lost, warnings.at(-1)]).toEqual([3_000, { lost }]);
-    expect(warnings).toHaveLength(2);
+    expect(delivered + (await lost())).toBe(3_000);
   });
 
-  test('answers nothing until a stop has all spans counted as lost, each once', async () => {
+  test('stays away is told of each minute while it costs spans', async () => {
     collector.misbehave('hang');
     const one = tracing();
     for (let i = 0; i < 3_000; i++) one.open(CALL).end();
-    for (let i = 0; i < 5; i++) tracing({ OTEL_TRACES_SAMPLER: 'always_off' }).open(CALL).end();
-    await one.stop();
-    expect([warnings, lost]).toEqual([[{ lost: 1 }, { lost: 3_000 }], 3_000]);
-  });
-
-  test('stays away is told of each minute while it costs spans, and not again once it costs none', () => {
-    jest.useFakeTimers();
-    const failing: SpanExporter = {
-      export: (_, done) => done({ code: 1, error: new Error('refused') }),
-      shutdown: () => Promise.resolve(),
-    };
-    const log = { warn: (line: object) => void warnings.push(line) };
-    const { exporter } = countLosses(failing, 10, log, (spans) => void (lost += spans));
-    const lose = (spans: number) =>
-      exporter.export(
-        Array.from({ length: spans }, () => ({}) as ReadableSpan),
-        () => undefined,
-      );
-    lose(2);
-    lose(3);
-    lose(4);
-    expect(warnings).toMatchObject([{ lost: 2, err: { message: 'refused' } }]);
-    jest.advanceTimersByTime(SAY_EVERY_MS);
-    expect(warnings.slice(1)).toMatchObject([{ lost: 9 }]);
-    jest.advanceTimersByTime(SAY_EVERY_MS * 3);
-    expect(warnings).toHaveLength(2);
-    lose(1);
-    expect(warnings.slice(2)).toMatchObject([{ lost: 10 }]);
-    expect(lost).toBe(10);
-    jest.useRealTimers();
+    expect(warnings).toHaveLength(1);
+    const later = performance.now() + 60_001;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => later);
+    for (let i = 0; i < 2; i++) one.open(CALL).end();
+    clock.mockRestore();
+    expect(await lost()).toBe(3_002 - 512 - 2_048);
+    expect(warnings.slice(1)).toEqual([{ reason: 'queue_full', lost: 3_001 - 512 - 2_048 }]);
   });
 });
 
