@@ -16,7 +16,7 @@ import { countedAddress } from '../http/client-address';
 import { answered } from '../http/deadline';
 import { gathered } from '../http/gathered';
 import { meter, meterCaller } from '../http/rate-limit';
-import { noteTokenRequest, ownRequestIdOf, requestIdOf } from '../http/request-log';
+import { noteTokenRequest, requestIdOf } from '../http/request-log';
 import { actorOf } from '../http/route';
 
 /**
@@ -62,7 +62,7 @@ export function createClientLogin(
     await meter(deps, res, 'tokenAddress', addressKey(deps, req));
     await meterCaller(deps, res, 'token', client);
     if (client.olderHash) {
-      const by = actorOf({ caller: client, requestId: requestIdOf(res), ownRequestId: ownRequestIdOf(req) });
+      const by = actorOf({ caller: client, requestId: requestIdOf(res), ownRequestId: req.ownRequestId });
       await deps.db.transaction((trx) => renewHash(trx, deps.ring, by, client, claim));
     }
     return tokens.issue(client);

@@ -1,31 +1,83 @@
-import type { RequestHandler } from 'express';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+import type { RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
+import { Failure } from '../../domain/failures';
+import type { Tracing } from '../../tracing/tracing';
 import type { FailedAuthentication } from '../access/failed-authentication';
-import { requestAtHand } from './request-at-hand';
-import { boundHeaders } from './request-headers';
+import { sendFault } from './answer';
 import { requestLog } from './request-log';
 import { traceRequests } from './request-trace';
-import type { Tracing } from '../../tracing/tracing';
 
-/** What every request goes through before anybody looks at what it asks for. */
+/** Browsers send some twenty, balancers add ten. The server bounds their bytes. */
+const HEADERS_MAX = 100;
+
+/** What every request goes through before its route. */
 export function beforeRoutes(
   log: Logger,
   failures: FailedAuthentication,
   tracing: Tracing | undefined,
 ): RequestHandler[] {
-  // Until a caller has proved who it is, and pays from a bucket of its own, it is told what its
-  // address has left.
-  const limited: RequestHandler = (req, res, next) => {
+  const prepare: RequestHandler = (req, res, next) => {
+    // Each response is about one caller, at one moment.
+    res.set('Cache-Control', 'no-store');
+    // An authenticated caller is told of its own bucket instead.
     failures.show(req, res);
     next();
   };
   const traced = tracing ? [traceRequests(tracing)] : [];
-  return [...traced, requestAtHand, requestLog(log), helmet(), notStored, limited, boundHeaders];
+  return [...traced, requestAtHand, requestLog(log), helmet(), prepare, checkHeaders];
 }
 
-/** Every answer is about one caller, at one moment. */
-const notStored: RequestHandler = (_req, res, next) => {
-  res.set('Cache-Control', 'no-store');
+/** @throws Failure headers_too_large or invalid_request */
+const checkHeaders: RequestHandler = (req, _res, next) => {
+  // Names and values, one after the other.
+  if (req.rawHeaders.length > 2 * HEADERS_MAX) {
+    throw new Failure('headers_too_large', `The request may have at most ${HEADERS_MAX} headers`);
+  }
+  const { host } = req.headers;
+  if (req.httpVersion === '1.1' && (host === undefined || host.includes(','))) {
+    throw new Failure('invalid_request', 'The request must have one Host header');
+  }
+  for (const name of CONDITIONS) delete req.headers[name];
   next();
 };
+
+/** They ask for a part, or compare with an ETag or a date, which no response has. */
+const CONDITIONS = [
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+];
+
+/** The request that the code at hand works for: an uncaught error fails that request alone. */
+const atHand = new AsyncLocalStorage<Response>();
+
+const requestAtHand: RequestHandler = (req, res, next) => {
+  atHand.run(res, () => {
+    // The pieces of a body come from the connection, which serves many requests.
+    req.emit = AsyncResource.bind(req.emit.bind(req), 'request');
+    next();
+  });
+};
+
+/**
+ * Answers the request at hand with a 500, or cuts its response off, and closes its connection,
+ * which may be read in part.
+ *
+ * @returns false where the code at hand works for no request
+ */
+export function failRequestAtHand(): boolean {
+  const res = atHand.getStore();
+  if (res === undefined) return false;
+  if (res.headersSent) {
+    res.socket?.destroy();
+  } else {
+    res.set('Connection', 'close');
+    sendFault(res);
+  }
+  return true;
+}

@@ -1,18 +1,16 @@
-import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { readTraceparent } from '../../domain/workflow/trace-context';
 import { traceFields, withinSpan } from '../../tracing/at-hand';
 import type { Tracing } from '../../tracing/tracing';
-import { requestIdOf, type LoggedRequest } from './request-log';
+import { pathOf, requestIdOf } from './request-log';
 import { METHODS } from './request-metrics';
 
-/** What is below it are calls; pages, probes and streams of events tell nothing of a payment. */
+/** Pages, probes and streams of events say nothing of a payment. */
 const CALLS = '/v1/';
 
 /**
- * Makes a span of each call, from its headers to the end of its answer, in the caller's trace where
- * it names one. A call goes by the pattern of its route, as in its log line: a path may hold
- * anything.
+ * Makes a span of each call, in the caller's trace where it names one. Its name has the pattern of
+ * the route: a path may hold anything.
  */
 export function traceRequests(tracing: Pick<Tracing, 'open'>): RequestHandler {
   return (req, res, next) => {
@@ -28,18 +26,18 @@ export function traceRequests(tracing: Pick<Tracing, 'open'>): RequestHandler {
       byCaller: true,
       attributes: { 'http.request.method': method, 'url.scheme': req.protocol },
     });
-    Object.assign(req, { trace: traceFields(span.context) });
+    req.trace = traceFields(span.context);
     res.once('close', () => {
-      const { route, caller } = req as IncomingMessage & LoggedRequest;
-      const answered = res.writableFinished;
-      if (route) span.rename(`${method} ${route.path}`);
+      const path = pathOf(req.route);
+      const isAnswered = res.writableFinished;
+      if (path !== undefined) span.rename(`${method} ${path}`);
       span.describe({
-        'http.route': route?.path,
-        'http.response.status_code': answered ? res.statusCode : undefined,
+        'http.route': path,
+        'http.response.status_code': isAnswered ? res.statusCode : undefined,
         'assent.request_id': requestIdOf(res),
-        'assent.caller_id': caller?.entityId,
+        'assent.caller_id': req.caller?.entityId,
       });
-      if (!answered) span.end('aborted');
+      if (!isAnswered) span.end('aborted');
       else span.end(res.statusCode >= 500 ? String(res.statusCode) : undefined);
     });
     withinSpan(span.context, next);

@@ -25,7 +25,7 @@ import { canonicalJson } from './json';
 import type { Operation, Tag } from '../openapi/operation';
 import { BodyPlace, type Places } from './places';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
-import { ownRequestIdOf, requestIdOf } from './request-log';
+import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
 
@@ -207,7 +207,7 @@ export function serve(
       prefersCsv,
       deps: own,
       requestId,
-      ownRequestId: ownRequestIdOf(req),
+      ownRequestId: req.ownRequestId,
       accept: (
         work: (trx: Transaction) => Promise<Answer>,
         afterRefusal?: (refusal: Failure) => Promise<void>,
@@ -237,7 +237,7 @@ export function serve(
   return async (req: Request, res: Response) => {
     const caller = await authenticate(req, res);
     // For the request's log line.
-    Object.assign(req, { caller });
+    req.caller = caller;
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
     await meterCaller(deps, res, options.limit, caller, unknown);
     if (!options.roles.includes(caller.role)) {
