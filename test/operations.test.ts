@@ -6,12 +6,11 @@ import { Client } from 'pg';
 import { blocksRunBy, type CodeBlock } from './support/code-blocks';
 import { eventually, startEngine, type TestEngine } from './support/engine';
 import { linkProgram } from './support/installation';
-import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
 import { startOwnServers, type OwnServers } from './support/own-servers';
 
 /**
- * The commands of docs/operations.md, and of docs/going-live.md, as an operator pastes them, beside
- * `npm start` and beside servers of one's own.
+ * The commands of docs/operations.md, and of docs/going-live.md, as an operator pastes them beside
+ * servers of one's own. `readme.test.ts` has those that are for `npm start`.
  */
 
 /** A start takes ten seconds, and several times that while others use the machine. */
@@ -53,35 +52,6 @@ async function expectEachRuns(blocks: CodeBlock[], folder: string, env: NodeJS.P
     });
   }
 }
-
-describe('beside npm start', () => {
-  let folder: string;
-  let removeFolder: () => Promise<void>;
-  let started: NpmStart;
-  let PATH: string;
-
-  beforeAll(async () => {
-    ({ folder, remove: removeFolder } = await makeStartFolder());
-    // "In the same folder".
-    PATH = await linkProgram(folder);
-    started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()) });
-    await started.ready();
-  }, START_TIMEOUT_MS);
-  afterAll(async () => {
-    await started.stop();
-    await removeFolder();
-  });
-
-  test(
-    'each block of the page runs as it stands, without temporal',
-    async () => {
-      const blocks = withoutCopies(blocksOf());
-      expect(blocks.length).toBeGreaterThan(6);
-      await expectEachRuns(blocks, folder, { PATH, HOME: process.env['HOME'] });
-    },
-    3 * BLOCK_TIMEOUT_MS,
-  );
-});
 
 /** What a database is by itself: its id, and the zone that its days begin in. */
 const identityOf = async (url: string) => {

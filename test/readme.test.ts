@@ -11,7 +11,7 @@ import { blocksRunBy } from './support/code-blocks';
 import { eventually } from './support/engine';
 import { freePort } from '../src/listening';
 import { linkProgram } from './support/installation';
-import { freeOffset, makeStartFolder, NpmStart } from './support/npm-start';
+import { freeOffset, fromBuild, makeStartFolder, NpmStart } from './support/npm-start';
 import { answersIn, onOtherPorts, Shell } from './support/shell';
 
 /**
@@ -46,7 +46,7 @@ beforeAll(async () => {
     title: block.title,
     script: onOtherPorts(block, { offset, receiver: receiverPort }),
   }));
-  started = new NpmStart(folder, { PORT_OFFSET: String(offset) });
+  started = new NpmStart(folder, { PORT_OFFSET: String(offset) }, await fromBuild());
   await started.ready();
   shell = new Shell(folder, { ...process.env, PATH });
 }, START_TIMEOUT_MS);

@@ -6,7 +6,7 @@ import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine } from '../support/engine';
 import { installation, programOf } from '../support/installation';
-import { freeOffset, makeStartFolder, NpmStart } from '../support/npm-start';
+import { freeOffset, fromBuild, makeStartFolder, NpmStart } from '../support/npm-start';
 import { makeSchedule, standingApproval } from '../support/standing';
 
 /** A second installation is given the Temporal of the first one by mistake. */
@@ -77,7 +77,7 @@ test('"assent migrate" refuses', async () => {
 test('"npm start" refuses before it starts an API or a worker', async () => {
   const { folder, remove } = await makeStartFolder();
   const given = { ...settings, PORT_OFFSET: String(await freeOffset()) } as Record<string, string>;
-  const started = new NpmStart(folder, given);
+  const started = new NpmStart(folder, given, await fromBuild());
   await expect(started.exit()).resolves.toBe(1);
   expect(started.output()).toContain(refusal);
   expect(started.output()).not.toContain('Starting the API');

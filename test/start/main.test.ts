@@ -3,14 +3,32 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { preparePostgres } from '../../src/start/postgres';
+import { asOwner } from '../support/database';
 import { eventually } from '../support/engine';
-import { freeOffset, lives, makeStartFolder, NpmStart, recorded } from '../support/npm-start';
+import { freePort } from '../support/free-port';
+import { installation } from '../support/installation';
+import {
+  freeOffset,
+  fromBuild,
+  FROM_SOURCE,
+  lives,
+  makeStartFolder,
+  NpmStart,
+  recorded,
+} from '../support/npm-start';
+import { serverProcess } from '../support/own-servers';
 
 const run = promisify(execFile);
-const ASSENT = path.join(__dirname, '../../bin/assent.js');
 
 /** A start takes ten seconds, and several times that while others use the machine. */
 const START_TIMEOUT_MS = 180_000;
+
+/** All but one start: from source it takes three times as long. */
+let built: Awaited<ReturnType<typeof fromBuild>>;
+beforeAll(async () => {
+  built = await fromBuild();
+});
 
 describe('npm start that cannot start', () => {
   test.each([
@@ -24,7 +42,7 @@ describe('npm start that cannot start', () => {
     ['TEMPORAL_ADDRESS', { TEMPORAL_ADDRESS: '127.0.0.1:1' }, /^TEMPORAL_ADDRESS: Temporal at 127.0.0.1:1,/m],
   ])('for %s says so before it starts anything, and ends with exit code 1', async (_, wrong, words) => {
     const { folder, remove } = await makeStartFolder();
-    const started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()), ...wrong });
+    const started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()), ...wrong }, built);
     await expect(started.exit()).resolves.toBe(1);
     expect(started.output()).toMatch(words);
     expect(started.output()).not.toMatch(/Starting|    at /);
@@ -35,7 +53,7 @@ describe('npm start that cannot start', () => {
     'because it is told to stop meanwhile leaves no process and ends with exit code 0',
     async () => {
       const { folder, remove } = await makeStartFolder();
-      const started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()) });
+      const started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()) }, built);
       await started.says('Starting Temporal');
       await eventually(async () => (await recorded(folder)).length === 2);
       const processes = await recorded(folder);
@@ -54,7 +72,7 @@ describe('npm start', () => {
   let removeFolder: () => Promise<void>;
   let settings: Record<string, string>;
   let started: NpmStart;
-  const start = () => (started = new NpmStart(folder, settings));
+  const start = (run = built) => (started = new NpmStart(folder, settings, run));
   const inFolder = (name: string) => path.join(folder, '.assent', name);
   const log = () => readFile(inFolder('assent.log'), 'utf8');
   const at = (port: number) => `http://127.0.0.1:${port + Number(settings['PORT_OFFSET'])}`;
@@ -75,7 +93,7 @@ describe('npm start', () => {
     async () => {
       await mkdir(inFolder('postgres.new/base'), { recursive: true });
 
-      const file = await start().ready();
+      const file = await start(FROM_SOURCE).ready();
 
       await expect(stat(inFolder('postgres.new'))).rejects.toThrow('ENOENT');
       expect(file).toMatchObject({
@@ -124,7 +142,7 @@ describe('npm start', () => {
   });
 
   test('a second copy in the same folder ends at once and says where the first one is', async () => {
-    const second = new NpmStart(folder, settings);
+    const second = new NpmStart(folder, settings, built);
     await expect(second.exit()).resolves.toBe(1);
     const { apiUrl } = await started.ready();
     expect(second.output()).toContain(`already runs (pid ${started.pid}): API ${apiUrl}`);
@@ -159,11 +177,8 @@ describe('npm start', () => {
   test(
     'after a kill of the supervisor alone, a new start ends what it left behind and goes on',
     async () => {
-      await run(
-        process.execPath,
-        [ASSENT, 'entity', 'create', '--type', 'bank', '--name', 'Kept Bank', '--json'],
-        { cwd: folder },
-      );
+      const { assent } = await installation();
+      await run(assent, ['entity', 'create', '--type', 'bank', '--name', 'Kept Bank'], { cwd: folder });
       const parties = await readFile(inFolder('sandbox.json'), 'utf8');
       const left = await recorded(folder);
       expect(left.map(({ name }) => name)).toEqual(['Postgres', 'Temporal', 'worker', 'API']);
@@ -174,7 +189,7 @@ describe('npm start', () => {
 
       expect(left.filter(lives)).toEqual([]);
       expect(started.output()).toContain('left behind by an engine that was killed');
-      const { stdout } = await run(process.execPath, [ASSENT, 'entity', 'list'], { cwd: folder });
+      const { stdout } = await run(assent, ['entity', 'list'], { cwd: folder });
       expect(stdout).toContain('Kept Bank');
       expect(await readFile(inFolder('sandbox.json'), 'utf8')).toBe(parties);
     },
@@ -208,7 +223,7 @@ describe('npm start', () => {
   });
 
   test('with another zone than its data was made with names that', async () => {
-    const other = new NpmStart(folder, { ...settings, NETWORK_TIMEZONE: 'Europe/Berlin' });
+    const other = new NpmStart(folder, { ...settings, NETWORK_TIMEZONE: 'Europe/Berlin' }, built);
     await expect(other.exit()).resolves.toBe(1);
     expect(other.output()).toMatch(
       /NETWORK_TIMEZONE: is Europe\/Berlin, but the days of this database begin in Africa\/Lagos\. Set NETWORK_TIMEZONE=Africa\/Lagos.*\nThe database is that of .*\.assent: to start afresh, move that folder away, or remove it/,
@@ -250,20 +265,19 @@ describe('npm start', () => {
     START_TIMEOUT_MS,
   );
 
-  test(
-    'on the data of another version says what to do',
-    async () => {
-      const { ownerUrl } = await start().ready();
-      const owner = new Client({ connectionString: ownerUrl });
-      await owner.connect();
-      await owner.query(`UPDATE knex_migrations SET name = '0001_identity' WHERE name = '0001_parties'`);
-      await owner.end();
-      await started.stop();
-      await expect(start().exit()).resolves.toBe(1);
-      expect(started.output()).toMatch(
-        /another version made the schema .*, and this version has no upgrade from it\. Run the version that made it.*\nThe database is that of .*\.assent: to start afresh, move that folder away/,
-      );
-    },
-    START_TIMEOUT_MS,
-  );
+  test('on the data of another version says what to do', async () => {
+    const { program, ownerUrl, setUp } = await preparePostgres(
+      inFolder(''),
+      await freePort(),
+      () => undefined,
+    );
+    const postgres = serverProcess(program, setUp);
+    await postgres.start();
+    await asOwner(ownerUrl, `UPDATE knex_migrations SET name = '0001_identity' WHERE name = '0001_parties'`);
+    await postgres.kill();
+    await expect(start().exit()).resolves.toBe(1);
+    expect(started.output()).toMatch(
+      /another version made the schema .*, and this version has no upgrade from it\. Run the version that made it.*\nThe database is that of .*\.assent: to start afresh, move that folder away/,
+    );
+  });
 });

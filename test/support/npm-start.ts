@@ -6,15 +6,33 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { lives, readEngineFile, type EngineFile, type Started } from '../../src/start/engine-file';
 import { whyNotFree } from '../../src/start/ports';
+import { installation } from './installation';
 
 const ROOT = path.join(__dirname, '../..');
+
+/** What is run, and what it inherits. */
+interface Run {
+  command: readonly [string, ...string[]];
+  inherited: NodeJS.ProcessEnv;
+}
+
 /** What `npm start` runs, in a folder where npm would find nothing to run. */
-const WITHOUT_NPM = [
-  process.execPath,
-  '--import',
-  pathToFileURL(require.resolve('tsx')).href,
-  path.join(ROOT, 'src/start/main.ts'),
-] as const;
+export const FROM_SOURCE: Run = {
+  command: [
+    process.execPath,
+    '--import',
+    pathToFileURL(require.resolve('tsx')).href,
+    path.join(ROOT, 'src/start/main.ts'),
+  ],
+  inherited: process.env,
+};
+
+/** The same, compiled once for all tests: a start from source compiles for ten seconds. */
+export async function fromBuild(): Promise<Run> {
+  const { programs } = await installation();
+  return { ...FROM_SOURCE, command: [process.execPath, path.join(programs, 'start/main.js')] };
+}
+
 /** What `npm start` says when all is up. */
 const READY = 'Assent is ready.';
 
@@ -26,14 +44,11 @@ export class NpmStart {
   private readonly child: ChildProcess;
   private readonly ended: Promise<number | NodeJS.Signals>;
 
-  /** @param run what is run, and what it inherits; npm itself needs a checkout as its folder */
+  /** @param run npm itself needs a checkout as its folder */
   constructor(
     private readonly folder: string,
     settings: Record<string, string>,
-    run: { command: readonly [string, ...string[]]; inherited: NodeJS.ProcessEnv } = {
-      command: WITHOUT_NPM,
-      inherited: process.env,
-    },
+    run: Run,
   ) {
     const [command, ...args] = run.command;
     this.child = spawn(command, args, {

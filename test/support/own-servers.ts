@@ -81,7 +81,8 @@ export async function startOwnServers(): Promise<OwnServers> {
   };
 }
 
-function serverProcess(
+/** @param answers fails as long as it does not answer */
+export function serverProcess(
   {
     command,
     args,
