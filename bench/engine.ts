@@ -22,7 +22,7 @@ const SETTINGS = {
 };
 
 /** Nothing of the operator's own settings, which may name servers that hold real data. */
-export function withoutSettings(): NodeJS.ProcessEnv {
+function withoutSettings(): NodeJS.ProcessEnv {
   const own = new Set(SETTING_NAMES.filter((name) => name !== 'TEMPORAL_CLI_PATH'));
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.has(name)));
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import type { Locator, Page } from 'playwright-core';
-import { chargeByMouse } from '../../bench/first-charge/by-mouse';
+import { chargeByMouse } from '../support/charge-by-mouse';
 import { AssentClient } from '../../packages/client/src';
 import { readCast } from '../../src/sandbox/cast';
 import { prepareCast } from '../../src/start/cast';

@@ -163,13 +163,6 @@ const recurring = { story: 'a schedule bills once' } as const;
 const STEPS: Step[] = [
   {
     ...paid,
-    step: 'accepting, before anything is written',
-    killed: 'api',
-    at: { on: 'INSERT', table: 'billing_requests', at: 'row' },
-    fate: 'undone',
-  },
-  {
-    ...paid,
     step: 'accepting, before the commit',
     killed: 'api',
     at: { ...accepting, at: 'commit' },
@@ -216,13 +209,6 @@ const STEPS: Step[] = [
     killed: 'worker',
     at: { ...attemptAt('bnk'), at: 'commit' },
     fate: 'committed',
-  },
-  {
-    ...paid,
-    step: "taking the bank's answer, before writing it",
-    killed: 'api',
-    at: { ...answered, at: 'row' },
-    fate: 'undone',
   },
   {
     ...paid,
@@ -296,13 +282,6 @@ const STEPS: Step[] = [
   },
   {
     ...silent,
-    step: 'closing the window, before writing it',
-    killed: 'worker',
-    at: { ...expired, at: 'row' },
-    fate: 'undone',
-  },
-  {
-    ...silent,
     step: 'closing the window, before the commit',
     killed: 'worker',
     at: { ...expired, at: 'commit' },
@@ -314,13 +293,6 @@ const STEPS: Step[] = [
     killed: 'worker',
     at: { ...expired, at: 'commit' },
     fate: 'committed',
-  },
-  {
-    ...recurring,
-    step: 'charging, before the request is written',
-    killed: 'worker',
-    at: { on: 'INSERT', table: 'billing_requests', at: 'row' },
-    fate: 'undone',
   },
   {
     ...recurring,

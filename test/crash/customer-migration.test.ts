@@ -46,12 +46,6 @@ const STEPS: Step[] = [
   { step: 'accepting, before the commit', killed: 'api', at: accepting, fate: 'undone' },
   { step: 'accepting, after the commit', killed: 'api', at: accepting, fate: 'committed' },
   {
-    step: 'onboarding the third page, before it',
-    killed: 'worker',
-    at: { ...thirdPage, at: 'row' },
-    fate: 'undone',
-  },
-  {
     step: 'onboarding the third page, before the commit',
     killed: 'worker',
     at: { ...thirdPage, at: 'commit' },

@@ -1,6 +1,5 @@
 import { SimulatedBank } from '../../examples/demo/parties/bank';
 import { BankControl, PartyControl } from '../../examples/demo/parties/control';
-import { startPartyProcess } from '../../examples/demo/parties/process';
 import { Receiver } from '../../examples/demo/parties/receiver';
 import { isId } from '../../src/domain/identifier/ids';
 import { defaultContract } from './conformance';
@@ -33,36 +32,6 @@ export async function startMerchant(
   const port = await merchant.listen(0);
   const control = new PartyControl(`http://127.0.0.1:${port}`);
   return { control, stop: () => checked(control, () => merchant.close()) };
-}
-
-/**
- * The same bank as a process of its own, for tests that need it to outlive or not share their event
- * loop.
- */
-export async function startBankProcess(
-  apiUrl: string,
-  { clientId, clientSecret, webhookSecret }: PartyIdentity,
-): Promise<Started<BankControl> & { pid: number }> {
-  const { url, pid, stop } = await startPartyProcess('bank', {
-    PORT: '0',
-    API_URL: apiUrl,
-    CLIENT_ID: clientId,
-    CLIENT_SECRET: clientSecret,
-    WEBHOOK_SECRET: webhookSecret,
-  });
-  const control = new BankControl(url);
-  return { control, pid, stop: () => checked(control, stop) };
-}
-
-export async function startMerchantProcess({
-  webhookSecret,
-}: Pick<PartyIdentity, 'webhookSecret'>): Promise<Started<PartyControl> & { pid: number }> {
-  const { url, pid, stop } = await startPartyProcess('merchant', {
-    PORT: '0',
-    WEBHOOK_SECRET: webhookSecret,
-  });
-  const control = new PartyControl(url);
-  return { control, pid, stop: () => checked(control, stop) };
 }
 
 /**

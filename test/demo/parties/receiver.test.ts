@@ -1,7 +1,7 @@
 import type { PartyControl } from '../../../examples/demo/parties/control';
 import { eventually } from '../../support/engine';
 import { webhookRequest, type Signing } from '../../support/network-sender';
-import { startMerchant, startMerchantProcess, type Started } from '../../support/parties';
+import { startMerchant, type Started } from '../../support/parties';
 
 const SECRET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
 const OTHER_SECRET = 'whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=';
@@ -131,17 +131,5 @@ describe('a receiver told to misbehave', () => {
 
     expect(await outcomes()).toEqual(['taken', 'repeat']);
     expect(await merchant.control.received()).toHaveLength(2);
-  });
-});
-
-describe('a merchant in a process of its own', () => {
-  test('hears what is sent to it, and is gone once stopped', async () => {
-    const apart = await startMerchantProcess({ webhookSecret: SECRET });
-    await fetch(apart.control.webhookUrl, request());
-    const heard = await apart.control.received();
-    await apart.stop();
-
-    expect(heard).toHaveLength(2);
-    expect(() => process.kill(apart.pid, 0)).toThrow('ESRCH');
   });
 });

@@ -6,17 +6,12 @@ const STEPS = ['Charge once', 'Approve'];
 /**
  * Presses what the first steps of the sandbox ask for, until its first charge is paid.
  *
- * @param pressed is called before each click
  * @returns how many clicks it took
  */
-export async function chargeByMouse(
-  page: Page,
-  pressed: (button: string) => void = () => undefined,
-): Promise<number> {
+export async function chargeByMouse(page: Page): Promise<number> {
   const firstSteps = page.getByRole('navigation', { name: 'First steps' });
   for (const button of STEPS) {
     await firstSteps.getByText(`“${button}”`).waitFor();
-    pressed(button);
     await page.getByRole('button', { name: button, exact: true }).click();
   }
   const charges = page.getByRole('region', { name: 'What was charged' });
