@@ -72,7 +72,7 @@ describe('npm start', () => {
   let removeFolder: () => Promise<void>;
   let settings: Record<string, string>;
   let started: NpmStart;
-  const start = (run = built) => (started = new NpmStart(folder, settings, run));
+  const start = (from = built) => (started = new NpmStart(folder, settings, from));
   const inFolder = (name: string) => path.join(folder, '.assent', name);
   const log = () => readFile(inFolder('assent.log'), 'utf8');
   const at = (port: number) => `http://127.0.0.1:${port + Number(settings['PORT_OFFSET'])}`;
@@ -266,14 +266,13 @@ describe('npm start', () => {
   );
 
   test('on the data of another version says what to do', async () => {
-    const { program, ownerUrl, setUp } = await preparePostgres(
-      inFolder(''),
-      await freePort(),
-      () => undefined,
-    );
-    const postgres = serverProcess(program, setUp);
+    const server = await preparePostgres(inFolder(''), await freePort(), () => undefined);
+    const postgres = serverProcess(server.program, () => server.setUp());
     await postgres.start();
-    await asOwner(ownerUrl, `UPDATE knex_migrations SET name = '0001_identity' WHERE name = '0001_parties'`);
+    await asOwner(
+      server.ownerUrl,
+      `UPDATE knex_migrations SET name = '0001_identity' WHERE name = '0001_parties'`,
+    );
     await postgres.kill();
     await expect(start().exit()).resolves.toBe(1);
     expect(started.output()).toMatch(
