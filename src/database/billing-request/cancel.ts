@@ -46,7 +46,7 @@ export async function cancelBillingRequest(
     { billingRequestId, role },
   );
   if (!cancelled) return standing(trx, billingRequestId);
-  const undelivered = await withdraw(trx, keyring, 'billing_requests', [billingRequestId]);
+  const undelivered = await withdraw(trx, keyring, 'charges', [billingRequestId]);
   await close(trx, keyring, [cancelled], role, undelivered);
   await (cancelled.scheduleId === null
     ? signalSleepers(trx, 'cancelled', [cancelled])

@@ -291,7 +291,7 @@ export async function closeExpiredRequests(
   );
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);
-  const undelivered = await withdraw(trx, keyring, 'billing_requests', dueIds);
+  const undelivered = await withdraw(trx, keyring, 'charges', dueIds);
   const closed = await rows<Outcome>(
     trx,
     // A bank with an exception has answered before, so its request was delivered.

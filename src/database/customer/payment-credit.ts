@@ -5,7 +5,7 @@ import { enqueueSignals } from '../outbox';
 import type { Keyring } from '../keys/keyring';
 import { endExplained } from '../reconciliation-exception/end-case';
 import { openUndelivered } from '../reconciliation-exception/open-case';
-import { withdrawCreditWebhook } from '../webhook/withdrawal';
+import { withdraw } from '../webhook/withdrawal';
 
 /**
  * The credit of a payment between customers: the payee's bank learns that there is money to credit.
@@ -189,7 +189,12 @@ export async function withdrawCredit(
   keyring: Keyring,
   billingRequestId: string,
 ): Promise<boolean> {
-  if (!(await withdrawCreditWebhook(trx, billingRequestId))) return false;
+  const open = await row(
+    trx,
+    `SELECT id FROM billing_requests WHERE id = :billingRequestId AND NOT credit_settled`,
+    { billingRequestId },
+  );
+  if (!open || (await withdraw(trx, keyring, 'credits', [billingRequestId])).size === 0) return false;
   const charge = await row<Pick<Credited, 'workflowId' | 'bankId'>>(
     trx,
     `UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false

@@ -4,7 +4,7 @@ import { open, seal } from '../keys/sealing';
 import { bodyPlace, bodyWithout } from './webhook';
 
 /**
- * Takes back what banks are asked by webhook, once it has ended without an answer.
+ * Takes back what banks are asked by webhook, once it has ended without an answer or was reversed.
  *
  * One order of locks decides whether a bank may have been told: the delivery first, then its
  * receiver's endpoint. A sender changes the delivery before it sends, and a reader of the feed
@@ -12,16 +12,35 @@ import { bodyPlace, bodyWithout } from './webhook';
  */
 
 /**
- * How an item names its resource, the indexed column that all have in common for which one webhook
- * asks, and which of these the webhook goes on to ask for.
+ * `sharedBy`: the indexed column that all have in common for which one webhook asks. `asksFor`: which
+ * of these the webhook goes on to ask for.
  */
 const ASKED = {
-  billing_requests: { item: 'billingRequestId', sharedBy: 'workflow_id', asksFor: `o.status = 'pending'` },
-  // A superseded intent is announced all the same.
+  charges: {
+    table: 'billing_requests',
+    delivery: 'bank_delivery_id',
+    receiver: 'bank_id',
+    item: 'billingRequestId',
+    sharedBy: 'workflow_id',
+    asksFor: `o.status = 'pending'`,
+  },
   intents: {
+    table: 'intents',
+    delivery: 'bank_delivery_id',
+    receiver: 'bank_id',
     item: 'intentId',
     sharedBy: 'bank_delivery_id',
+    // A superseded intent is announced all the same.
     asksFor: `o.status IN ('pending', 'superseded')`,
+  },
+  // A bank's answer settles one payment, so each credit has a webhook of its own.
+  credits: {
+    table: 'billing_requests',
+    delivery: 'credit_delivery_id',
+    receiver: 'owner_id',
+    item: 'billingRequestId',
+    sharedBy: 'id',
+    asksFor: 'false',
   },
 } as const;
 
@@ -50,18 +69,18 @@ export async function withdraw(
   ids: string[],
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const { item, sharedBy, asksFor } = ASKED[asked];
+  const { table, delivery, receiver, item, sharedBy, asksFor } = ASKED[asked];
   // Sent together, and run in this order: the last sees all that was done before the locks.
   const [, , found] = await Promise.all([
     rows(
       trx,
-      `SELECT id FROM webhook_deliveries WHERE id IN (SELECT bank_delivery_id FROM ${asked} WHERE id = ANY(:ids))
+      `SELECT id FROM webhook_deliveries WHERE id IN (SELECT ${delivery} FROM ${table} WHERE id = ANY(:ids))
        ORDER BY id FOR NO KEY UPDATE`,
       { ids },
     ),
     rows(
       trx,
-      `SELECT entity_id FROM webhook_endpoints WHERE entity_id IN (SELECT bank_id FROM ${asked} WHERE id = ANY(:ids))
+      `SELECT entity_id FROM webhook_endpoints WHERE entity_id IN (SELECT ${receiver} FROM ${table} WHERE id = ANY(:ids))
        ORDER BY entity_id FOR SHARE`,
       { ids },
     ),
@@ -69,10 +88,10 @@ export async function withdraw(
       trx,
       `SELECT a.id, d.id AS delivery_id,
          d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
-         CASE WHEN EXISTS (SELECT FROM ${asked} o
-                           WHERE o.${sharedBy} = a.${sharedBy} AND ${asksFor} AND o.bank_delivery_id = d.id
+         CASE WHEN EXISTS (SELECT FROM ${table} o
+                           WHERE o.${sharedBy} = a.${sharedBy} AND ${asksFor} AND o.${delivery} = d.id
                              AND o.id <> ALL(:ids)) THEN d.body_sealed END AS body_sealed
-       FROM ${asked} a JOIN webhook_deliveries d ON d.id = a.bank_delivery_id JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+       FROM ${table} a JOIN webhook_deliveries d ON d.id = a.${delivery} JOIN webhook_endpoints w ON w.entity_id = d.entity_id
        WHERE a.id = ANY(:ids)`,
       { ids },
     ),
@@ -85,43 +104,6 @@ export async function withdraw(
   await shortenBodies(trx, keyring, item, undelivered);
   return new Set(undelivered.map(({ id }) => id));
 }
-
-/**
- * Withdraws the webhook that tells a payee's bank of money to credit, once that was reversed.
- *
- * @returns whether it was withdrawn: nobody was told of it
- */
-export async function withdrawCreditWebhook(trx: Executor, billingRequestId: string): Promise<boolean> {
-  const [, , ended] = await Promise.all([
-    rows(trx, `SELECT FROM webhook_deliveries WHERE id = (${CREDIT}) FOR NO KEY UPDATE`, {
-      billingRequestId,
-    }),
-    rows(
-      trx,
-      `SELECT FROM webhook_endpoints WHERE entity_id = (SELECT entity_id FROM webhook_deliveries WHERE id = (${CREDIT}))
-       FOR SHARE`,
-      { billingRequestId },
-    ),
-    row<{ withdrawn: boolean }>(
-      trx,
-      `WITH credit AS (
-         SELECT d.id, d.sent = 0 AND d.status <> 'delivered'
-             AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)
-             -- A webhook that also tells of another credit stays whole.
-             AND NOT EXISTS (SELECT FROM billing_requests o
-                             WHERE o.credit_delivery_id = d.id AND o.id <> :billingRequestId) AS undelivered
-         FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id WHERE d.id = (${CREDIT}))
-       UPDATE webhook_deliveries d SET status = 'failed', finished_at = coalesce(d.finished_at, clock_timestamp()),
-         withdrawn_at = CASE WHEN credit.undelivered THEN clock_timestamp() END
-       FROM credit WHERE d.id = credit.id AND (credit.undelivered OR (d.status = 'pending' AND d.sent > 0))
-       RETURNING d.withdrawn_at IS NOT NULL AS withdrawn`,
-      { billingRequestId },
-    ),
-  ]);
-  return ended?.withdrawn === true;
-}
-
-const CREDIT = `SELECT credit_delivery_id FROM billing_requests WHERE id = :billingRequestId AND NOT credit_settled`;
 
 async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   if (over.length === 0) return;
