@@ -8,11 +8,10 @@ import type { Matching } from './match';
 import { inTurn } from './statement';
 
 /**
- * What is different between a file and the network, line by line; what is missing comes last. It
- * stands in pages, and becomes exceptions once all of it is known.
+ * The differences between a bank file and the network, line by line; missing bookings come last.
+ * They are stored in pages, and become exceptions once all are known.
  */
 
-/** Columns of the file of differences. */
 export const DIFFERENCE_COLUMNS = [
   'line',
   'difference',
@@ -32,7 +31,7 @@ export const DIFFERENCE_COLUMNS = [
 type Words = Exclude<(typeof DIFFERENCE_COLUMNS)[number], 'line' | 'difference' | 'direction'>;
 
 /**
- * A difference; what is not said of it is left out. Amounts are minor units, as text: exact in
+ * A difference; fields that do not apply are left out. Amounts are minor units, as text: exact in
  * JSON.
  */
 type DifferenceRecord = { difference: Difference; line?: number; direction?: Direction } & Partial<
@@ -40,26 +39,26 @@ type DifferenceRecord = { difference: Difference; line?: number; direction?: Dir
 >;
 
 /**
- * Differences of a file that become exceptions: more than anybody looks into. Each costs some
- * kilobytes and two webhooks; a file of another account has a difference for each of its lines.
+ * Differences of a file that become exceptions: more than people look into. Each costs some
+ * kilobytes and two webhooks, and a file of another account has a difference for each of its lines.
  */
 const OF_FILE = 1_000;
-/** Open at once for a bank: more than its people ever end. */
+/** Unresolved exceptions of a bank: more than its people ever end. */
 const OF_BANK = 10_000;
 
 /** A difference that becomes an exception. */
 type Opening = DifferenceRecord & { difference: NewCase['kind'] & Difference; direction: Direction };
 
-/** In turn: what holds money of merchants comes first. */
+/** The order of opening: differences that hold money of merchants come first. */
 const TURNS: readonly (readonly Opening['difference'][])[] = [
   ['amount_differs', 'missing_at_bank'],
   ['unknown_here'],
 ];
 
-/** Differences that one transaction looks at: each that it opens takes some milliseconds. */
+/** Differences that one transaction looks at: opening an exception takes some milliseconds. */
 const LOOKED_AT = 500;
 
-/** Where a difference stands: its page, and its place in it from 1. */
+/** The place of a difference: its page, and its position in the page from 1. */
 interface Place {
   position: number;
   n: number;
@@ -68,8 +67,8 @@ interface Place {
 type Found = Place & { one: Opening; of: NewCase };
 
 /**
- * Opens the exceptions of a file, as long as there is room. Begun again it goes on with those that
- * have none.
+ * Opens the exceptions of a file, as long as there is room. After a restart it goes on with the
+ * differences that have none.
  */
 export async function openExceptions(matching: Matching, statementId: string): Promise<void> {
   for (const kinds of TURNS) {
@@ -81,7 +80,7 @@ export async function openExceptions(matching: Matching, statementId: string): P
   }
 }
 
-/** @returns the last that it has looked at; false: none is left to look at */
+/** @returns the last place that it looked at; false if none is left */
 function openNext(
   { db, keyring, workflowId }: Matching,
   statementId: string,
@@ -117,13 +116,15 @@ function openNext(
       networkReference: one.networkReference ?? null,
     }));
     await rows(trx, KEEP_OPENED, { statementId, bankId, opened: opened.size, looked: recordsOf(looked) });
-    // Unknown lines that no room is for keep nothing back; a missing booking is to be told again.
+    // Unknown lines without room hold nothing back; a missing booking is to be reported again.
     const isFull = opened.size === room && kinds.includes('unknown_here');
     return !isFull && found.length === LOOKED_AT && (found.at(-1) ?? false);
   });
 }
 
-/** What is unknown here belongs to its bank, and to no charge, whatever it looks like. */
+/**
+ * An unknown line belongs to its bank and to no charge, even if it resembles a charge's booking.
+ */
 function caseOf(bankId: string, one: Opening): NewCase {
   const isUnknown = one.difference === 'unknown_here';
   const [amount, currency] = isUnknown
@@ -149,24 +150,24 @@ function caseOf(bankId: string, one: Opening): NewCase {
 
 const minorUnits = (amount: string | undefined) => (amount === undefined ? null : BigInt(amount));
 
-/** Differences of a charge or a refund share an exception; each line without has its own. */
+/** Differences of a charge or a refund share an exception; every other line has its own. */
 const subjectOf = (of: NewCase): unknown =>
   of.billingRequestId === null ? of : `${of.billingRequestId} ${of.refundId ?? ''}`;
 
-/** Several charges are locked by ascending id, as everywhere. */
+/** Several charges are locked by ascending id, which is the order everywhere. */
 async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
   await rows(trx, `SELECT FROM billing_requests WHERE id = ANY(:ids) ORDER BY id FOR UPDATE`, { ids });
 }
 
-/** Of a difference `d`: the booking `e` that it is about. */
+/** SQL: the booking `e` that a difference `d` is about. */
 const IS_BOOKING = `e.bank_id = :bankId
   AND e.identified_by = CASE WHEN d.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
   AND e.identifier = coalesce(d.bank_transaction_id, d.network_reference)`;
 
 /**
- * The exception that each has already: of its charge or refund while it is unresolved, or of the
- * same words, also once it is resolved. None is opened for what another file has matched meanwhile,
- * or what was found meanwhile not to have moved.
+ * The exception that a difference has already: the unresolved one of its charge or refund, or one
+ * of the same line, even if resolved. No exception is opened for a booking that another file has
+ * matched meanwhile, or whose money was found not to have moved.
  */
 const THERE = `
   SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
@@ -199,7 +200,7 @@ function findThere(
   return rows(trx, THERE, { bankId, found: recordsOf(given) });
 }
 
-/** @param ofFile how many the file has opened before */
+/** @param ofFile exceptions that the file has opened before */
 async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promise<number> {
   const { unresolved } = await oneRow<{ unresolved: number }>(
     trx,
@@ -207,7 +208,7 @@ async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promis
        SELECT FROM reconciliation_exceptions x
        WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
          AND :bankId IN (x.bank_id, x.payee_bank_id)
-         -- The bank whose file it is: the payee's bank lacks a credit, and has its own id for it.
+         -- Counts for the file's bank alone: a missing credit without an id is the payee's bank's.
          AND :bankId = CASE WHEN x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
        LIMIT ${OF_BANK}) AS all_of_bank`,
     { bankId },
@@ -215,7 +216,7 @@ async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promis
   return Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved));
 }
 
-/** A next file tells again the bookings that there was no room for. */
+/** A booking without room is marked for the bank's next file to report again. */
 const KEEP_OPENED = `
   WITH looked AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(:looked::jsonb) AS d
@@ -233,8 +234,8 @@ const KEEP_OPENED = `
     AND d.position IN (SELECT position FROM looked WHERE exception_id IS NOT NULL)`;
 
 /**
- * Ends the work on a file. It has failed where lines are left that no page has: a restored back-up
- * has lost them.
+ * Ends the work on a file. The file has failed if it has lines that no page has: a restored back-up
+ * lost them.
  */
 export async function completeStatement({ db, beat }: Matching, statementId: string): Promise<void> {
   while (await forgetTold(db, statementId)) beat();
@@ -248,7 +249,7 @@ export async function completeStatement({ db, beat }: Matching, statementId: str
   });
 }
 
-/** Lines of one statement of SQL: a tenth of a second. */
+/** Lines that one SQL statement deletes: a tenth of a second. */
 const FORGOTTEN_AT_ONCE = 10_000;
 
 /** No line is matched any more, so no line is a duplicate. @returns whether there may be more */
@@ -266,7 +267,10 @@ async function forgetTold(db: Executor, statementId: string): Promise<boolean> {
 /** A bank that books by the month has looked at its differences by then. */
 const KEPT_DAYS = 35;
 
-/** Deletes what was counted long ago, and is no exception. @returns whether there may be more */
+/**
+ * Deletes differences after `KEPT_DAYS`, unless they are exceptions. @returns whether there may be
+ * more
+ */
 export async function deleteCounted(db: Executor): Promise<boolean> {
   const old = await rows(
     db,

@@ -2,32 +2,32 @@ import { rows, type Executor } from '../connection';
 import type { Direction } from '../../domain/books/bank-statement';
 
 /**
- * Bookings that banks are to have in their files. Each is expected from its ledger entry on
- * (`postEntries`), until a file has it, or until its money is found never to have moved.
+ * Bookings that banks are to have in their files. A booking is expected from its ledger entry on
+ * (`postEntries`), until a file has it, or until its money is found not to have moved.
  */
 
-/** A booking that a file of a bank has, or lacks. */
+/** A booking that a bank's file has, or lacks. */
 export interface CaseBooking {
   bankId: string;
-  /** Null of a credit that the payee's bank lacks: it has an id of its own for it. */
+  /** Null for a credit that the payee's bank lacks: that bank has an id of its own for it. */
   bankTransactionId: string | null;
   direction: Direction;
   /** The amount to be booked; null for the amount of the charge, or of the refund. */
   amount: bigint | null;
   currency: string | null;
-  /** Null where the booking is missing at the bank. */
+  /** Null if the booking is missing at the bank. */
   bookedAmount: bigint | null;
   bookedCurrency: string | null;
-  /** The reference of an unknown line that looks like one of ours. */
+  /** The reference of an unknown line that looks like a reference of ours. */
   reference: string | null;
 }
 
 /**
- * Ends what an exception has found never to have moved: the booking that a file lacked or had
- * otherwise, else the debit of its charge, or the credit of its refund. A line of that id is
- * unknown here from then on. The caller holds the charge locked.
+ * Ends the expected booking whose money an exception found not to have moved: the booking that a
+ * file lacked or had otherwise, else the charge's debit, or the refund's credit. A later line of
+ * that id is unknown here. The caller holds the charge locked.
  *
- * @returns the booking, where a file has it all the same
+ * @returns the booking, if a file has it all the same
  */
 export async function endExpected(trx: Executor, exceptionId: string): Promise<CaseBooking[]> {
   return rows<CaseBooking>(
@@ -47,7 +47,9 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<C
   );
 }
 
-/** The payee's bank need not credit what is taken back. A line of it is matched still. */
+/**
+ * Ends the credit that the payee's bank need not book after a reversal. A line of it still matches.
+ */
 export async function endExpectedCredit(trx: Executor, billingRequestId: string): Promise<void> {
   await rows(
     trx,

@@ -4,26 +4,28 @@ import { endException, IS_ALL_SAID } from '../reconciliation-exception/end-case'
 import { inTurn } from './statement';
 
 /**
- * Matches the lines of a file with the bookings that are expected of its bank, page by page.
+ * Matches the lines of a bank file with the bookings that are expected of its bank, page by page.
  *
- * One statement of SQL joins a page, counts it, keeps its differences and deletes it. So each line
- * counts once, whichever process dies in between. No charge is locked by it: exceptions are opened
+ * One SQL statement joins a page, counts it, keeps its differences and deletes it. So each line
+ * counts once, even if a process dies in between. Matching locks no charge: exceptions are opened
  * and ended by transactions of their own.
  */
 
-/** What the steps of a file need. */
 export interface Matching {
   db: Database;
   keyring: Keyring;
   /** Business days that a bank has to book what settled. */
   bookingDays: number;
-  /** Of the workflow that makes the first attempts at what is announced. */
+  /** The workflow that makes the first attempts at the webhooks. */
   workflowId: string;
-  /** Told after each page, and before each exception that ends. */
+  /** Called after each page, and before each exception that ends. */
   beat: () => void;
 }
 
-/** By its id; the payee's bank has an id of its own for a payment between customers. */
+/**
+ * SQL: finds a booking by its id. The payee's bank has an id of its own for a payment between
+ * customers, so that booking is found by its reference.
+ */
 const EXPECTED = `
   SELECT * FROM expected_bookings
   WHERE bank_id = :bankId AND identified_by = 'bankTransactionId' AND identifier = l.id
@@ -33,9 +35,9 @@ const EXPECTED = `
   LIMIT 1`;
 
 /**
- * By an id that settled nothing: the exception of the answer that named the id, or the exception
- * that the id took the money back of. A charge paid under another id does not match a line of
- * another amount: ending that exception could reverse the charge.
+ * SQL: finds an exception by an id that settled nothing: a doubtful answer named the id, or the id
+ * is a reversal. A line with another amount does not match a charge paid under another id, for
+ * ending that exception could reverse the charge.
  */
 const IN_DOUBT = `
   SELECT x.id, x.billing_request_id, x.refund_id, x.amount, x.currency,
@@ -53,8 +55,8 @@ const IN_DOUBT = `
   ORDER BY x.opened_at DESC, x.id DESC LIMIT 1`;
 
 /**
- * What each of the `line`s is to the network. The credit of a payment that was taken back is ended
- * and may have come all the same.
+ * SQL: the verdict on each `line`. The credit of a reversed payment is no longer expected, but
+ * matches if it came all the same.
  */
 const FOUND = `
   SELECT l.*, e.identified_by, e.identifier, e.matched_by, e.amount AS network_amount, e.currency AS network_currency,
@@ -71,7 +73,9 @@ const FOUND = `
     LEFT JOIN LATERAL (${EXPECTED}) AS e ON true
     LEFT JOIN LATERAL (${IN_DOUBT}) AS x ON true`;
 
-/** A line that an earlier file had is matched again; the same again in this file is a duplicate. */
+/**
+ * A line that an earlier file had is matched again; a line repeated in this file is a duplicate.
+ */
 const MATCH_PAGE = `
   WITH page AS (
     DELETE FROM bank_statement_pages WHERE (statement_id, position) = (
@@ -143,7 +147,7 @@ const matchNextPage = ({ db }: Matching, statementId: string): Promise<boolean> 
     async (trx, { bankId }) => (await row(trx, MATCH_PAGE, { statementId, bankId })) !== undefined,
   );
 
-/** Lines that came before their bank's answer did match by now, and are missing in no file. */
+/** Lines that came before their bank's answer match by now, and are missing in no file. */
 const KNOWN_BY_NOW = `
   WITH line AS MATERIALIZED (
     SELECT id AS exception_id, booked_amount::bigint AS amount, booked_currency::text AS currency, direction,
@@ -156,14 +160,14 @@ const KNOWN_BY_NOW = `
       AND e.matched_by IS NULL)
   SELECT exception_id AS id FROM found WHERE verdict = 'matched'`;
 
-/** Exceptions of what was missing, and is in a file by now. */
+/** Exceptions of bookings that were missing, and are in a file by now. */
 const MISSING_NO_MORE = `
   SELECT x.id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = :bankId
     AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
     AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
   WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID}`;
 
-/** Ends the exceptions that lines, or the bank's answers since an earlier file, have explained. */
+/** Ends exceptions that lines, or the bank's answers since an earlier file, have explained. */
 export async function endExplained({ db, keyring, beat }: Matching, statementId: string): Promise<void> {
   const explained = await inTurn(db, statementId, async (trx, { bankId }) => [
     ...(await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId })),

@@ -4,14 +4,15 @@ import type { Matching } from './match';
 import { inTurn } from './statement';
 
 /**
- * Finds what is missing at a bank: each booking that no file has, once the bank's files reach far
- * enough past the settlement day. Which span or gap the files have does not matter.
+ * Finds bookings that are missing at a bank: no file has them, and the bank's files reach far
+ * enough past their settlement day. The span of a single file, and gaps between files, do not
+ * matter.
  */
 
 /** Bookings of one transaction, and of one page of differences. */
 const PAGE = 1_000;
 
-/** A bank keeps the business days of the country of its customers. */
+/** A bank keeps the business days of its customers' country. */
 const REACHES = `
   SELECT r.key AS currency, max(r.value) AS day,
     (SELECT country FROM customers WHERE bank_id = :bankId ORDER BY id LIMIT 1) AS country
@@ -19,8 +20,8 @@ const REACHES = `
   WHERE s.bank_id = :bankId AND (s.status = 'completed' OR s.id = :statementId) GROUP BY 1`;
 
 /**
- * Tells of a page of the bookings that the bank's files have passed. The last of the files that are
- * under way together tells for all of them.
+ * Reports a page of the bookings that the bank's files have passed. While several files are in
+ * work, only the last of them reports, for all.
  */
 const TELL_MISSING = `
   WITH due AS (
@@ -57,10 +58,11 @@ export async function findMissing(matching: Matching, statementId: string): Prom
   while (await findNextMissing(matching, statementId)) matching.beat();
 }
 
-/** @returns whether something was missing: there may be more */
+/** @returns whether a booking was missing: there may be more */
 function findNextMissing({ db, bookingDays }: Matching, statementId: string): Promise<boolean> {
   return inTurn(db, statementId, async (trx, { bankId, done, summary }) => {
-    // What the file has lost with a restored back-up is not missing at the bank.
+    // A restored back-up may have lost lines of the file: their bookings are not missing at the
+    // bank.
     if (done < summary.lines) return false;
     const reaches = await rows<{ currency: string; day: string; country: string | null }>(trx, REACHES, {
       bankId,

@@ -8,7 +8,7 @@ import { enqueueStarts } from '../outbox';
 import { sweep } from '../sweep';
 
 /**
- * Files of banks, as they arrive. The lines wait in pages, with no more than what is compared.
+ * Bank files, as they arrive. Their lines wait in pages, with only the fields that are compared.
  */
 
 /** Lines that one transaction matches: some tens of milliseconds. */
@@ -29,9 +29,9 @@ export interface Statement {
     amountDiffers: number;
     malformed: number;
   };
-  /** Lines that were compared so far. */
+  /** Lines compared so far. */
   done: number;
-  /** Exceptions that it has opened so far. */
+  /** Exceptions opened so far. */
   exceptions: number;
   createdAt: Date;
   endedAt: Date | null;
@@ -43,21 +43,21 @@ const STATEMENT_COLUMNS = `id AS statement_id, bank_id, status,
   matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions,
   recorded_at AS created_at, ended_at`;
 
-/** What is known of a file once it has arrived. All days are as `2026-11-21`. */
+/** A file once it has arrived. All days are as `2026-11-21`. */
 export interface ArrivedStatement {
   statementId: string;
   sha256: Buffer;
   lines: number;
-  /** The first day that it is of; null where neither the bank nor any line says one. */
+  /** The file's first day; null if neither the bank nor any line says one. */
   begins: string | null;
-  /** The last day that it is of, by its currencies, and under `*` for all of them. */
+  /** The file's last day, by currency, and under `*` for all currencies. */
   reaches: Record<string, string>;
-  /** Days that the bank says its file covers; what it does not say is null. */
+  /** The days that the bank says its file covers; null for a day that the bank does not say. */
   from: string | null;
   through: string | null;
 }
 
-/** As short as it can be: a million of them wait. */
+/** As short as possible: a million lines may wait. */
 const waiting = (one: ReadLine) =>
   'problem' in one
     ? [one.line, null, null, null, null, null, null, one.problem]
@@ -74,7 +74,7 @@ const waiting = (one: ReadLine) =>
 /**
  * Keeps a page of a file that still arrives, until it is accepted or discarded.
  *
- * @param position how many lines come before it
+ * @param position number of lines before the page
  */
 export async function stagePage(
   db: Executor,
@@ -89,20 +89,18 @@ export async function stagePage(
   );
 }
 
-/** Limit on the lines of each bank. */
 export interface LinesLimit {
   linesPerDay: number;
-  /** The network's: it says when a day begins. */
+  /** The network's zone, by which a day begins. */
   timeZone: string;
 }
 
 /**
- * Has a file matched by its workflow. A file that is there already, with the same days covered, is
- * not matched again.
+ * Accepts a file, to be matched by its workflow. A file that was sent before, with the same days
+ * covered, is not matched again.
  *
- * @returns the statement, and whether it is new; the pages of one that is not are the caller's to
- *   discard
- * @throws Failure rate_limited where the bank has sent enough lines today
+ * @returns the statement, and whether it is new; if it is not, the caller discards the pages
+ * @throws Failure rate_limited if the bank has sent enough lines today
  */
 export async function acceptStatement(
   trx: Transaction,
@@ -118,7 +116,7 @@ export async function acceptStatement(
     { statementId, bankId, sha256, lines, begins, from, through, reaches: JSON.stringify(reaches) },
   );
   if (!made) {
-    // A statement of its own: it sees the file that the first may have waited for.
+    // A second statement, so that it sees a file that the first may have waited for.
     const known = await oneRow<Statement>(
       trx,
       `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256
@@ -139,8 +137,8 @@ export async function acceptStatement(
 }
 
 /**
- * Holds a bank to the lines of a day of real time, with the file that has just been accepted. Its
- * files take turns: two at the same time would not see each other.
+ * Limits the lines that a bank sends in a day of real time; counts the file just accepted. A bank's
+ * files take turns, for two at the same time would not see each other.
  *
  * @throws Failure rate_limited
  */
@@ -156,7 +154,6 @@ async function requireLinesLeft(trx: Transaction, bankId: string, limit: LinesLi
   if (passed) throw await tooManyLines(trx, limit);
 }
 
-/** The refusal of a file that passes the lines of a day. */
 export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: LinesLimit): Promise<Failure> {
   const { retryAfterS } = await oneRow<{ retryAfterS: number }>(
     db,
@@ -174,22 +171,22 @@ export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: Line
 const IS_NOT_ACCEPTED = `NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = statement_id)`;
 const PAGE_KEY = 'statement_id, position';
 
-/** Deletes what was staged for a file that is not accepted; does nothing to one that is. */
+/** Deletes the staged pages of a file that is not accepted; an accepted file stays as it is. */
 export async function discardPages(db: Executor, statementId: string): Promise<void> {
   const ofFile = `statement_id = :statementId AND ${IS_NOT_ACCEPTED}`;
   while (await sweep(db, 'bank_statement_pages', PAGE_KEY, ofFile, { statementId }));
 }
 
-/** Longer than a file may take to arrive at its slowest. */
+/** Longer than the slowest file may take to arrive. */
 const ABANDONED_AFTER = '6 hours';
 
-/** Deletes what processes that died had staged. @returns whether there may be more */
+/** Deletes pages that processes staged before they died. @returns whether there may be more */
 export function deleteAbandonedPages(db: Executor): Promise<boolean> {
   const isOld = `staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`;
   return sweep(db, 'bank_statement_pages', PAGE_KEY, `${isOld} AND ${IS_NOT_ACCEPTED}`);
 }
 
-/** @param bankId that it must be of, where one asks @throws Failure not_found */
+/** @param bankId the bank it has to be of, if a bank asks @throws Failure not_found */
 export async function readStatement(db: Executor, statementId: string, bankId?: string): Promise<Statement> {
   const found = await row<Statement>(
     db,
@@ -201,12 +198,12 @@ export async function readStatement(db: Executor, statementId: string, bankId?: 
 }
 
 /**
- * Does a part of what is to be done with a file, in a transaction. The files of a bank take turns:
- * two that have the same line would both open its exception, or what the one has just matched would
- * be missing for the other. The turn is taken before anything else is locked.
+ * Does a part of the work on a file, in a transaction. A bank's files take turns: two with the same
+ * line would both open its exception, or a booking that one has just matched would be missing for
+ * the other. The turn is taken before any other lock.
  *
- * @param work given the file as it is once its turn has come
- * @returns what the work does; false where the file has ended
+ * @param work gets the file as it is once its turn has come
+ * @returns the result of the work; false if the file has ended
  */
 export function inTurn<T>(
   db: Pick<Database, 'transaction'>,

@@ -4,26 +4,24 @@ import { firstIdAt } from '../ids';
 import { ROWS_OF } from './stream';
 
 /**
- * Chains rows after they were written, so that no writer waits. Each run looks at the rows from an
- * id on, and puts those without a link at the end of the chain.
+ * Adds rows to their chain after they were written, so that no writer waits. Each run looks at the
+ * rows from an id on, and appends those without a link.
  *
- * A row gets its id before its transaction commits, and transactions commit in another order. So
- * the id moves on only once every transaction has ended that was open when it was read: a row that
- * commits late is chained by the run after it.
+ * A row gets its id before its transaction commits, and commits come in another order. So the
+ * starting id moves on only once every transaction that was open at its reading has ended: a later
+ * run chains a row that commits late.
  */
 
 /** Rows of a page: some ten milliseconds of Postgres, and a megabyte. */
 const PAGE = 1_000;
-/** A transaction is known to be open a moment after its number: fewer are handed out meanwhile. */
+/** A transaction shows as open a moment after it took its id; fewer ids are taken meanwhile. */
 const NUMBERS_APART = 1_000;
-/** The same for ids that processes make, whose clocks differ. */
+/** The same margin for ids that processes make, whose clocks differ. */
 const CLOCKS_APART_MS = 3_600_000;
 
 /**
- * Chains what is not chained yet.
- *
  * @param beat called after each page
- * @returns how many rows were chained
+ * @returns the number of rows chained
  */
 export async function chainStream(db: Database, stream: Stream, beat: () => void): Promise<number> {
   const progress = await readProgress(db, stream);
@@ -41,11 +39,14 @@ export async function chainStream(db: Database, stream: Stream, beat: () => void
 }
 
 interface Progress {
-  /** Where this run begins. */
+  /** The id after which this run begins. */
   after: string;
-  /** Where the next may begin; null while a transaction is open that may write a row before it. */
+  /**
+   * The id after which the next run may begin; null while a transaction is open that may write a
+   * row before it.
+   */
   settled: string | null;
-  /** An id that rows may still appear before, and the number that the next transaction will get. */
+  /** An id before which rows may still appear, and the next transaction's number. */
   latest: string | null;
   xmax: string;
 }
@@ -54,7 +55,7 @@ function readProgress(db: Executor, stream: Stream): Promise<Progress> {
   const { table, idType } = ROWS_OF[stream];
   return oneRow<Progress>(
     db,
-    // A number above all of this server is of another one, which this database was restored from.
+    // A number above all of this server's is from the server that this database was restored from.
     `SELECT after, pg_snapshot_xmax(seen)::text AS xmax,
        CASE WHEN next_xmax <= pg_snapshot_xmin(seen) OR next_xmax > pg_snapshot_xmax(seen) THEN next_after END AS settled,
        ${idType === 'text' ? ':hourAgo' : `(SELECT greatest(max(id) - ${NUMBERS_APART}, 0)::text FROM ${table})`} AS latest
@@ -63,7 +64,7 @@ function readProgress(db: Executor, stream: Stream): Promise<Progress> {
   );
 }
 
-/** Notes that all rows were looked at, and where the next run may begin. */
+/** Records that all rows were looked at, and the id after which the next run may begin. */
 async function noteProgress(db: Executor, stream: Stream, progress: Progress): Promise<void> {
   const { settled, latest, xmax } = progress;
   const moves = settled !== null && latest !== null;
@@ -76,7 +77,7 @@ async function noteProgress(db: Executor, stream: Stream, progress: Progress): P
   );
 }
 
-/** @returns the last row of the page, null where there is none, and how many of it were chained */
+/** @returns the last row of the page (null if there is none), and the number of rows chained */
 async function chainPage(
   trx: Transaction,
   stream: Stream,
@@ -113,7 +114,6 @@ async function chainPage(
   return { last: page.at(-1)?.id ?? null, chained: links.length };
 }
 
-/** The end of a chain. */
 export async function lastLink(db: Executor, stream: Stream): Promise<{ n: bigint; hash: string }> {
   const tip = await row<{ n: bigint; hash: string }>(
     db,
@@ -122,7 +122,7 @@ export async function lastLink(db: Executor, stream: Stream): Promise<{ n: bigin
   return tip ?? { n: 0n, hash: GENESIS };
 }
 
-/** Seconds since all that was there was last chained. */
+/** Seconds since the chains last covered all rows. */
 export async function chainAgeS(db: Executor): Promise<number> {
   const { ageS } = await oneRow<{ ageS: number }>(
     db,
@@ -131,5 +131,5 @@ export async function chainAgeS(db: Executor): Promise<number> {
   return ageS;
 }
 
-/** It runs every five minutes. */
+/** The job runs every five minutes. */
 export const CHAIN_SILENT_AFTER_S = 1_800;

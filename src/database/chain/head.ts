@@ -8,15 +8,15 @@ import { lastLink } from './advance';
 import { chainSigner } from './key';
 
 /**
- * Heads: what each chain has come to, signed, one after the other. Each names the one before it, so
- * none can be taken away from between; `chain_progress` has the number of the last. A day has
- * several; the last of them is the day's.
+ * Heads: signed records of how far each chain has come. Each names the one before it, so none can
+ * be removed from between; `chain_progress` has the number of the last. A day may have several
+ * heads; the last stands for the day.
  *
- * A head is a JSON Web Signature (RFC 7515) with ES256: whoever has it and the public key can judge
- * it without anything of ours.
+ * A head is a JSON Web Signature (RFC 7515) with ES256, so that anyone with the public key can
+ * verify it without our software.
  */
 
-/** So that no token, nor anything else that is signed with ES256, passes for a head. */
+/** Keeps tokens, and all else that is signed with ES256, from passing for a head. */
 const TYPE = 'assent-head+jwt';
 
 export interface StoredHead {
@@ -26,15 +26,14 @@ export interface StoredHead {
 }
 
 /**
- * Signs how far the chains have come, where that is further than the last head says, or the day
- * another one.
+ * Signs how far the chains have come, if they moved since the last head, or if the day is another.
  *
  * @param timeZone of the network, in which days begin
- * @returns undefined where the last head says it already
+ * @returns undefined if the last head says the same
  */
 export async function signHead(db: Database, ring: Keyring, timeZone: string): Promise<Head | undefined> {
   return db.transaction(async (trx) => {
-    // No run adds a link meanwhile, nor signs.
+    // Locked, so that no other run adds a link or signs meanwhile.
     await rows(trx, `SELECT FROM chain_progress ORDER BY stream FOR UPDATE`);
     const signed = await lastSigned(trx);
     const before = await lastHead(trx);
@@ -83,7 +82,7 @@ async function readTips(db: Executor): Promise<Record<Stream, Tip>> {
   return tips as Record<Stream, Tip>;
 }
 
-/** The number of the last head that was signed, whether it is still there or not. */
+/** The number of the last head that was signed, even if the head was deleted since. */
 export async function lastSigned(db: Executor): Promise<bigint> {
   const { number } = await oneRow<{ number: bigint }>(
     db,
@@ -92,7 +91,7 @@ export async function lastSigned(db: Executor): Promise<bigint> {
   return number;
 }
 
-/** @param before a day; only heads of the days before it count then */
+/** @param before a day; heads of that day and later do not count */
 export async function lastHead(db: Executor, before = 'infinity'): Promise<StoredHead | undefined> {
   return row<StoredHead>(
     db,
@@ -101,7 +100,7 @@ export async function lastHead(db: Executor, before = 'infinity'): Promise<Store
   );
 }
 
-/** Heads in the order of their numbers, after one of them. */
+/** Heads in the order of their numbers, after a number. */
 export async function readHeads(db: Executor, after: bigint, limit: number): Promise<StoredHead[]> {
   return rows<StoredHead>(
     db,
@@ -110,7 +109,6 @@ export async function readHeads(db: Executor, after: bigint, limit: number): Pro
   );
 }
 
-/** The last head of each day. */
 export async function dailyHeads(db: Executor): Promise<StoredHead[]> {
   return rows<StoredHead>(
     db,
@@ -118,13 +116,13 @@ export async function dailyHeads(db: Executor): Promise<StoredHead[]> {
   );
 }
 
-/** What a head says, whoever has signed it; undefined where it is none. */
+/** Reads a head without checking its signature; undefined for a text that is not a head. */
 export function readHead(jws: string): Said | undefined {
   const payload: unknown = decode(jws, { complete: true })?.payload;
   return typeof payload === 'object' && payload !== null ? payload : undefined;
 }
 
-/** A head that is not ours may lack anything. */
+/** A head that was not signed by us may lack any field. */
 type Said = Partial<Omit<Head, 'tips'>> & { tips?: Partial<Head['tips']> };
 
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
@@ -133,12 +131,12 @@ export function publicKeys(jwks: PublicJwk[]): PublicKeys {
   return new Map(jwks.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]));
 }
 
-/** The id of the key that a head says it is signed with. */
+/** The key id that a head names; unchecked. */
 export function signerOf(jws: string): string | undefined {
   return decode(jws, { complete: true })?.header.kid;
 }
 
-/** Whether one of these keys has signed it, as a head. */
+/** Whether one of these keys signed the text, as a head. */
 export function isSigned(jws: string, keys: PublicKeys): boolean {
   const key = keys.get(signerOf(jws) ?? '');
   if (!key) return false;

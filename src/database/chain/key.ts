@@ -6,8 +6,8 @@ import { open, type SealedPlace } from '../keys/sealing';
 import { makeKey, openPublicJwk, type PublicJwk, type StoredKey } from '../keys/signing-key';
 
 /**
- * The ES256 keys that sign the heads of the chains. One signs at a time. Those before it sign
- * nothing any more, and are kept: heads that they have signed are as good as on the first day.
+ * The ES256 keys that sign the heads of the chains. One key signs at a time. Retired keys are kept,
+ * because the heads they signed stay valid.
  */
 
 export function chainKeyPlace(kid: string): SealedPlace {
@@ -20,19 +20,19 @@ interface Signer {
 }
 
 /**
- * The key that signs now; the first is made here.
+ * The current key; the first call creates it.
  *
- * @throws KeyringError where the ring does not open it
+ * @throws KeyringError if the keyring cannot decrypt the key
  */
 export async function chainSigner(db: Executor, ring: Keyring): Promise<Signer> {
   const found = (await currentKey(db)) ?? (await insertKey(db, ring));
   return { kid: found.kid, key: createPrivateKey(open(ring, found.sealed, chainKeyPlace(found.kid))) };
 }
 
-/** Retires the key in force and puts a new one in its place; returns the id of the new one. */
+/** Retires the current key, creates a new one, and returns its id. */
 export async function rotateChainKey(db: Database, ring: Keyring, by: Actor): Promise<string> {
   return db.transaction(async (trx) => {
-    // One rotation at a time: two at once would otherwise retire one key and make two.
+    // One rotation at a time: two at once would retire one key and create two.
     await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('chain_keys', 0))`);
     const retired = await row<{ kid: string }>(
       trx,
@@ -49,7 +49,7 @@ export async function rotateChainKey(db: Database, ring: Keyring, by: Actor): Pr
   });
 }
 
-/** The public keys of all that the ring opens. No other key is proven to be ours. */
+/** Public keys whose private half the keyring decrypts. Nothing proves that other keys are ours. */
 export async function chainKeys(db: Executor, ring: Keyring): Promise<PublicJwk[]> {
   const all = await rows<StoredKey>(
     db,

@@ -1,15 +1,14 @@
 import type { Stream } from '../../domain/books/chain';
 import { microseconds } from '../moment';
 
-/** Where the rows of each stream are, and what each says. */
 interface Rows {
   table: string;
-  /** Its links. */
+  /** The table of its links. */
   chain: string;
   idType: 'bigint' | 'text';
-  /** A row, in a finding. */
+  /** The name of a row in a finding. */
   called: string;
-  /** What a row `r` says, as text that every session writes the same. */
+  /** SQL: a row `r` as text, the same in every session. */
   content: string;
 }
 
@@ -42,6 +41,6 @@ export const ROWS_OF: Record<Stream, Rows> = {
   },
 };
 
-/** SQL of what a link is the hash of: what `linkHash` hashes. */
+/** SQL: the input of a link's hash, the same as that of `linkHash`. */
 export const LINK_INPUT = (previous: string, stream: Stream, content: string) =>
   `encode(${previous}, 'hex') || '${stream}' || ${content}`;
