@@ -1,37 +1,36 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto';
 
 /**
- * The keys that everything sealed at rest hangs on, from `ASSENT_KEYS`: `kid:base64,kid:base64,…`,
- * each 32 bytes. The first is current: it seals what is written from now on, and makes its blind
- * indexes; the others still open what they sealed, and find what they indexed. To rotate, put a new
- * key in front; `assent keys reseal` brings all that is stored under it.
+ * The keys of all encrypted values, from `ASSENT_KEYS`: `kid:base64,kid:base64,…`, each 32 bytes.
+ * The first is current: it encrypts new values and makes their blind indexes. The others still
+ * decrypt their values and find by their indexes. To rotate, put a new key in front; `assent keys
+ * reseal` brings all stored values under it.
  *
- * The strings by which others know an agreement or a device are pinned to the key of the day that
- * they were made, and never change. A key that seals nothing any more is kept for them alone as
- * `kid:base64:ids`: it opens and finds nothing else.
+ * The public ids of agreements and devices are pinned to the current key of their creation, and
+ * never change. A key that encrypts nothing any more is kept for them alone as `kid:base64:ids`.
  *
- * No key is used as it is. Each purpose has its own, derived with HKDF, so that what leaks or is
- * forged in one place opens nothing in another.
+ * No key is used directly. Each purpose has a key of its own, derived with HKDF, so that a leak or
+ * a forgery in one place opens nothing in another.
  */
 export interface Keyring {
-  /** Key id that new values are made with. */
+  /** The id of the key that makes new values. */
   readonly current: string;
-  /** All key ids; of those that are kept for pinned ids alone `full` is false. */
+  /** All key ids; `full` is false for a key that is kept for pinned ids alone. */
   readonly keys: readonly { kid: string; full: boolean }[];
-  /** The key of one purpose, or undefined for a key id that the ring does not hold. */
+  /** The key of one purpose; undefined for a key id that the keyring does not hold. */
   derive(kid: string, purpose: KeyPurpose, bytes: 32 | 64): KeyObject | undefined;
   /**
-   * Keyed fingerprint by which a sealed value is found again: the same value gives the same 32
-   * bytes, and without the key nobody can tell which value it was, nor try them all. It is what is
-   * stored.
+   * A keyed fingerprint, by which an encrypted value is found again; this one is stored. The same
+   * value gives the same 32 bytes. Without the key it cannot be traced to a value, nor can values
+   * be tried.
    */
   blindIndex(purpose: IndexPurpose, value: string): Buffer;
   /**
-   * That of each key, the current one's first: what is looked for, for what is stored may be from
-   * before a rotation.
+   * The fingerprint of each key, the current key's first. Searches use all, for a stored index may
+   * be from before a rotation.
    */
   blindIndexes(purpose: IndexPurpose, value: string): Indexes;
-  /** The same, of a value that comes in parts. */
+  /** `blindIndexes` of a value that comes in parts. */
   blindIndexesOfParts(purpose: IndexPurpose): { add(part: string): void; end(): Indexes };
 }
 
@@ -52,7 +51,7 @@ export class KeyringError extends Error {
 
 const KEY_BYTES = 32;
 
-/** @throws KeyringError saying what is wrong, never showing a key */
+/** @throws KeyringError with the fault; it never shows a key */
 export function readKeyring(text: string): Keyring {
   const masters = new Map<string, Buffer>();
   const keys: { kid: string; full: boolean }[] = [];
@@ -113,7 +112,7 @@ export function readKeyring(text: string): Keyring {
   };
 }
 
-/** A ring of one new key, as text for `ASSENT_KEYS`. */
+/** A keyring of one new key, as text for `ASSENT_KEYS`. */
 export function makeKeyring(): string {
   return `k${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64')}`;
 }

@@ -12,24 +12,23 @@ import { bodyPlace, responseHeadPlace } from '../webhook/webhook';
 import { secretPlace } from '../webhook/endpoint';
 
 /**
- * Brings all that is sealed, and all blind indexes, under the current key, while everybody goes on
- * working.
+ * Brings all encrypted values and blind indexes under the current key, while the service runs.
  *
- * Each row is changed by a statement of its own, and only where it still is as it was read: whoever
- * changes it meanwhile has sealed it with the current key. Nothing is noted of how far it has come,
- * for each value says which key made it; killed and begun again, it finds what is left. It works as
- * the owner of the tables, for the role that serves may not change most of these columns.
+ * Each row is changed by a statement of its own, and only if it is still as it was read: a process
+ * that changed it meanwhile encrypted it with the current key. Progress is not stored, for each
+ * value names its key: a run that was killed and started again finds the rest. It runs as the owner
+ * of the tables, for the service's role may not change most of these columns.
  */
 
 interface Sealed {
   table: string;
   key: readonly string[];
-  /** What a place is told by, beside the key. */
+  /** Columns that a place needs beside the key. */
   also?: readonly string[];
   columns: Record<string, (row: Row) => SealedPlace>;
   /**
-   * Blind indexes: of which column, and how. Which key made one does not show, so each row is
-   * looked at.
+   * Blind indexes: the column that each is made of, and how. An index does not show its key, so
+   * each row is looked at.
    */
   indexes?: Record<string, { of: string; make: (ring: Keyring, value: string) => Buffer }>;
 }
@@ -45,7 +44,7 @@ const secretOf = (one: Row) => secretPlace(id(one, 'entity_id'));
 const answerOf = (one: Row) =>
   answerPlace({ callerId: id(one, 'caller_id'), path: id(one, 'path'), key: id(one, 'key') });
 
-/** All that is sealed anywhere. */
+/** All encrypted columns. */
 export const SEALED: readonly Sealed[] = [
   {
     table: 'customers',
@@ -124,20 +123,20 @@ export const SEALED: readonly Sealed[] = [
   },
 ];
 
-/** Rows read at once: of the largest, pages of 100 customers, some megabytes. */
+/** Rows read at once: some megabytes for the largest, pages of 100 customers. */
 const PAGE = 100;
 /**
- * Each round finds what was written under an older key since the one before. More of them, and
- * somebody still does.
+ * Each round finds values written under an older key since the round before. If there are more
+ * rounds, a process still writes under an older key.
  */
 const ROUNDS_MAX = 10;
 
-/** Told before each page of a table, the `number`th of them. */
+/** Called before each page of table `number`. */
 export type ResealProgress = (step: { table: string; number: number; of: number; changed: number }) => void;
 
 /**
- * @returns how many rows were changed, by table
- * @throws KeyringError where processes go on writing under an older key, or the ring lacks a key
+ * @returns the number of changed rows, by table
+ * @throws KeyringError if processes go on writing under an older key, or the keyring lacks a key
  *   that is needed
  */
 export async function reseal(
@@ -164,8 +163,8 @@ export async function reseal(
     }
     changed[sealed.table] = total;
   }
-  // The accounts themselves are not there to be indexed anew; once its batch is done, an index
-  // serves nobody.
+  // The account numbers are gone, so their indexes cannot be made again; no index is needed once
+  // its batch is done.
   await rows(
     db,
     `UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
@@ -182,7 +181,7 @@ export async function reseal(
   return changed;
 }
 
-/** One round of a table, page by page. @returns how many rows were not under the current key */
+/** One round of a table, page by page. @returns the rows that were not under the current key */
 async function resealTable(
   db: Executor,
   ring: Keyring,
@@ -215,7 +214,7 @@ async function resealTable(
   }
 }
 
-/** @returns whether it was not under the current key */
+/** @returns whether the row was not under the current key */
 async function resealRow(db: Executor, ring: Keyring, sealed: Sealed, one: Row): Promise<boolean> {
   const prefix = keyPrefix(ring);
   const fresh: Row = {};
@@ -244,12 +243,12 @@ async function resealRow(db: Executor, ring: Keyring, sealed: Sealed, one: Row):
   return true;
 }
 
-/** What each key still makes legible. */
+/** The values that need a key. */
 export interface KeyUse {
   kid: string;
-  /** `full`, kept for pinned `ids` alone, or not in the ring at all: `missing`. */
+  /** `full`, kept for pinned `ids` alone, or not in the keyring: `missing`. */
   ring: 'current' | 'full' | 'ids' | 'missing';
-  /** Values that it seals, by `table.column`. */
+  /** Values that it encrypts, by `table.column`. */
   seals: Record<string, number>;
   paymentIds: number;
   deviceIds: number;
@@ -257,10 +256,10 @@ export interface KeyUse {
   clientSecrets: number;
 }
 
-/** Told before each count, which reads a table. */
+/** Called before each count, which reads a table. */
 export type CountProgress = (step: { place: string; number: number; of: number }) => void;
 
-/** Counts everything, so it reads every table once for each of its columns. */
+/** Reads every table once for each of its encrypted columns. */
 export async function keyUse(
   db: Executor,
   ring: Keyring,

@@ -5,33 +5,33 @@ import { KeyringError, type Keyring } from './keyring';
 import { openSigningKey } from './signing-key';
 
 /**
- * Which keys anything in this database hangs on, and whether a process's ring has them.
+ * The keys that this database needs, to check that a process's keyring has them.
  *
- * Whoever seals with a key says so here before. So a ring that lacks a key, or that has other bytes
- * under its id, is refused by a few rows, at the start: otherwise every call that meets a value of
- * that key would fail, one by one.
+ * A process registers a key before it encrypts with it. So a process whose keyring lacks a key, or
+ * has other bytes under its id, is refused at its start. Otherwise each call that meets a value of
+ * that key would fail.
  */
 interface SealingKey {
   kid: string;
   checkValue: Buffer;
-  /** False once all is sealed by another, and only pinned ids need it. */
+  /** False once all values are encrypted with another key, and only pinned ids need this one. */
   seals: boolean;
 }
 
 /**
- * For who only opens what there is. A database that holds nothing sealed takes any ring.
+ * For processes that only decrypt. A database without encrypted values takes any keyring.
  *
- * @throws KeyringError naming each key that is missing or wrong, and what to do
+ * @throws KeyringError with each key that is missing or wrong, and the remedy
  */
 export async function requireRing(db: Executor, ring: Keyring): Promise<void> {
   refuse((await readKeys(db)).flatMap((key) => wrongWith(ring, key)));
 }
 
 /**
- * For who seals: from now on its first key is one that every other process has to have. Of two that
- * bring different keys of one id into an empty database, one is refused.
+ * For processes that encrypt: from now on every other process must have its first key. If two bring
+ * different keys of one id into an empty database, one is refused.
  *
- * @throws KeyringError as above
+ * @throws KeyringError as `requireRing`
  */
 export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
   await requireRing(db, ring);
@@ -45,17 +45,17 @@ export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
 }
 
 /**
- * For who lets callers in.
+ * For processes that issue or check access tokens.
  *
- * @throws KeyringError where the key that signs access tokens does not open
+ * @throws KeyringError if the keyring cannot decrypt the key that signs access tokens
  */
 export async function requireSigningKey(db: Executor, ring: Keyring): Promise<void> {
   refuse(await wrongWithSigning(db, ring));
 }
 
 /**
- * What keeps a process that runs from opening what there is: others may have put a key in front
- * that it lacks.
+ * Faults of the keyring of a running process: another process may have put a key in front that this
+ * one lacks.
  */
 export async function ringFaults(db: Executor, ring: Keyring): Promise<RingFault[]> {
   const keys = await readKeys(db);
@@ -72,8 +72,9 @@ function refuse(faults: RingFault[]): void {
 }
 
 /**
- * After everything was brought under one key: the others are needed for pinned ids alone, or not at
- * all. A key that has hashed a client's secret is needed whole until that client's next token call.
+ * After all values were brought under one key: other keys are needed for pinned ids alone, or not
+ * at all. A key that hashed a client's secret stays in full use until that client's next token
+ * call.
  */
 export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
   await rows(

@@ -2,11 +2,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { KeyringError, type Keyring } from './keyring';
 
 /**
- * Values at rest, sealed with AES-256-GCM. A sealed value is
+ * Values at rest, encrypted with AES-256-GCM. A sealed value is
  *
  *     format (1 byte, 1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
  *
- * and opens only under the place that it was sealed for, `table.column:rowId`: copied to another
+ * and decrypts only under the place that it was made for, `table.column:rowId`: copied to another
  * row or column it is worthless. Nonces are random, which is safe for 2^32 values a key: rotate
  * long before.
  */
@@ -24,23 +24,22 @@ export function seal(ring: Keyring, plain: string, place: SealedPlace): Buffer {
   return Buffer.concat([keyPrefix(ring), nonce, text, cipher.getAuthTag()]);
 }
 
-/** The first bytes of everything that the current key sealed, or that another one has. */
+/** The first bytes of every value that a key encrypted. */
 export function keyPrefix(ring: Keyring, kid = ring.current): Buffer {
   return Buffer.concat([Buffer.from([FORMAT, kid.length]), Buffer.from(kid, 'ascii')]);
 }
 
-/** The id of the key that a stored value names in its first bytes. */
+/** The key id in the first bytes of a stored value. */
 export function keyIdOf(stored: Buffer): string {
   return stored.toString('latin1', 2, 2 + (stored[1] ?? 0));
 }
 
-/** The same in SQL. */
+/** `keyIdOf` in SQL. */
 export const keyIdIn = (column: string) =>
   `convert_from(substring(${column} FROM 3 FOR get_byte(${column}, 1)), 'UTF8')`;
 
 /**
- * @throws KeyringError when the ring lacks the key, or the value is damaged or was sealed for
- *   another place
+ * @throws KeyringError if the keyring lacks the key, or the value is damaged or from another place
  */
 export function open(ring: Keyring, sealed: Buffer, place: SealedPlace): string {
   const kidLength = sealed[1] ?? 0;

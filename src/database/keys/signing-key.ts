@@ -17,27 +17,27 @@ export type PublicJwk = {
 };
 
 /**
- * The ES256 keys that sign access tokens. One signs at a time; those before it verify until their
+ * The ES256 keys that sign access tokens. One key signs at a time; retired keys verify until their
  * last token ends.
  */
 export interface SigningKey {
   kid: string;
   publicJwk: PublicJwk;
-  /** Only of the key that signs now. */
+  /** Only the key that signs now has it. */
   privateKey?: KeyObject;
 }
 
-/** Makes the first key, in nobody's name. */
+/** Creates the first key, which no operator or entity asked for. */
 const NETWORK: Actor = { actor: 'network', cause: 'network', requestId: null, reason: null };
 
 /**
- * The key that signs now, first, and those that still verify. Makes the first key where there is
- * none; of several processes that do so at once, one wins and all use its key.
+ * The key that signs now, first, and the retired keys that still verify. The first call creates the
+ * first key; if several processes do so at once, one wins and all use its key.
  *
- * A retired key that the ring does not open verifies nothing: the table alone proves no key.
+ * A retired key that the keyring cannot decrypt verifies nothing: the table alone proves no key.
  *
  * @param verifyForS how long a retired key's last tokens may still come
- * @throws KeyringError where the ring does not open the key that signs
+ * @throws KeyringError if the keyring cannot decrypt the key that signs
  */
 export async function usableSigningKeys(
   db: Database,
@@ -66,10 +66,10 @@ export async function usableSigningKeys(
   ];
 }
 
-/** Retires the key in force and puts a new one in its place; returns the id of the new one. */
+/** Retires the current key, creates a new one, and returns its id. */
 export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): Promise<string> {
   return db.transaction(async (trx) => {
-    // One rotation at a time: two at once would otherwise retire one key and make two.
+    // One rotation at a time: two at once would retire one key and create two.
     await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`);
     const retired = await row<{ kid: string }>(
       trx,
@@ -88,10 +88,10 @@ export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): 
 }
 
 /**
- * Ends a key at once: no token that it signed is good any more, on any process, once that has
- * looked at the keys again. A new one takes its place if it was in force.
+ * Revokes a key at once: a process refuses its tokens from its next reading of the keys on. If the
+ * key was current, a new one takes its place.
  *
- * @returns the key that signs now; undefined for an unknown key
+ * @returns the id of the current key; undefined for an unknown key
  */
 export async function revokeSigningKey(
   db: Database,
@@ -132,7 +132,7 @@ async function readKeys(db: Executor, verifyForS: number) {
   );
 }
 
-/** @returns undefined where there is a key in force */
+/** @returns undefined if there is a current key already */
 async function insertSigningKey(trx: Transaction, ring: Keyring): Promise<string | undefined> {
   const inserted = await row<{ kid: string }>(
     trx,
@@ -143,29 +143,28 @@ async function insertSigningKey(trx: Transaction, ring: Keyring): Promise<string
   return inserted?.kid;
 }
 
-/** A private key, sealed as it is stored. */
+/** A private key, encrypted as it is stored. */
 export interface StoredKey {
   kid: string;
   sealed: Buffer;
 }
 
-/** A new key for ES256. */
 export async function makeKey(ring: Keyring, placeOf: (kid: string) => SealedPlace): Promise<StoredKey> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
-  // An id of its own alphabet: what a token's header names is checked before it is looked up.
+  // A fixed alphabet, so that the key id of a token's header is checked before it is looked up.
   const kid = newId('signingKey');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   return { kid, sealed: seal(ring, pem, placeOf(kid)) };
 }
 
-/** @throws KeyringError where the ring does not open it */
+/** @throws KeyringError if the keyring cannot decrypt the key */
 export function openSigningKey(ring: Keyring, { kid, sealed }: StoredKey): KeyObject {
   return createPrivateKey(open(ring, sealed, signingKeyPlace(kid)));
 }
 
 /**
- * The public half of a stored key; undefined where the ring does not open the private one, so that
- * nothing proves the key to be ours.
+ * The public half of a stored key; undefined if the keyring cannot decrypt the private half, for
+ * then nothing proves the key to be ours.
  */
 export function openPublicJwk(
   ring: Keyring,

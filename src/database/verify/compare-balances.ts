@@ -5,8 +5,8 @@ import { listed, type Days, type Difference, type Pages } from './page';
 
 /**
  * Compares the ledger with itself, day by day: each entry balances, and each balance is the sum of
- * the postings. A day is read as of one moment, so what settles meanwhile is no difference. In
- * memory are as many sums as accounts were posted to that day.
+ * its postings. A day is read in one snapshot, so an entry that settles meanwhile is no difference.
+ * Memory holds one sum for each account posted to that day.
  */
 export async function* compareBalances(db: Database, { from, to }: Days): Pages {
   const until = to ?? 'infinity';
@@ -31,14 +31,14 @@ const NEXT_DAY = `
 /** Entries whose postings one statement adds up: a tenth of a second of Postgres. */
 const PAGE = 20_000;
 
-/** Sums of accounts, as JSON that Postgres alone reads. */
+/** Sums of accounts, as JSON that only Postgres reads. */
 interface Sums {
   last: string | null;
   sums: string;
   unbalanced: Difference[];
 }
 
-/** A page's postings, added to the sums of the pages before. */
+/** Adds a page's postings to the sums of the pages before. */
 const POSTED = `
   WITH page AS MATERIALIZED (
     SELECT id, kind FROM ledger_entries WHERE settlement_day = :day AND id > :after::bigint ORDER BY id LIMIT ${PAGE}),

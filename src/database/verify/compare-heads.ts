@@ -20,15 +20,14 @@ const nameOf = ({ number, day }: StoredHead) => `head ${number} of ${day}`;
 const deleted = (from: bigint, to: bigint) => `the heads from ${from} to ${to} were deleted`;
 
 /**
- * Compares each head with what the head after it says of it. The last is compared with its
- * signature, with the chains and with the number of the last that was signed: it stands for all
- * before it.
+ * Compares each head with the next head's `previous`. The last head is compared with its signature,
+ * with the chains, and with the number that was last signed: it stands for all before it.
  *
- * @param kept heads that somebody has kept elsewhere. Rows, links and heads that were deleted at
- * the end, together with that number, leave nothing else that tells.
+ * @param kept heads that were kept elsewhere. If rows, links and heads at the end were deleted
+ *   together with that number, only a kept head shows it.
  */
 export async function* compareHeads(db: Database, keys: PublicKeys, kept: string[] = []): Pages {
-  // Read ahead of the heads: those that are signed meanwhile are not missed.
+  // Read before the heads, so that a head signed meanwhile does not count as missing.
   const signed = await lastSigned(db);
   const missing = new Map(kept.map((jws) => [readHead(jws)?.number, jws]));
   let last: StoredHead | undefined;
@@ -63,7 +62,7 @@ function wrongBefore({ number, jws }: StoredHead, before: StoredHead | undefined
     : 'it was changed';
 }
 
-/** Takes the head out of those that were kept. */
+/** Compares a head with its kept copy, and removes it from `missing`. */
 function wrongWithKept(
   { number, jws }: StoredHead,
   missing: Map<number | undefined, string>,

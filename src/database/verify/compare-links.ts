@@ -4,8 +4,8 @@ import { LINK_INPUT, ROWS_OF } from '../chain/stream';
 import { listed, walk, type Pages } from './page';
 
 /**
- * Makes each link anew from its row and the link before it, and compares. Each link is checked
- * against the stored link before it, so one change gives one finding.
+ * Computes each link again from its row and the stored link before it, and compares. Because the
+ * stored link is the input, one change gives one finding.
  */
 
 /** Links of a page: some ten milliseconds of Postgres. */
@@ -41,7 +41,7 @@ const LINKS = {
   acts: ['links of audit events', comparison('acts')],
 } as const;
 
-/** @param after the link to begin after, and `end` the last; null for all that there are */
+/** @param after the link to begin after, and `end` the last; null for all links */
 export function compareLinks(db: Database, stream: Stream, after: number, end: number | null): Pages {
   const [check, sql] = LINKS[stream];
   return walk(db, check, sql, { after: String(after), end });

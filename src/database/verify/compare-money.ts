@@ -5,22 +5,22 @@ import { FEED_HORIZON } from '../webhook/event-feed';
 import { listed, walk, type Pages } from './page';
 
 /**
- * Compares each row of money with its last event, with the ledger's entries of it, and with
- * the webhooks that its transactions wrote. A page is one statement, so what settles meanwhile is
- * no difference. It takes ids, not rows: what a deleted row has left behind is found in its place.
+ * Compares each row of money with its last event, its ledger entries, and the webhooks that its
+ * transactions wrote. A page is one statement, so a row that settles meanwhile is no difference.
+ * Pages go by ids, not rows, so that the traces of a deleted row are found.
  */
 
 /** Ids of a page: a tenth of a second of Postgres. */
 const PAGE = 5_000;
 
-// Quoted, for a name follows a bare colon in statements.
+// The colons are quoted, for a bare colon begins a binding in our statements.
 const moment = (column: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
 
 /**
- * All that is compared, in one form. `kind` is that of the entry which a row asks for once its
- * money has moved, and `account` the payee's in that entry. A returned refund asks for two entries,
- * and its return has an id of its own.
+ * All rows of money in one form. `kind` is the kind of the entry that a row requires once its money
+ * has moved, and `account` the payee's account in that entry. A returned refund requires two
+ * entries, and its return has an id of its own.
  */
 const ROWS = `
   SELECT id, 'charge' AS kind, amount, currency::text, status, bank_transaction_id, closed_at, NULL AS state, NULL AS resolution,
@@ -44,7 +44,7 @@ const ROWS = `
 
 const FACTS = ['amount', 'currency', 'status', 'bankTransactionId', 'closedAt', 'state', 'resolution'];
 
-/** The facts of a row `r`, and those that an event `e` says, in one order. */
+/** SQL: the facts of a row `r`, and of an event `e`, in the same order. */
 const STANDS = `ARRAY[r.amount::text, r.currency, r.status, r.bank_transaction_id, ${moment('r.closed_at')}, r.state, r.resolution]`;
 const SAID = `CASE
   WHEN e.type LIKE 'exception.%' THEN array_fill(NULL::text, ARRAY[5])
@@ -59,7 +59,7 @@ const differing = (facts: string) => `(
   FROM unnest('{${FACTS.join(',')}}'::text[], stands.facts, said.facts, ${facts}) AS f (name, stands, said, fact)
   WHERE f.stands IS DISTINCT FROM f.said)`;
 
-/** An entry's postings, as POSTED writes them. */
+/** SQL: an entry's postings, in the form of POSTED. */
 const posting = (side: string, holder: string) => `'${side}', ' ', amount, ' ', currency, ' ', ${holder}`;
 const moves = (from: string, to: string) =>
   `concat(${posting('debit', from)}, ', ', ${posting('credit', to)})`;
@@ -71,10 +71,13 @@ const EXPECTED = `
     WHEN 'reversal' THEN ${moves(PAYEE, BANK)} ELSE ${moves(BANK, PAYEE)} END) AS says
   FROM r WHERE status IN ('successful', 'completed', 'returned')
   UNION ALL
-  -- The moment at which the payee's bank was told is on no row.
+  -- No row has the time at which the payee's bank was told.
   SELECT id, 'credit', ${moves(`'in_transit ', payee_id`, `'payee_bank ', payee_id`)} FROM r WHERE credited`;
 
-/** A reversal gives the network back what it bore of the bank's part, and the bank the rest. */
+/**
+ * SQL: postings of an entry. A reversal credits the network with the part of the bank that it bore,
+ * and the bank with the rest; both count as the bank's here.
+ */
 const POSTINGS = `CASE e.kind WHEN 'reversal' THEN (
     SELECT string_agg(concat(direction, ' ', amount, ' ', currency, ' ', holder), ', ' ORDER BY direction DESC, holder)
     FROM (SELECT direction, sum(amount) AS amount, currency,
@@ -85,8 +88,8 @@ const POSTINGS = `CASE e.kind WHEN 'reversal' THEN (
     FROM ledger_postings WHERE entry_id = e.id) END`;
 
 /**
- * No row asks for a write-off. An exception that ended `written_off`, or a refund that was rejected
- * or returned, allows one of at most its amount, which its bank owes no more.
+ * No row requires a write-off. An exception that ended `written_off`, or a refund that was rejected
+ * or returned, allows one, of at most the amount that its bank no longer owes.
  */
 const POSTED = `
   SELECT * FROM (
@@ -100,7 +103,7 @@ const POSTED = `
       AND e.says LIKE format('%%: debit %1$s %2$s disputed %3$s, credit %1$s %2$s customer_bank %3$s',
         debited, coalesce(r.currency, x.currency), r.bank_id)))`;
 
-/** What decides how much of a charge is left, and the rows that it counts. */
+/** SQL: charges whose refunded and reversed sums differ from their refunds and reversals. */
 const SUMMED = `
   SELECT b.id, format('its row says refunded %s and reversed %s; its refunds and reversals come to %s and %s',
     b.refunded_amount, b.reversed_amount, coalesce(refunded, 0), coalesce(reversed, 0)) AS what
@@ -112,7 +115,7 @@ const SUMMED = `
   WHERE b.id = ANY(ARRAY(SELECT id FROM ids))
     AND (b.refunded_amount, b.reversed_amount) IS DISTINCT FROM (coalesce(refunded, 0), coalesce(reversed, 0))`;
 
-/** Events, when a receiver is told of them, who that is, and by which webhooks. */
+/** Events with a webhook: the condition under which it is due, its receiver, and its types. */
 const TOLD = `
   ('billing_request.accepted', 'pending', 'bank', '{billing.request}'::text[]),
   ('billing_request.successful', NULL, 'payee', '{billing.response,billing.credit}'),
@@ -134,9 +137,10 @@ const IS_DUE = `CASE t.due WHEN 'pending' THEN r.status = 'pending'
   WHEN 'closed' THEN e.cause <> 'bank' AND r.decline_reason IS DISTINCT FROM 'limit_reached' ELSE true END`;
 
 /**
- * The transaction that records an event writes the webhooks that tell of it, so both have its id.
- * The moment decides in a copied database, whose webhooks have the id 3, and of an event that was
- * restored: an older transaction than its own has written the next webhook after its minute.
+ * One transaction writes an event and its webhooks, so both have its transaction id. The time
+ * decides instead in a copied database, whose webhooks all have the id 3. It also decides for a
+ * restored event: the next webhook after the event's minute was then written by an older
+ * transaction than the event's.
  */
 const UNTOLD = `
   SELECT id, format('its event %s (table events) is there, and the webhook %s to %s that tells of it is gone', type, by[1], receiver) AS what
@@ -145,7 +149,7 @@ const UNTOLD = `
       CASE t.receiver WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
     FROM ${NOW}, events e JOIN (VALUES ${TOLD}) AS t (type, due, receiver, by) USING (type) JOIN r ON r.id = e.resource_id
     WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${IS_DUE} AND e.recorded_at > ${FEED_HORIZON}
-    -- So that what is due is known before a webhook of it is looked for.
+    -- OFFSET 0 makes Postgres find the due events before it looks for their webhooks.
     OFFSET 0) AS due
   WHERE receiver IS NOT NULL AND (SELECT true FROM webhook_deliveries d WHERE d.entity_id = receiver
          AND d.created_xid = xid AND d.webhook_type = ANY(by) LIMIT 1) IS NULL
@@ -155,7 +159,7 @@ const UNTOLD = `
            SELECT n.created_xid < xid FROM webhook_deliveries n WHERE n.entity_id = receiver
              AND n.created_at > at + interval '1 minute' ORDER BY n.created_at LIMIT 1)) LIMIT 1) IS NULL`;
 
-/** @param page SQL of the ids, as `id`, and of the places to go on from, as `place` */
+/** @param page SQL with the ids, as `id`, and the places to go on from, as `place` */
 const comparison = (page: string) => `
   WITH page AS MATERIALIZED (${page} LIMIT ${PAGE}),
   ids AS MATERIALIZED (SELECT DISTINCT id FROM page WHERE left(id, 4) IN ('brq_', 'rfd_', 'txn_', 'exc_')),
@@ -187,7 +191,7 @@ const comparison = (page: string) => `
 
 const BETWEEN = (id: string) => `${id} > :after AND ${id} < :end`;
 
-/** Ids of rows, and those that only events or entries name. */
+/** Ids of rows, and ids that only events or entries name. */
 const OF_IDS = comparison(`
   SELECT id, id AS place FROM (
     ${[
@@ -206,7 +210,7 @@ const OF_IDS = comparison(`
       .join(' UNION ')}) AS ids
   ORDER BY id`);
 
-/** What has changed, by the ids of its events. */
+/** Rows that have changed, by the ids of their events. */
 const OF_EVENTS = comparison(`
   SELECT resource_id AS id, e.id AS place FROM events e WHERE ${BETWEEN('e.id')} ORDER BY e.id`);
 
@@ -218,9 +222,9 @@ const KINDS = [
 ] as const;
 
 /**
- * Compares the rows that were made in some time, and those that have an event of it.
+ * Compares the rows that were created in a span of time, and those with an event in it.
  *
- * @param from null for all from the first on, and `end` for all up to the last
+ * @param from null for all from the first on; a null `end` for all up to the last
  */
 export async function* compareMoney(db: Database, from: Date | null, end: Date | null): Pages {
   for (const [check, kind, prefix] of KINDS) {

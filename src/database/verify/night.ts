@@ -2,34 +2,35 @@ import { oneRow, rows, type Executor } from '../connection';
 import type { Days } from './page';
 import { LISTED_MAX, type Found, type Verified } from './verify';
 
-/** Entries of the ledger up to which one night compares all there is: a minute of work. */
+/** Ledger entries that one night compares in full: a minute of work. */
 export const WHOLE_MAX = 1_000_000;
 
 /**
- * Nights in which larger books are compared whole, a part in each. A week has time for a night that
- * is missed, and for a day that passes into the next part meanwhile.
+ * Parts of larger books, one for each night. A week then has room for a missed night, and for days
+ * that pass into the next part meanwhile.
  */
 const PARTS = 5;
 
 export interface Night {
-  /** What to compare; several spans of larger books. */
+  /** The days to compare; larger books have several spans. */
   spans: Days[];
-  /** Of larger books: 1 has the last days, and the last one the first. */
+  /** The part of larger books: part 1 has the last days, the highest the first. */
   part: number | null;
 }
 
 /**
- * All there is or, of larger books, what changed since the last result, and the part whose own
- * result is the oldest. The later days come first: none passes by between two nights.
+ * Plans to compare everything. Of larger books: the changes since the last result, and the part
+ * with the oldest result. The parts with the latest days come first, so that no day moves out of a
+ * part unseen between two nights.
  *
- * @param wholeMax entries up to which all there is is compared
+ * @param wholeMax entries up to which everything is compared
  */
 export async function planNight(db: Executor, timeZone: string, wholeMax: number): Promise<Night> {
   const { isLarge, since, from, to, part } = await oneRow<
     Days & { isLarge: boolean; since: string; part: number }
   >(
     db,
-    // All days are as many as the database is old.
+    // The days since the database was created, divided into parts.
     `SELECT EXISTS (SELECT FROM ledger_entries OFFSET :wholeMax::int) AS is_large, since::text, part,
        CASE WHEN part < ${PARTS} THEN (first + days * (${PARTS} - part) / ${PARTS})::text END AS from,
        CASE WHEN part > 1 THEN (first + days * (${PARTS} + 1 - part) / ${PARTS} - 1)::text END AS to
@@ -49,7 +50,7 @@ export async function planNight(db: Executor, timeZone: string, wholeMax: number
   };
 }
 
-/** Keeps a result in place of the last of its part; null for all books, and so for each part. */
+/** Replaces the last result of a part; null is a result for all books, and so for each part. */
 export async function keepResult(
   db: Executor,
   { differences, found }: Verified,
@@ -64,14 +65,14 @@ export async function keepResult(
 }
 
 export interface LastResult {
-  /** Null before the first. */
+  /** Null before the first result. */
   differences: number | null;
   found: Found[];
   verifiedAt: Date;
   ageS: number;
 }
 
-/** By the last result of each part. Two may have found the same, which counts once. */
+/** Combines the last results of all parts. A difference that two parts found counts once. */
 export async function readLastResult(db: Executor): Promise<LastResult> {
   return oneRow<LastResult>(
     db,
@@ -84,5 +85,5 @@ export async function readLastResult(db: Executor): Promise<LastResult> {
   );
 }
 
-/** It runs each night, and may take hours. */
+/** The job runs each night, and may take hours. */
 export const VERIFY_SILENT_AFTER_S = 2 * 86_400;

@@ -1,12 +1,12 @@
 import { oneRow, type Database } from '../connection';
 
-/** Something that is not as it must be: of which row, and what it says and should say. */
+/** A finding: the row, its actual content, and the expected content. */
 export interface Difference {
   id: string;
   what: string;
 }
 
-/** A page of what was compared, of one kind. */
+/** A page of one check. */
 export interface Page {
   check: string;
   checked: number;
@@ -15,7 +15,7 @@ export interface Page {
 
 export type Pages = AsyncGenerator<Page, void, undefined>;
 
-/** Days in the network's zone, both included; null where there is no bound. */
+/** Days in the network's zone, both included; null for no bound. */
 export interface Days {
   from: string | null;
   to: string | null;
@@ -23,9 +23,9 @@ export interface Days {
 
 /**
  * Runs a statement page after page. Its only row has `checked`, `differences` and `last`: the next
- * page begins behind `last`, and a null ends the walk.
+ * page begins after `last`, and a null ends the walk.
  *
- * @param after where the first page begins, bound as `:after`
+ * @param after the beginning of the first page, bound as `:after`
  */
 export async function* walk(
   db: Database,
@@ -44,5 +44,5 @@ export async function* walk(
   }
 }
 
-/** The differences of a statement that finds `(id, what)`, as JSON. */
+/** SQL: the differences of a statement that finds `(id, what)`, as JSON. */
 export const listed = (found: string) => `(SELECT coalesce(jsonb_agg(f), '[]') FROM (${found}) AS f)`;

@@ -13,7 +13,7 @@ import type { Days, Difference, Page, Pages } from './page';
 
 /**
  * `books verify`: compares the ledger with itself, with the rows of money and their webhooks, and
- * all of it with the chains. It writes nothing but its last result.
+ * all of them with the chains. It writes nothing but its last result.
  */
 
 export interface Means {
@@ -21,18 +21,18 @@ export interface Means {
   /** Keys that heads may be signed with. */
   keys: PublicKeys;
   timeZone: string;
-  /** Heads that somebody has kept elsewhere. */
+  /** Heads that were kept elsewhere. */
   kept?: string[] | undefined;
 }
 
-/** The keys that the ring proves to be the network's. */
+/** Keys that the keyring proves to be the network's. */
 export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKeys> {
   return publicKeys(await chainKeys(db, ring));
 }
 
 /**
- * Compares all there is or, of some days, what was chained, made, changed and posted on them. Spans
- * of days that follow each other have all there is between them.
+ * Compares everything, or all that was chained, created, changed and posted on some days. Adjoining
+ * spans of days leave nothing out between them.
  */
 export async function* compareBooks({ db, keys, timeZone, kept }: Means, days: Days): Pages {
   const next = days.to === null ? null : addDays(days.to, 1);
@@ -52,7 +52,7 @@ export async function* compareBooks({ db, keys, timeZone, kept }: Means, days: D
   yield* beside(ledger(), compareMoney(db, from, end));
 }
 
-/** Pages of both walks, as each comes: a statement keeps one core of Postgres busy. */
+/** Yields pages of both walks, each as it comes: a statement keeps one core of Postgres busy. */
 async function* beside(...walks: Pages[]): Pages {
   const coming = new Map(walks.map((walk) => [walk, walk.next()]));
   try {
@@ -75,7 +75,7 @@ export async function* compareSpans(means: Means, spans: Days[]): Pages {
   for (const days of spans) yield* compareBooks(means, days);
 }
 
-/** What the chains had come to when a day began. */
+/** The ends of the chains when a day began. */
 async function tipsBefore(db: Executor, day: string | null): Promise<Partial<Head['tips']> | undefined> {
   const head = day === null ? undefined : await lastHead(db, day);
   return head && readHead(head.jws)?.tips;
@@ -91,21 +91,21 @@ export interface Found extends Difference {
 }
 
 export interface Verified {
-  /** How many of each were looked at. */
+  /** Rows compared, by check. */
   compared: Record<string, number>;
   differences: number;
-  /** The first of them. */
+  /** The first `LISTED_MAX` differences. */
   found: Found[];
 }
 
-/** Differences that are told one by one: more have one cause to look for. */
+/** Differences listed: more have one cause to look for. */
 export const LISTED_MAX = 100;
-/** Differences that are known again, should two walks find the same: some megabytes. */
+/** Differences remembered, to count what two walks find once: some megabytes. */
 const KNOWN_MAX = 10_000;
 
 const nameOf = ({ id, what }: Difference): string => `${id} ${what}`;
 
-/** @param beat told of what there is so far after each page, with the check of the page */
+/** @param beat called after each page with the result so far and the page's check */
 export async function verify(
   pages: AsyncIterable<Page>,
   beat: (so: Verified, check: string) => void,
@@ -123,7 +123,7 @@ export async function verify(
     }
     beat(report, check);
   }
-  // Walks go side by side, so the order of their pages is chance.
+  // The walks run side by side, so the order of their pages is random.
   const byName = Object.entries(report.compared).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return { ...report, compared: Object.fromEntries(byName) };
 }
