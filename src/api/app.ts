@@ -22,7 +22,7 @@ import { deliveryRoutes } from './webhook/delivery';
 import { endpointRoutes } from './webhook/endpoint';
 import { feedRoutes } from './webhook/event-feed';
 
-/** The table of the API, in the order of its reference. Each resource has its rows at its handlers. */
+/** The table of the API, in the order of its reference. A resource has its rows at its handlers. */
 export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
   return [
     ...migrationRoutes(),

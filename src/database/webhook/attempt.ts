@@ -139,7 +139,7 @@ export async function claimUnattempted(
 const PROMPT_MS = 1_000;
 
 interface DeliveryToRetry extends DeliveryToAttempt {
-  /** Its receiver was prompt at the last attempt: of this delivery, where the receiver is failing. */
+  /** Its receiver was prompt at the last attempt: at this delivery, if the receiver is failing. */
   prompt: boolean;
   /** The last attempt, where there was one. */
   last: { httpStatus: number | null; error: string | null } | null;

@@ -34,7 +34,7 @@ interface AttemptRecord {
   error: string | null;
 }
 
-/** Most attempts that are shown with a delivery, the latest ones: the table of retries has twelve. */
+/** Most attempts that are shown with a delivery, the latest: the table of retries has twelve. */
 const ATTEMPTS_SHOWN = 50;
 
 const COLUMNS = `d.id AS delivery_id, d.event_id, d.webhook_type,

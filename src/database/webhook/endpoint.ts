@@ -60,9 +60,9 @@ export async function setWebhookUrl(db: Executor, entityId: string, url: string 
 /** How long the old secret stays good after a rotation. */
 const ROTATION = '24 hours';
 /**
- * How long a retired secret still signs the notice of a changed endpoint: the owner's receiver would
- * not believe a notice signed with a thief's secret alone. By then it has refused every webhook for
- * three days, which its owner notices.
+ * How long a retired secret still signs the notice of a changed endpoint: the owner's receiver
+ * would not believe a notice signed with a thief's secret alone. By then it has refused every
+ * webhook for three days, which its owner notices.
  */
 const KEPT = '72 hours';
 /**
