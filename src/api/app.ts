@@ -15,7 +15,6 @@ import { deviceRoutes } from './customer/device';
 import { migrationRoutes } from './customer/migration';
 import type { ApiDeps } from './deps';
 import type { Route } from './http/route';
-import { forecastRoutes } from './recurring/forecast';
 import { recurringRoutes } from './recurring/recurring';
 import { clockRoutes } from './sandbox-clock';
 import { deliveryRoutes } from './webhook/delivery';
@@ -30,11 +29,10 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
     ...deviceRoutes,
     ...merchantRoutes(config),
     ...intentRoutes(config),
-    ...agreementRoutes,
-    ...decisionRoutes,
     ...billingRequestRoutes(config),
     ...recurringRoutes(config),
-    ...forecastRoutes,
+    ...agreementRoutes,
+    ...decisionRoutes,
     ...transactionRoutes,
     ...statementRoutes,
     ...summaryRoutes,

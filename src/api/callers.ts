@@ -1,6 +1,6 @@
 import { ROLES } from '../domain/entity';
 
-/** Who may call a row of the API's table, and which bucket pays for the call. */
+/** Callers of the rows of the API's table, and the bucket that pays for the call. */
 
 export const BANK = { roles: ['bank'], limit: 'caller' } as const;
 /** A bank that answers what it was asked. */

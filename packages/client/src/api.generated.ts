@@ -291,113 +291,6 @@ export type Intent = {
   closedAt: string | null;
 };
 
-export type Agreement = {
-  /** Id of an agreement */
-  agreementId: string;
-  /**
-   * Used to bill, and the same for good; `null` as long as the customer has never approved
-   * the agreement
-   */
-  paymentID: string | null;
-  /** Id of a customer */
-  customerId: string;
-  /** Id of a bank */
-  bankId: string;
-  /** Id of a merchant */
-  merchantId: string;
-  /**
-   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
-   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
-   * `pending`: the customer has not yet answered
-   */
-  decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-  /** ISO 4217 code */
-  currency: string;
-  spendingLimits: {
-    /** The most that the merchant may charge in a day; `null` for no limit */
-    daily: number | null;
-    /** The most that the merchant may charge in a month; `null` for no limit */
-    monthly: number | null;
-  };
-  spent: {
-    /**
-     * Charged by the merchant in the current day, pending charges included. A charge
-     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-     * digits where it has more
-     */
-    daily: number;
-    /**
-     * Charged by the merchant in the current month, pending charges included. A charge
-     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-     * digits where it has more
-     */
-    monthly: number;
-    /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
-    exact?: {
-      daily?: string;
-      monthly?: string;
-    };
-  };
-  /** When the merchant first asked; UTC */
-  createdAt: string;
-  /** When the decision last changed; UTC */
-  updatedAt: string;
-};
-
-export type Decision = {
-  /** Id of an agreement */
-  id: string;
-  /** Id of a customer */
-  customerId: string;
-  /** The customer’s identifier at the bank, also called `phrase` */
-  lookupID: string;
-  merchant: {
-    /** Id of a merchant */
-    id: string;
-    /** Name */
-    name: string;
-  };
-  /**
-   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
-   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
-   * `pending`: the customer has not yet answered
-   */
-  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-  /** Whether the customer has blocked the merchant */
-  blockMerchant: boolean;
-  /** ISO 4217 code */
-  currency: string;
-  spendingLimits: {
-    /** The most that the merchant may charge in a day; `null` for no limit */
-    daily: number | null;
-    /** The most that the merchant may charge in a month; `null` for no limit */
-    monthly: number | null;
-  };
-  spent: {
-    /**
-     * Charged by the merchant in the current day, pending charges included. A charge
-     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-     * digits where it has more
-     */
-    daily: number;
-    /**
-     * Charged by the merchant in the current month, pending charges included. A charge
-     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-     * digits where it has more
-     */
-    monthly: number;
-    /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
-    exact?: {
-      daily?: string;
-      monthly?: string;
-    };
-  };
-  /** When the merchant first asked; UTC */
-  createdAt: string;
-  /** When the decision last changed; UTC */
-  updatedAt: string;
-};
-
 export type BillingRequest = {
   /** Id of a billing request */
   billingRequestId: string;
@@ -519,6 +412,19 @@ export type Schedule = {
   createdAt: string;
   /** When it last changed; UTC */
   updatedAt: string;
+};
+
+export type ForecastDay = {
+  /** The calendar day in the network’s time zone */
+  date: string;
+  /** Number of charges */
+  count: number;
+  /** Sum of the charges; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
 };
 
 export type ScheduleWithBillings = {
@@ -652,17 +558,111 @@ export type Subscription = {
   updatedAt: string;
 };
 
-export type ForecastDay = {
-  /** The calendar day in the network’s time zone */
-  date: string;
-  /** Number of charges */
-  count: number;
-  /** Sum of the charges; in major units. Rounded to 15 digits where it has more */
-  amount: number;
+export type Agreement = {
+  /** Id of an agreement */
+  agreementId: string;
+  /**
+   * Used to bill, and the same for good; `null` as long as the customer has never approved
+   * the agreement
+   */
+  paymentID: string | null;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of a bank */
+  bankId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** ISO 4217 code */
   currency: string;
-  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-  exact?: string;
+  spendingLimits: {
+    /** The most that the merchant may charge in a day; `null` for no limit */
+    daily: number | null;
+    /** The most that the merchant may charge in a month; `null` for no limit */
+    monthly: number | null;
+  };
+  spent: {
+    /**
+     * Charged by the merchant in the current day, pending charges included. A charge
+     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+     * digits where it has more
+     */
+    daily: number;
+    /**
+     * Charged by the merchant in the current month, pending charges included. A charge
+     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+     * digits where it has more
+     */
+    monthly: number;
+    /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+    exact?: {
+      daily?: string;
+      monthly?: string;
+    };
+  };
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+};
+
+export type Decision = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: {
+    /** Id of a merchant */
+    id: string;
+    /** Name */
+    name: string;
+  };
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: {
+    /** The most that the merchant may charge in a day; `null` for no limit */
+    daily: number | null;
+    /** The most that the merchant may charge in a month; `null` for no limit */
+    monthly: number | null;
+  };
+  spent: {
+    /**
+     * Charged by the merchant in the current day, pending charges included. A charge
+     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+     * digits where it has more
+     */
+    daily: number;
+    /**
+     * Charged by the merchant in the current month, pending charges included. A charge
+     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+     * digits where it has more
+     */
+    monthly: number;
+    /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+    exact?: {
+      daily?: string;
+      monthly?: string;
+    };
+  };
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
 };
 
 export type Transaction = {
@@ -2382,125 +2382,6 @@ export interface Operations {
       data: Intent;
     };
   };
-  /** List agreements */
-  listAgreements: {
-    query?: {
-      /** Page number, from 1 */
-      page?: number | undefined;
-      /** Entries per page */
-      limit?: number | undefined;
-      /** Field to sort by */
-      sortBy?: 'createdAt' | 'updatedAt' | undefined;
-      /** Sort order: ascending or descending */
-      sortOrder?: 'asc' | 'desc' | undefined;
-      /** Only those of a customer with this id */
-      customerId?: string | undefined;
-      /** Only those of a merchant with this id */
-      merchantId?: string | undefined;
-      /** Only those with this decision */
-      decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        agreements: Array<Agreement>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
-  };
-  /** Retrieve an agreement */
-  getAgreement: {
-    path: {
-      /** Id of an agreement. One that is malformed counts as unknown. */
-      agreementId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Agreement;
-    };
-  };
-  /** List customer decisions */
-  listDecisions: {
-    query?: {
-      /** Page number, from 1 */
-      page?: number | undefined;
-      /** Entries per page */
-      limit?: number | undefined;
-      /** Field to sort by */
-      sortBy?: 'createdAt' | 'updatedAt' | undefined;
-      /** Sort order: ascending or descending */
-      sortOrder?: 'asc' | 'desc' | undefined;
-      /** Only those of a customer with this id */
-      customerId?: string | undefined;
-      /** Only those of a merchant with this id */
-      merchantId?: string | undefined;
-      /** Only those with this decision */
-      decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        decisions: Array<Decision>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
-  };
-  /** Update a customer decision */
-  changeDecision: {
-    path: {
-      /** Id of an agreement. One that is malformed counts as unknown. */
-      id: string;
-    };
-    body: {
-      /** The customer’s decision */
-      customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-      /** The most that the merchant may charge per calendar day and month */
-      spendingLimits?: {
-        /** In major units; `null`, or left out, for no limit */
-        daily?: number | null | undefined;
-        /** In major units; `null`, or left out, for no limit */
-        monthly?: number | null | undefined;
-      } | undefined;
-      /** Whether the customer blocks the merchant */
-      blockMerchant?: boolean | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Decision;
-    };
-  };
   /** Bill customers */
   billCustomers: {
     body: {
@@ -2734,6 +2615,33 @@ export interface Operations {
       };
     };
   };
+  /** Forecast the charges of schedules */
+  getForecast: {
+    query?: {
+      /** Number of days; today is the first */
+      days?: number | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** In order of date and currency; a day without charges is left out */
+        days: Array<ForecastDay>;
+        /**
+         * What of it may be expected to be paid: of the billings of schedules that ended
+         * in the last three months, the part that was successful, at whatever attempt. Of
+         * the same schedules as the days, by their latest 10 000 charges. `null` where
+         * none has ended
+         */
+        successRate: number | null;
+      };
+    };
+  };
   /** Retrieve a schedule */
   getSchedule: {
     path: {
@@ -2874,13 +2782,23 @@ export interface Operations {
       data: Subscription;
     };
   };
-  /** Forecast the charges of schedules */
-  getForecast: {
+  /** List agreements */
+  listAgreements: {
     query?: {
-      /** Number of days; today is the first */
-      days?: number | undefined;
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'updatedAt' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
       /** Only those of a merchant with this id */
       merchantId?: string | undefined;
+      /** Only those with this decision */
+      decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
     };
     answer: {
       /** The HTTP status */
@@ -2889,16 +2807,98 @@ export interface Operations {
       /** Human-readable text; do not parse it */
       message: string;
       data: {
-        /** In order of date and currency; a day without charges is left out */
-        days: Array<ForecastDay>;
-        /**
-         * What of it may be expected to be paid: of the billings of schedules that ended
-         * in the last three months, the part that was successful, at whatever attempt. Of
-         * the same schedules as the days, by their latest 10 000 charges. `null` where
-         * none has ended
-         */
-        successRate: number | null;
+        /** The entries of this page */
+        agreements: Array<Agreement>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
       };
+    };
+  };
+  /** Retrieve an agreement */
+  getAgreement: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      agreementId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Agreement;
+    };
+  };
+  /** List customer decisions */
+  listDecisions: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'updatedAt' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+      /** Only those with this decision */
+      decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        decisions: Array<Decision>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
+  /** Update a customer decision */
+  changeDecision: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      id: string;
+    };
+    body: {
+      /** The customer’s decision */
+      customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+      /** The most that the merchant may charge per calendar day and month */
+      spendingLimits?: {
+        /** In major units; `null`, or left out, for no limit */
+        daily?: number | null | undefined;
+        /** In major units; `null`, or left out, for no limit */
+        monthly?: number | null | undefined;
+      } | undefined;
+      /** Whether the customer blocks the merchant */
+      blockMerchant?: boolean | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: Decision;
     };
   };
   /** List transactions */
@@ -3683,16 +3683,13 @@ export const OPERATIONS = {
   sendIntents: {'method':'POST','path':'/v1/billing/intent','keyed':true},
   answerIntent: {'method':'POST','path':'/v1/billing/intent-response'},
   getIntent: {'method':'GET','path':'/v1/billing/intents/{intentId}'},
-  listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
-  getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
-  listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
-  changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   billCustomers: {'method':'POST','path':'/v1/customer/bill','keyed':true},
   answerBillingRequest: {'method':'POST','path':'/v1/billing/bank-response'},
   cancelBillingRequest: {'method':'POST','path':'/v1/billing/requests/{billingRequestId}/cancel','keyed':true},
   getBillingRequest: {'method':'GET','path':'/v1/billing/requests/{billingRequestId}'},
   createSchedule: {'method':'POST','path':'/v1/billing/recurring/create','keyed':true},
   listSchedules: {'method':'GET','path':'/v1/billing/recurring','list':{'items':'schedules','next':'page'}},
+  getForecast: {'method':'GET','path':'/v1/forecast'},
   getSchedule: {'method':'GET','path':'/v1/billing/recurring/{scheduleId}'},
   changeSchedule: {'method':'PATCH','path':'/v1/billing/recurring/{scheduleId}'},
   pauseSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/pause'},
@@ -3700,7 +3697,10 @@ export const OPERATIONS = {
   cancelSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/cancel'},
   listSubscriptions: {'method':'GET','path':'/v1/bank/customer/subscriptions','list':{'items':'subscriptions','next':'page'}},
   cancelSubscription: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/cancel'},
-  getForecast: {'method':'GET','path':'/v1/forecast'},
+  listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
+  getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
+  listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
+  changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   listTransactions: {'method':'GET','path':'/v1/transaction-history','list':{'items':'transactions','next':'page'}},
   getTransaction: {'method':'GET','path':'/v1/transaction-details'},
   getStatement: {'method':'GET','path':'/v1/statements'},

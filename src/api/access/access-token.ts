@@ -11,7 +11,7 @@ import type { ApiDeps } from '../deps';
 export interface AccessTokens {
   /** @param holder the token ends early once the entity has another generation than this */
   issue(holder: Claims): Promise<{ token: string; tokenId: string; expiresInS: number }>;
-  /** What a token says; undefined for one that is forged, expired, or of another audience. */
+  /** The claims of a token; undefined if it is forged, expired, or of another audience. */
   verify(token: string): Promise<Claims | undefined>;
   /** Public keys that tokens may be signed with. */
   jwks(): Promise<PublicJwk[]>;
@@ -93,7 +93,6 @@ export function createAccessTokens({
     return known ?? (await keys(REFRESH_MIN_MS)).verifiers.get(kid);
   }
 
-  /** What a token says whose signature, issuer and audience are right, and that is in time. */
   async function check(token: string): Promise<Verified | undefined> {
     const kid = keyIdOf(token);
     const verifier = kid === undefined ? undefined : await verifierOf(kid);
@@ -135,7 +134,7 @@ export function createAccessTokens({
         verified.delete(token);
         return undefined;
       }
-      // Of its own: what is cut out of a header keeps all of that in memory.
+      // A copy: a piece of a header keeps the whole header in memory.
       if (known === undefined) remember(verified, VERIFIED_MAX, ownText(token), found);
       return found.claims;
     },
@@ -168,7 +167,6 @@ function keyIdOf(token: string): string | undefined {
   }
 }
 
-/** What a token says that this key has signed for us, and that is in time. */
 function claimsOf(token: string, verifier: KeyObject, issuer: string): JwtPayload | undefined {
   try {
     const claims = verify(token, verifier, {

@@ -14,7 +14,7 @@ export interface Caller {
   providerId?: string | undefined;
 }
 
-/** Who sends the request. @throws Failure unauthenticated, rate_limited */
+/** The sender of the request. @throws Failure unauthenticated, rate_limited */
 export type Authenticate = (req: Request, res: Response) => Promise<Caller>;
 
 /**
@@ -46,7 +46,6 @@ export function createAuthenticate(
     return standing;
   }
 
-  /** Whom the token lets in; undefined where it does not. */
   async function callerOf(claims: Claims): Promise<Caller | undefined> {
     const standing = await standingOf(claims);
     if (!standing?.active || standing.tokenGeneration !== claims.tokenGeneration) return undefined;

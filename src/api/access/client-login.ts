@@ -25,8 +25,8 @@ import { actorOf } from '../http/route';
  *
  * The secret is looked at before anything is counted, and the buckets of right and wrong ones are
  * apart: no number of wrong secrets, from wherever they come, keeps the owner of the right one out.
- * What that costs is bounded in another way: one look-up at a time serves all requests that wait
- * for one, and secrets are hashed with one round of SHA-256.
+ * Another bound keeps that cheap: one look-up at a time serves all requests that wait for one, and
+ * secrets are hashed with one round of SHA-256.
  *
  * @throws Failure unauthenticated where id and secret do not belong together; rate_limited
  */
@@ -43,8 +43,7 @@ export function createClientLogin(
   const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, deps.ring, claims));
 
   async function provenClient(req: Request, res: Response, claim: Claim): Promise<Client> {
-    // What is no id may be anything, a secret in the wrong field too: it is neither logged nor
-    // looked up.
+    // A text that is no id may be a secret in the wrong field: it is neither logged nor looked up.
     const clientId = isId('client', claim.clientId) ? claim.clientId : undefined;
     if (clientId !== undefined) noteTokenRequest(req, { clientId });
     const isPossible = clientId !== undefined && isClientSecret(claim.clientSecret);
@@ -68,7 +67,7 @@ export function createClientLogin(
     return tokens.issue(client);
   }
 
-  // Who comes while a look-up is under way waits for that one and for the next: one limit holds for
+  // A request that arrives during a look-up waits for that one and the next: one limit holds for
   // both.
   return async (req, res, claim) => {
     try {

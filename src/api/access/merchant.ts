@@ -15,7 +15,7 @@ type MerchantsBody = z.output<ReturnType<typeof schema.merchantsBody>>;
 
 async function createMerchants(call: Call<MerchantsBody>) {
   return call.accept(async (trx) => {
-    // Its standing is remembered for a while. Whoever disables it also looks for what it made.
+    // Callers' standing is remembered for a while. This lock waits for a provider that is disabled.
     if (!(await holdActive(trx, call.caller.entityId))) {
       throw new Failure('unauthenticated', 'You are disabled: ask the operator of the network');
     }

@@ -92,7 +92,6 @@ async function readTokenRequest(req: Request): Promise<Claim> {
   return { clientId, clientSecret };
 }
 
-/** Those that mean something here. */
 const PARAMETERS = ['grant_type', 'client_id', 'client_secret', 'scope'];
 
 /**

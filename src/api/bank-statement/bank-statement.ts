@@ -50,7 +50,7 @@ function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
       return {
         body: arrived,
         indexes: deps.ring.blindIndexes('idempotency.body', said),
-        // Nothing where they are the statement's by now. What stays is swept away later.
+        // Accepted pages stay. The sweep takes away pages that cannot be discarded now.
         release: () => discardPages(deps.db, arrived.statementId).catch(() => undefined),
       };
     } finally {

@@ -12,7 +12,7 @@ import { textsOf } from './utf8';
  * An entry (`Ntry`) that is booked is one line, with its `AcctSvcrRef` as the bank's id. Where it
  * stands for several transactions (`TxDtls`) that have ids of their own, each of these is a line,
  * with an amount of its own: the entry's is the sum of them all. The reference is the `EndToEndId`.
- * Whatever else there is, names and accounts above all, is passed over and never kept.
+ * Everything else, names and accounts above all, is passed over and never kept.
  *
  * There is no document type and so no entity: what could make a small file large, or reach for
  * another, is refused by its first character.
@@ -40,7 +40,7 @@ const FIELD_MAX_CHARS = 1024;
 /** Stands for the rest of a longer one: no field takes what ends so, for it is longer than any. */
 const CUT = '…';
 
-/** What an entry, or one of its transactions, says of itself. */
+/** An entry, or one of its transactions. */
 type Said = WrittenLine & { status?: string };
 
 /** The fields of an entry or of a transaction, by their places in it; the first of each counts. */
@@ -60,7 +60,7 @@ const FIELD_AT = new Map([
   ...[ENTRY, DETAILS].flatMap((of) =>
     Object.entries(FIELDS).map(([path, field]) => [of + path, field] as const),
   ),
-  // What a transaction came to by itself, where it has no amount.
+  // A transaction without an amount has it here.
   [`${DETAILS}/AmtDtls/TxAmt/Amt`, 'amount'] as const,
 ]);
 const PERIOD_END = `${STATEMENT}/FrToDt/ToDtTm`;
@@ -103,7 +103,7 @@ class CamtMessage {
   private readonly parser = new SaxesParser({ xmlns: true });
   private lines: ReadLine[] = [];
   private count = 0;
-  /** Of each element that is open, outermost first; of one that nothing is read of, none. */
+  /** One for each open element that is read, outermost first. */
   private readonly paths: (string | undefined)[] = [];
   private namespace = '';
   private isStatement = false;

@@ -84,7 +84,7 @@ export async function stageStatement(
     }
     await stage();
   } catch (error) {
-    // What cannot be discarded now is swept away later.
+    // The sweep takes away pages that cannot be discarded now.
     await discardPages(db, statementId).catch(() => undefined);
     throw error;
   }

@@ -3,7 +3,7 @@ import { invalidRequest } from '../http/validation';
 const NOT_UTF_8 = 'ERR_ENCODING_INVALID_ENCODED_DATA';
 
 /**
- * The text of a file, as it arrives. What is not UTF-8 is refused. Read on regardless, each broken
+ * The text of a file, as it arrives. Other bytes are refused. Read on regardless, each broken
  * letter would become the same character, and two ids that differ in one letter would be one.
  *
  * @throws Failure invalid_request

@@ -119,7 +119,7 @@ export const bankResponseBody = z
         if (reason !== undefined) refuse('declineReason', 'does not go with an approval');
       }
     },
-    // How the fields go together is looked at even when one of them, or another, is wrong.
+    // Also when single fields are wrong, so that the sender hears of every problem at once.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
   .transform((body) => ({ ...body, answer: answerOf(body) }))

@@ -15,7 +15,7 @@ import {
 } from '../../database/ledger/statement';
 import type { Viewer } from '../../database/viewer';
 import { Failure } from '../../domain/failures';
-import { formatSum, sumInFull } from '../../domain/money';
+import { shownSums, sumInFull } from '../../domain/money';
 import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
 import { ANYONE } from '../callers';
 import type { ApiDeps } from '../deps';
@@ -149,34 +149,35 @@ async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[],
   yield [{ [label]: 'total', [counted]: String(count), [summed]: sumInFull(sum, of.currency) }];
 }
 
-/** In major units; what had to be rounded is beside it in full. */
-function shown(code: string, totals: StatementTotals) {
-  const exact: Partial<Record<SumName, string>> = {};
-  const sum = (name: SumName, minor: bigint) => {
-    const { rounded, exact: inFull } = formatSum(minor, code);
-    if (inFull !== undefined) exact[name] = inFull;
-    return rounded;
-  };
-  const moved = (name: keyof Movements) => ({
-    count: totals[name].count,
-    amount: sum(name, totals[name].amount),
-  });
+/** In major units; a sum that had to be rounded is beside them in full. */
+function shown(
+  currency: string,
+  { openingBalance, closingBalance, exceptionsOpen, ...moved }: StatementTotals,
+) {
+  const amountOf = (name: keyof Movements) => [name, moved[name].amount] as const;
+  const { exact, ...sums } = shownSums(
+    {
+      openingBalance,
+      closingBalance,
+      ...(Object.fromEntries(MOVEMENTS.map(amountOf)) as Record<keyof Movements, bigint>),
+    },
+    currency,
+  );
+  const movement = (name: keyof Movements) => ({ count: moved[name].count, amount: sums[name] });
   return {
-    openingBalance: sum('openingBalance', totals.openingBalance),
-    closingBalance: sum('closingBalance', totals.closingBalance),
-    charges: moved('charges'),
-    refunds: moved('refunds'),
-    refundReturns: moved('refundReturns'),
-    reversals: moved('reversals'),
-    credits: moved('credits'),
-    ...(totals.creditsReversed.count > 0 && { creditsReversed: moved('creditsReversed') }),
-    ...(totals.writeOffs.count > 0 && { writeOffs: moved('writeOffs') }),
-    exceptionsOpen: totals.exceptionsOpen,
-    ...(Object.keys(exact).length > 0 && { exact }),
+    openingBalance: sums.openingBalance,
+    closingBalance: sums.closingBalance,
+    charges: movement('charges'),
+    refunds: movement('refunds'),
+    refundReturns: movement('refundReturns'),
+    reversals: movement('reversals'),
+    credits: movement('credits'),
+    ...(moved.creditsReversed.count > 0 && { creditsReversed: movement('creditsReversed') }),
+    ...(moved.writeOffs.count > 0 && { writeOffs: movement('writeOffs') }),
+    exceptionsOpen,
+    ...(exact && { exact }),
   };
 }
-
-type SumName = 'openingBalance' | 'closingBalance' | keyof Movements;
 
 const route = section('Statements');
 const refusals = { not_found: 'You have no merchant with this id' };

@@ -26,7 +26,7 @@ import {
   timezone as zone,
 } from '../openapi/parts';
 
-/** What has been charged, declined and given back, per day: for each party its own. */
+/** Sums of charges, declines and money given back, per day: for each party its own. */
 
 const summaryQuery = z.strictObject({
   from: day
@@ -126,7 +126,6 @@ async function showSummary({ caller, query, deps: { db, config } }: QueryCall<ty
   };
 }
 
-/** In major units; what had to be rounded is beside it in full. */
 function shown(activity: Activity) {
   const { currency, declined } = activity;
   return {

@@ -17,7 +17,7 @@ export function timelineOf({ about, moments }: Story, caller: Caller, payeeBankI
   const own = new Set([caller.entityId, ...(caller.role === 'provider' ? merchants : [])]);
   // The id of a debit is the payer's bank's own; the payee's learns none.
   const isPayersBank = about.some(({ bankId }) => bankId === caller.entityId);
-  // Without a key a call is known by the role of its caller alone. Of two banks one has called.
+  // Without a key a call is known by its caller's role alone, and one of two banks has called.
   const callsAs = caller.role === 'bank' && caller.entityId !== payeeBankId ? undefined : caller.role;
   return moments.flatMap((moment) => {
     const seen = seenBy({ caller, own, isPayersBank, callsAs }, moment);
@@ -69,7 +69,7 @@ function seenBy({ caller, own, isPayersBank, callsAs }: View, moment: StoryStep)
   }
 }
 
-/** Who of an operator's people it was is the operator's business; what request, its caller's. */
+/** The operator alone learns which of its people acted, and the caller alone its request's id. */
 function actFor(own: ReadonlySet<string>, act: Of<'act'>): Of<'act'> {
   if (own.has(act.actor)) return act;
   const actor = isId('provider', act.actor) ? 'the provider' : 'the operator';

@@ -45,7 +45,7 @@ async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof
   return listAnswer(['transaction', 'transactions'], found, query, (record) => shown(record, caller));
 }
 
-/** Of the file, in this order. */
+/** The columns of the file, in this order. */
 const COLUMNS = [
   'transactionId',
   'reference',
@@ -66,7 +66,6 @@ const COLUMNS = [
   'settledAt',
 ] as const;
 
-/** What banks have beyond that. */
 const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
 
 export const columnsFor = (role: Role) =>
@@ -98,7 +97,7 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
   };
 }
 
-/** What no party may know of another stays out. */
+/** A transaction without the fields that belong to another party. */
 function shown(transaction: TransactionRecord, viewer: Viewer) {
   const { bankTransactionId: _, payeeBankId, payeeLookupID, metadata, ...record } = transaction;
   return {

@@ -5,16 +5,16 @@ import { KeyringError, type Keyring } from '../../database/keys/keyring';
 import type { ApiDeps } from '../deps';
 
 /**
- * Who has signed in to the console, kept in that person's browser and nowhere else: in a cookie
- * that no script can read, sealed so that nobody can read or make one. The service remembers none
- * but those that were ended before their time, and so any process serves any of them.
+ * A sign-in to the console, kept in the person's browser alone: in a cookie that no script can
+ * read, encrypted so that nobody else can read or make one. The service remembers only sessions
+ * that were ended before their time, so any process serves any session.
  */
 export interface Session {
-  /** What it goes by in the log and in links, and once it is ended. */
+  /** Its name in the log, in links, and among the ended sessions. */
   id: string;
-  /** What every call is made with; like anybody's it ends when its entity is disabled. */
+  /** Makes every call; like any token it ends when its entity is disabled. */
   token: string;
-  /** What the page must send along, to show that it is ours. */
+  /** The page sends it along, to show that it is ours. */
   csrfToken: string;
   /** When the token ends, in milliseconds since 1970, and the session with it. */
   endsAt: number;
@@ -47,7 +47,7 @@ export function openSession(deps: Deps, req: Request): Session | undefined {
   return session;
 }
 
-/** Of two, one is not ours, and nobody knows which: then there is none. */
+/** Two cookies of the name count as none: one of them is not ours. */
 function cookieOf({ headers }: Request, name: string): string | undefined {
   const named = (headers.cookie ?? '').split(';').filter((pair) => pair.trimStart().startsWith(`${name}=`));
   const [mine] = named;

@@ -6,7 +6,7 @@ import type { Session } from './cookie';
 /** Whether a page of ours has read the session that its request comes with. */
 
 /**
- * Of a page whose session another has replaced: it would show one's figures under another's name.
+ * A page whose session was replaced would show one party's figures under another's name.
  *
  * @throws Failure cross_site
  */

@@ -160,10 +160,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
   };
 }
 
-/**
- * What of the API is called. Links name the session that they were made in, for they have no
- * header.
- */
+/** The API's own URL. Links name the session that made them, for they have no header. */
 function callOf(url: string): { url: string; sessionId?: string } | undefined {
   if (url.startsWith(`${PREFIX}/v1/`)) return { url: url.slice(PREFIX.length) };
   if (!url.startsWith(OF_SESSION)) return undefined;
@@ -174,7 +171,7 @@ function callOf(url: string): { url: string; sessionId?: string } | undefined {
     : undefined;
 }
 
-/** Whatever else the request had to say of who sends it is gone. */
+/** The token replaces everything else that names a sender. */
 function asApiCall(req: Request, { token }: Session): Request {
   req.headers.authorization = `Bearer ${token}`;
   delete req.headers.cookie;

@@ -8,9 +8,7 @@ import { section, type Call, type QueryCall } from '../http/route';
 import { pageOf } from '../openapi/parts';
 import * as schema from './decision-schema';
 
-/**
- * What the customers of a bank have decided about merchants, for the bank to show and to change.
- */
+/** Decisions of a bank's customers about merchants, for the bank to show and to change. */
 
 async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
   const { page, limit, sortBy, sortOrder, ...filter } = query;

@@ -49,12 +49,12 @@ const RETRY_S = 2;
  */
 const LOADS = { what: 'large batches', all: 20, ofCaller: 2, retryAfterS: RETRY_S };
 /**
- * Small batches that are in memory, until they are onboarded, of some two megabytes at most. Of one
- * bank more than large ones: they are over sooner, and take no connection while they arrive.
+ * Small batches that are in memory, until they are onboarded, of some two megabytes at most. A
+ * bank may have more of them than large ones: they take no connection while they arrive.
  */
 const HELD = { what: 'batches', all: 50, ofCaller: 12, retryAfterS: RETRY_S };
 /**
- * Of a batch that takes no place, for it is no larger than other requests are: a bank may send each
+ * A batch up to this size takes no place, for other requests are as large: a bank may send each
  * customer by itself, as many at once as the rate limits let it.
  */
 const FEW = { entries: 10, bytes: 16 * 1024 };
@@ -162,7 +162,7 @@ function clientRefOf(given: Record<string, unknown>): { clientRef?: string } {
   return checked.problems ? {} : { clientRef: checked.value };
 }
 
-/** Nothing where it is accepted by now. What cannot be discarded now is swept away later. */
+/** An accepted batch stays. The sweep takes away one that cannot be discarded now. */
 async function discard({ db, log }: ApiDeps, batchId: string): Promise<void> {
   await discardStaged(db, batchId).catch((error: unknown) => {
     log.warn({ err: error, batchId }, 'staged customers are left for the sweep');

@@ -133,10 +133,7 @@ function parametersOf(where: 'path' | 'query', schema: z.ZodType, schemas: Schem
   }));
 }
 
-/**
- * What the request's body is; where roles send different ones, either of them, with those who send
- * it.
- */
+/** The request's body; if roles send different ones, either of them, with the roles that send it. */
 function bodyOf({ receiver, body, bodyOf: others = {}, roles }: Route['options']): z.ZodType | undefined {
   const own = receiver?.schema ?? body;
   const special = Object.entries(others);
@@ -228,14 +225,11 @@ function refusalOf(
   };
 }
 
-/**
- * Why the operation may refuse, by status: what follows from its entry in the table, and what it
- * finds itself.
- */
+/** The operation's refusals by status: those that follow from its row, and those of its own. */
 function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Map<RefusalStatus, Reason[]> {
   const { roles, params, idempotent, namesIdentifiers, upload } = options;
   const body = upload ?? bodyOf(options);
-  // A body that comes unasked is looked at, too.
+  // A body that comes unasked is read, too.
   const reads = method !== 'get';
   const limitBytes = (upload ?? options.receiver)?.limitBytes ?? BODY_LIMIT_BYTES;
   const given: [FailureCode, string | undefined | false][] = [

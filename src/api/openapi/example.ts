@@ -5,7 +5,7 @@ import { ID_PREFIX, type IdKind } from '../../domain/identifier/ids';
  * everywhere.
  */
 
-/** What each kind of id names, as a sentence goes on after "Id of". */
+/** Each kind of id, as a sentence goes on after "Id of". */
 export const ID_NAME: Record<IdKind, string> = {
   bank: 'a bank',
   merchant: 'a merchant',

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { FailureCode } from '../../domain/failures';
 
-/** What a row of the API's table says for the document alone. */
+/** The part of a row of the API's table that is for the document alone. */
 export interface Operation {
   /** Names the method in generated clients. */
   id: string;
@@ -13,9 +13,8 @@ export interface Operation {
   /** Its successful answers by status. */
   answers: Record<number, Success>;
   /**
-   * What the operation itself may find, in its words. What follows from its entry (401, a wrong
-   * role's 403, 400, 408, 413, 415, a path's 404, those of idempotency keys, 429, 500, 503) need
-   * not be repeated, but may be: both are then said.
+   * Refusals of the operation itself, in its words. The document adds those that follow from the row
+   * (401, a wrong role's 403, 400, 408, 413, 415, a path's 404, idempotency keys, 429, 500, 503).
    */
   refusals?: Partial<Record<FailureCode, string>>;
   /** The `data` of refusals with a status. */
@@ -26,7 +25,7 @@ export interface Operation {
 
 export type Success = {
   description: string;
-  /** Where the example of `data` differs from what the schema's own examples make. */
+  /** Fields of `data` whose example differs from the schema's. */
   example?: object;
 } & (
   | { /** Of the envelope; left out where it has none. */ data?: z.ZodType }

@@ -148,7 +148,6 @@ export const errorCode = z.enum(FAILURE_CODES).meta({
     'What was refused and why, for programs: one of a closed list; `docs/errors.md` says what to do',
 });
 
-/** How it stands with the money for the payee of a payment between customers. */
 export const credit = seldom(
   z.strictObject({
     status: oneOf(
@@ -165,7 +164,7 @@ export const credit = seldom(
   'The money for the payee; only for a successful payment between customers',
 );
 
-/** What every list says beside its entries. */
+/** A page of a list. */
 export const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry: Entry) =>
   z.strictObject({
     ...({ [name]: z.array(entry).meta({ description: 'The entries of this page' }) } as Record<

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { MODES } from '../../domain/mode';
-import { headers, parameterRef, problems, plainRefusal, refusalFrame } from './frame';
-import { words } from './parts';
-import type { OpenApiPaths, Schemas } from './schema';
+import { answerSchema, headers, parameterRef, problems, plainRefusal, refusalFrame } from './frame';
+import { oneOf, words } from './parts';
+import type { OpenApiOperation, OpenApiPaths, Schemas } from './schema';
 
-/**
- * What is served outside the table of routes: to callers without an access token, and mostly
- * without the envelope.
- */
+/** Endpoints outside the table of routes: without an access token, mostly without the envelope. */
 
 const tokenRequest = z
   .looseObject({
@@ -37,59 +34,42 @@ const token = z
 
 export type Token = z.output<typeof token>;
 
-const oauthError = (...codes: [string, ...string[]]) =>
+const oauthError = (codes: [string, ...string[]]) =>
   z.strictObject({
-    error: z
-      .enum(codes)
-      .meta({ description: 'One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error`' }),
+    error: oneOf(codes, 'One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error`'),
     error_description: words('Human-readable text', 'Client id and secret do not belong together'),
   });
 
-const OAUTH_ERRORS: [status: number, description: string, schema: z.ZodType, ...headers: string[]][] = [
+const OAUTH_ERRORS: [status: number, description: string, codes: [string, ...string[]], header?: string][] = [
   [
     400,
     'The request is not a valid token request',
-    oauthError('invalid_request', 'unsupported_grant_type', 'invalid_scope'),
+    ['invalid_request', 'unsupported_grant_type', 'invalid_scope'],
   ],
-  [401, 'The client id or secret is missing or wrong', oauthError('invalid_client'), 'WWW-Authenticate'],
-  [
-    408,
-    'Nothing of the body arrived for ten seconds; the connection is closed',
-    oauthError('invalid_request'),
-  ],
-  [413, 'The body is larger than 16 KiB', oauthError('invalid_request')],
-  [415, 'The body’s `Content-Encoding` is not supported', oauthError('invalid_request')],
+  [401, 'The client id or secret is missing or wrong', ['invalid_client'], 'WWW-Authenticate'],
+  [408, 'Nothing of the body arrived for ten seconds; the connection is closed', ['invalid_request']],
+  [413, 'The body is larger than 16 KiB', ['invalid_request']],
+  [415, 'The body’s `Content-Encoding` is not supported', ['invalid_request']],
   [
     429,
     'Too many tokens for this client or its address, or too many failed requests from the address; wait for `Retry-After`',
-    oauthError('temporarily_unavailable'),
+    ['temporarily_unavailable'],
     'Retry-After',
   ],
-  [500, 'Internal error', oauthError('server_error')],
+  [500, 'Internal error', ['server_error']],
   [
     503,
     'The database cannot be reached; try again after `Retry-After`',
-    oauthError('temporarily_unavailable'),
+    ['temporarily_unavailable'],
     'Retry-After',
   ],
 ];
 
-const health = (message: string) =>
-  z.strictObject({
-    statusCode: z.literal(200),
-    success: z.literal(true),
-    message: words('Human-readable text', message),
-  });
-
 const readiness = {
-  data: z.strictObject({
-    mode: z
-      .enum(MODES)
-      .meta({ description: 'What this process and its database are for', example: 'production' }),
-  }),
+  data: z.strictObject({ mode: oneOf(MODES, 'What this process and its database are for', 'production') }),
 };
-const alive = health('alive');
-const ready = health('ready').extend(readiness);
+const alive = answerSchema(200, 'alive', undefined);
+const ready = answerSchema(200, 'ready', readiness.data);
 const notReady = refusalFrame('unavailable', 'Not ready: temporal is out of reach').extend({
   ...readiness,
   errors: problems,
@@ -116,20 +96,29 @@ const jwks = z
 
 export type Jwks = z.output<typeof jwks>;
 
-const probe = (operationId: string, summary: string, description: string) => ({
-  operationId,
-  tags: ['Service'],
-  summary,
-  description,
-  security: [],
-  parameters: [parameterRef('RequestId')],
-});
+const REQUEST_ID = parameterRef('RequestId');
 
 export function publicPaths(schemas: Schemas): OpenApiPaths {
   const json = (description: string, schema: z.ZodType, ...names: string[]) => ({
     description,
     headers: headers('X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...names),
     content: { 'application/json': schemas.media(schema, 'output') },
+  });
+  const probe = (
+    operationId: string,
+    summary: string,
+    description: string,
+    responses: OpenApiOperation['responses'],
+  ) => ({
+    get: {
+      operationId,
+      tags: ['Service'],
+      summary,
+      description,
+      security: [],
+      parameters: [REQUEST_ID],
+      responses,
+    },
   });
   return {
     '/v1/oauth/token': {
@@ -140,79 +129,67 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         description:
           'OAuth 2.0 client credentials grant (RFC 6749 §4.4). Send the client id and secret either by HTTP Basic authentication or in the body, a form; JSON with the same names is taken too. Use a token for its whole life rather than fetching one for each call. Unknown parameters are ignored; `scope` is refused, as there are no scopes.',
         security: [{ client: [] }, {}],
-        parameters: [parameterRef('RequestId')],
+        parameters: [REQUEST_ID],
         requestBody: {
           required: true,
           content: {
-            // JSON is taken too. Of two types a code generator takes one, and sends the other.
+            // JSON is taken too. A code generator takes one of two types, and sends the other.
             'application/x-www-form-urlencoded': schemas.media(tokenRequest, 'input'),
           },
         },
         responses: {
           200: json('A token', token),
           ...Object.fromEntries(
-            OAUTH_ERRORS.map(([status, description, schema, ...names]) => [
+            OAUTH_ERRORS.map(([status, description, codes, header]) => [
               status,
-              json(description, schema, ...names),
+              json(description, oauthError(codes), ...(header === undefined ? [] : [header])),
             ]),
           ),
         },
       },
     },
-    '/healthz': {
-      get: {
-        ...probe(
-          'getLiveness',
-          'Check that the process is alive',
-          'Liveness probe. Does not look at the database or at Temporal.',
-        ),
-        responses: { 200: json('Alive', alive) },
+    '/healthz': probe(
+      'getLiveness',
+      'Check that the process is alive',
+      'Liveness probe. Does not look at the database or at Temporal.',
+      { 200: json('Alive', alive) },
+    ),
+    '/readyz': probe(
+      'getReadiness',
+      'Check that the service is ready',
+      'Readiness probe: Postgres and Temporal can be reached, the keyring opens what is stored, and a worker lives. Tells sandbox from production.',
+      {
+        200: json('Ready', ready),
+        503: json('`unavailable`: Not ready; `errors` says why', notReady),
       },
-    },
-    '/readyz': {
-      get: {
-        ...probe(
-          'getReadiness',
-          'Check that the service is ready',
-          'Readiness probe: Postgres and Temporal can be reached, the keyring opens what is stored, and a worker lives. Tells sandbox from production.',
+    ),
+    '/.well-known/jwks.json': probe(
+      'getSigningKeys',
+      'Retrieve the public keys',
+      'JWK set (RFC 7517) with which access tokens can be verified.',
+      {
+        200: json('The keys that are in use', jwks),
+        500: json('`internal`: Internal error', plainRefusal(500)),
+        503: json(
+          '`unavailable`: The database cannot be reached; try again after `Retry-After`',
+          plainRefusal(503),
+          'Retry-After',
         ),
-        responses: {
-          200: json('Ready', ready),
-          503: json('`unavailable`: Not ready; `errors` says why', notReady),
-        },
       },
-    },
-    '/.well-known/jwks.json': {
-      get: {
-        ...probe(
-          'getSigningKeys',
-          'Retrieve the public keys',
-          'JWK set (RFC 7517) with which access tokens can be verified.',
-        ),
-        responses: {
-          200: json('The keys that are in use', jwks),
-          500: json('`internal`: Internal error', plainRefusal(500)),
-          503: json(
-            '`unavailable`: The database cannot be reached; try again after `Retry-After`',
-            plainRefusal(503),
-            'Retry-After',
-          ),
-        },
-      },
-    },
-    '/openapi.json': {
-      get: {
-        ...probe('getOpenApi', 'Retrieve this document', 'OpenAPI 3.1. The page `/docs` shows it.'),
-        responses: {
-          200: {
-            description: 'The document',
-            headers: headers('X-Request-Id', 'RateLimit-Policy', 'RateLimit'),
-            content: {
-              'application/json': { schema: { type: 'object', description: 'As OpenAPI 3.1 has it' } },
-            },
+    ),
+    '/openapi.json': probe(
+      'getOpenApi',
+      'Retrieve this document',
+      'OpenAPI 3.1. The page `/docs` shows it.',
+      {
+        200: {
+          description: 'The document',
+          headers: headers('X-Request-Id', 'RateLimit-Policy', 'RateLimit'),
+          content: {
+            'application/json': { schema: { type: 'object', description: 'As OpenAPI 3.1 has it' } },
           },
         },
       },
-    },
+    ),
   };
 }

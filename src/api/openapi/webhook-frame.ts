@@ -4,7 +4,7 @@ import { moment, shownId } from './parts';
 import type { JsonSchema, OpenApiOperation, Schemas } from './schema';
 import { WEBHOOKS } from './webhook';
 
-/** What every webhook shares: the envelope, its signatures, and the answers that it may get. */
+/** Every webhook shares these: the envelope, its signatures, and the answers that it may get. */
 
 /** `billing.request` → `BillingRequest`. */
 const pascalCase = (type: string) =>
@@ -44,7 +44,7 @@ const envelope = ({ type, to, item }: (typeof KINDS)[number]) =>
     }),
   });
 
-/** What the events feed says of the same. */
+/** The same event in the feed. */
 export const feedEvent = z.union(
   KINDS.map(({ type, item }) =>
     z

@@ -26,13 +26,11 @@ import {
   wordsOrNull,
 } from './parts';
 
-/** What is sent by webhook: each type with the fields of its items, beside their `sequence`. */
+/** The types of webhooks, each with the fields of its items, beside their `sequence`. */
 
 interface DocumentedWebhook {
   to: readonly Role[];
-  /** When it is sent. */
   summary: string;
-  /** What it asks of the receiver. */
   description: string;
   item: z.ZodRawShape;
 }

@@ -8,7 +8,7 @@ import { idFilter, wholeNumber } from '../http/fields';
 import { section, type QueryCall } from '../http/route';
 import { calendarDay, currencyCode, exact, successRate as rate } from '../openapi/parts';
 
-/** What schedules will charge, for each party its own. */
+/** The charges that schedules will make, for each party its own. */
 
 const forecastQuery = z.strictObject({
   days: wholeNumber(1, FORECAST_DAYS_MAX, FORECAST_DAYS, 'Number of days; today is the first'),
@@ -38,10 +38,7 @@ const forecastShown = z.strictObject({
   ),
 });
 
-/**
- * Longest that one forecast is reckoned: some hundred thousand schedules, while others have their
- * turn.
- */
+/** Some hundred thousand schedules, while other requests have their turn. */
 const RECKON_WITHIN_MS = 10_000;
 
 async function showForecast({
@@ -52,7 +49,6 @@ async function showForecast({
   const own = {
     bank: { bankId: entityId, merchantId },
     provider: { providerId: entityId, merchantId },
-    // Another's schedules are none of its own.
     merchant: { merchantId: (merchantId ?? entityId) === entityId ? entityId : '' },
   }[role];
   const deadline = performance.now() + RECKON_WITHIN_MS;

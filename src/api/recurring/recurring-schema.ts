@@ -107,7 +107,7 @@ export const scheduleBody = (config: Config) =>
       }),
   );
 
-/** What is left out stays as it is; `null` takes away what there is. */
+/** A field that is left out stays as it is; `null` removes the value. */
 export const scheduleChange = z
   .strictObject({
     // Its decimals are those of the schedule's currency.

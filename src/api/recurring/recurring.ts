@@ -26,6 +26,7 @@ import { section, type Call, type PathCall, type QueryCall } from '../http/route
 import { countUnknown } from '../http/unknown-identifier';
 import type { Operation } from '../openapi/operation';
 import { fieldsOf, pageOf } from '../openapi/parts';
+import { forecastRoutes } from './forecast';
 import * as schema from './recurring-schema';
 
 /**
@@ -157,7 +158,7 @@ function declineOf({ lastDecline }: ScheduleRecord) {
   return { ...decline, at: new Date(atMs) };
 }
 
-/** What has been billed so far and, as `scheduled`, what comes next. */
+/** The billings so far and, as `scheduled`, the next one. */
 function billingsData({ nextN, nextDueAt }: ScheduleRecord, billings: BillingRecord[]) {
   const past = billings.map(({ n, dueAt, status, reason, attempts }) => ({
     n,
@@ -218,6 +219,7 @@ export const recurringRoutes = (config: Config) => [
     answers: { 200: { description: '1 schedule', data: pageOf('schedules', schema.schedule) } },
     handle: listRecurring,
   }),
+  ...forecastRoutes,
   route('get', SCHEDULE, {
     id: 'getSchedule',
     summary: 'Retrieve a schedule',

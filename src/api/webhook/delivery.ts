@@ -11,7 +11,7 @@ import { section, type PathCall, type QueryCall } from '../http/route';
 import { pageOf } from '../openapi/parts';
 import * as schema from './webhook-schema';
 
-/** What was sent to the caller's webhook URL, and how that went. */
+/** Deliveries to the caller's webhook URL, with their attempts. */
 
 async function listWebhookDeliveries({ caller, query, deps }: QueryCall<typeof schema.deliveriesQuery>) {
   const { status, webhookType, ...page } = query;

@@ -13,7 +13,7 @@ import { ANYONE } from '../callers';
 import { actorOf, section, type Call } from '../http/route';
 import * as schema from './webhook-schema';
 
-/** Where the caller wants its webhooks. Each attempt to send one checks where the address leads. */
+/** The caller's webhook URL. Each attempt to send a webhook checks where the URL leads. */
 
 async function showEndpoint({ caller, deps }: Call) {
   const url = await findWebhookUrl(deps.db, caller.entityId);
