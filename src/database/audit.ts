@@ -4,30 +4,30 @@ import type { AuditEvent } from './event';
 import { pages } from './pages';
 
 /**
- * The record of privileged acts: who made a party, let it in or kept it out, changed what it proves
- * itself by or where its webhooks go. Each act is recorded by the transaction that does it, so
+ * Audit events of privileged actions: who created, enabled or disabled a party, or changed its
+ * credentials or the URL of its webhooks. The transaction of an action writes its audit event, so
  * neither exists without the other.
  */
 
-/** Whoever does something privileged. */
+/** The author of a privileged action. */
 export interface Actor {
   /** `operator:<login>` for the command line, otherwise the id of the entity that called. */
   actor: string;
-  /** For the record of what follows from the act. */
+  /** The cause of events that follow from the action. */
   cause: AuditEvent['cause'];
-  /** The API request's, as its caller may have chosen it; null for the command line. */
+  /** The API request's id, which its caller may have chosen; null for the command line. */
   requestId: string | null;
-  /** Our own id of that request, which no other has. */
+  /** Our own id of the request, which is unique. */
   ownRequestId?: string | undefined;
-  /** In the operator's words; null where none was given. */
+  /** In the operator's words; null if none was given. */
   reason: string | null;
 }
 
 export interface Act {
   action: `${string}.${string}`;
-  /** Whom it was done to; null for the keys of the whole service. */
+  /** The entity that the action changes; null for the keys of the whole service. */
   entityId: string | null;
-  /** What was changed, and to what, where there was something: no secret, and nothing personal. */
+  /** The changed fields, if any, before and after: no secret, and nothing personal. */
   before?: object | null;
   after?: object | null;
 }
@@ -51,32 +51,31 @@ export async function recordAct(trx: Transaction, by: Actor, act: Act): Promise<
 }
 
 /**
- * A URL as the record may show it. Its path and query may hold a secret, so they are told by a
- * hash: whoever has the whole URL can say whether it was this one.
+ * A URL in the form that an audit event may show. Its path and query may hold a secret, so only
+ * their hash is shown: it identifies the URL to those who know it.
  */
 export function shownUrl(url: string | null): { origin: string; sha256: string } | null {
   if (url === null) return null;
   return { origin: new URL(url).origin, sha256: createHash('sha256').update(url).digest('hex') };
 }
 
-/** An act, as it is read. */
 export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason'>, Required<Act> {
   ownRequestId: string | null;
-  /** In the order of the acts. */
+  /** Rises with each audit event. */
   id: bigint;
   at: Date;
 }
 
 /**
- * Acts read at once: some 500 bytes each, and 10 kB where one names a page of workflows, so that
- * however long the record is, a reader needs half a megabyte, and 10 MB at most.
+ * Audit events read at once: some 500 bytes each, and 10 kB if one names a page of workflows. So a
+ * reader of any number needs half a megabyte, and 10 MB at most.
  */
 const PAGE = 1_000;
 
 /**
- * The record, oldest first, page by page.
+ * Reads audit events, oldest first, page by page.
  *
- * @param entityId only what this entity did, or what was done to it
+ * @param entityId only actions by this entity, or on it
  */
 export function readActs(
   db: Executor,

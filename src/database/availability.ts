@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 
-/** Postgres did not answer in time; whether it ever will, nobody knows. */
+/** Postgres did not answer in time, and may or may not do so later. */
 export class DatabaseSilent extends Error {
   override readonly name = 'DatabaseSilent';
   constructor(cause?: unknown) {
@@ -8,7 +8,7 @@ export class DatabaseSilent extends Error {
   }
 }
 
-/** Node's and the resolver's words for a server that cannot be reached. */
+/** Codes of Node and the resolver for a server that cannot be reached. */
 const NETWORK = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -22,25 +22,23 @@ const NETWORK = new Set([
 ]);
 
 /**
- * SQLSTATEs that say nothing about the request, and that go away: lost connections (08), shutdown
- * and recovery (57P), no resources left (53), a statement cut off by its time limit, lock
- * conflicts, and a server that only reads (25006), as one does that a failover has left behind.
+ * SQLSTATEs that say nothing about the request, and that pass: lost connections (08), shutdown and
+ * recovery (57P), no resources left (53), a statement past its time limit, and lock conflicts.
+ * 25006 is a read-only server, which a failover leaves behind.
  */
 const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01|25006)$/;
 
-/** SQLSTATE of a statement that has not got its lock within `lock_timeout`. */
+/** SQLSTATE of a statement that did not get its lock within `lock_timeout`. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 
-/** What pg says without a code when the connection is gone or none was to be had in time. */
+/** Messages of pg, without a code, for a connection that is gone or was not to be had in time. */
 const WORDS =
   /connection terminated|timeout expired|timeout exceeded when trying to connect|connection ended|not queryable|Query read timeout/i;
 
-/**
- * SQLSTATEs of a URL that is wrong: login or password, the database, or a role that was never made.
- */
+/** SQLSTATEs of a wrong URL: login or password, the database, or a role that does not exist. */
 const WRONG_URL = /^(28...|3D000|22023)$/;
 
-/** Why Postgres does not let a login in, where no waiting makes that better. */
+/** The reason why Postgres refuses a login, if waiting cannot help; undefined for other errors. */
 export function refusedLogin(error: unknown): string | undefined {
   if (!isNativeError(error)) return undefined;
   const { code, message } = error as Error & { code?: unknown };
@@ -49,7 +47,7 @@ export function refusedLogin(error: unknown): string | undefined {
   return `Postgres does not let us in (${message}).`;
 }
 
-/** The same of the login that API and worker use, as a setting to correct. */
+/** `refusedLogin` of the login that API and worker use, as a setting to correct. */
 export function refusedAppLogin(error: unknown): string | undefined {
   const refused = refusedLogin(error);
   return (
@@ -58,8 +56,8 @@ export function refusedAppLogin(error: unknown): string | undefined {
 }
 
 /**
- * The connection was lost while Postgres committed: the work may have been done, or not. Whoever
- * hears of it must not be told that nothing was.
+ * The connection was lost during a commit: the work may have been done, or not. A caller must not
+ * be told that it was not.
  */
 export class CommitLost extends Error {
   override readonly name = 'CommitLost';
@@ -69,15 +67,15 @@ export class CommitLost extends Error {
   }
 }
 
-/** Whether the database's silence is behind an error: whoever asks now waits in vain as well. */
+/** Whether an error comes from a silent database: a call now would wait in vain as well. */
 export function isSilence(error: unknown): boolean {
   if (error instanceof DatabaseSilent) return true;
   return error instanceof Error && error.cause !== undefined && isSilence(error.cause);
 }
 
 /**
- * Whether an error means that Postgres is out of reach for now, so that the same request may do
- * better in a moment; anything else is a fault of ours.
+ * Whether an error means that Postgres is out of reach for now, so that the same request may
+ * succeed in a moment. Any other error is a fault of ours.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof CommitLost || error instanceof DatabaseSilent) return true;
@@ -88,10 +86,10 @@ export function isUnavailable(error: unknown): boolean {
   return WORDS.test(error.message);
 }
 
-/** Of these, SQLSTATEs of one statement, beside which others go through. */
+/** SQLSTATEs in `PASSING` that concern one statement, while others succeed. */
 const OF_ONE_STATEMENT = /^(57014|55P03|40001|40P01)$/;
 
-/** Whether Postgres is out of reach for every request, and not for this one alone. */
+/** Whether Postgres is out of reach for every request, not for one alone. */
 export function isAway(error: unknown): boolean {
   if (!isUnavailable(error)) return false;
   const { code } = error as Error & { code?: unknown };

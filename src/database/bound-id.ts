@@ -2,22 +2,22 @@ import { aessiv } from '@noble/ciphers/aes.js';
 import type { Keyring } from './keys/keyring';
 
 /**
- * An id of ours in the hands of somebody who must not read it, nor compare it with what others
- * hold: the id under AES-SIV (RFC 5297), bound to its holder, as
+ * An id for a holder who must not read it, nor compare it with other holders' ids. The id is
+ * encrypted with AES-SIV (RFC 5297), and bound to its holder, as
  *
  *     base64url( length of the key id (1 byte) · key id · synthetic IV (16) · ciphertext )
  *
- * Deterministic, so the string is computed when needed and stored nowhere; authenticated, so a
- * string that another holds, or that anybody changed, opens to nothing. The key id inside is pinned
- * on what the id names: the ring rotates, the string stays.
+ * The encryption is deterministic, so the string is computed when needed and never stored. It is
+ * authenticated, so a changed string, or one of another holder, decrypts to nothing. The key id is
+ * pinned on the resource: the keyring rotates, the string stays.
  */
 
-/** Longer than any string made here; what is longer is refused before any cipher runs. */
+/** Longer than any string made here; a longer string is refused before any cipher runs. */
 const MAX_LENGTH = 200;
 
 type Purpose = 'payment-id' | 'device-id';
 
-/** @param kid the key pinned on the thing, `Keyring.current` of the day that it was made */
+/** @param kid the resource's own key: `Keyring.current` when the resource was created */
 export function bindId(ring: Keyring, purpose: Purpose, kid: string, id: string, holderId: string): string {
   const cipher = cipherOf(ring, purpose, kid, holderId);
   if (cipher === undefined) throw new Error(`ASSENT_KEYS lacks the key "${kid}" of ${id}`);
@@ -26,9 +26,7 @@ export function bindId(ring: Keyring, purpose: Purpose, kid: string, id: string,
   return Buffer.concat([Buffer.from([kidBytes.length]), kidBytes, text]).toString('base64url');
 }
 
-/**
- * The id that the string stands for in the hands of this holder; undefined for any other string.
- */
+/** @returns the id; undefined for any string that was not made for this holder */
 export function openBoundId(
   ring: Keyring,
   purpose: Purpose,
@@ -40,8 +38,7 @@ export function openBoundId(
   // Decoding is lenient: only the spelling that was handed out counts.
   if (bytes.toString('base64url') !== bound) return undefined;
   const textAt = 1 + (bytes[0] ?? 0);
-  // Not `ascii`: that would leave out the highest bit of each byte, and take several strings for
-  // one.
+  // Not `ascii`: it drops the highest bit of each byte, so several strings would decode to one.
   const cipher = cipherOf(ring, purpose, bytes.toString('latin1', 1, textAt), holderId);
   if (cipher === undefined) return undefined;
   try {

@@ -8,18 +8,15 @@ import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
 types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
 // NUMERIC stays text and is never turned into a float.
 
-/** What a verb needs: it runs alone or inside a transaction, as its caller decides. */
+/** Runs statements, alone or inside a transaction, as the caller decides. */
 export interface Executor {
-  /** Of the call that it works for; the events that it records have it. */
+  /** Id of the API call, which its events carry. */
   readonly requestId?: string | undefined;
-  /**
-   * Of the span that the code at hand works in, where there is one; what it leaves to others has
-   * it.
-   */
+  /** The current span, if any; messages to other processes carry it. */
   readonly traceparent?: (() => string | undefined) | undefined;
   /**
    * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
-   * @param plan `anew` where no plan does for all values: it is made for these
+   * @param plan `anew` if no plan suits all values: Postgres then plans for these
    */
   query(text: string, values?: unknown[], plan?: 'anew'): Promise<{ rows: unknown[] }>;
 }
@@ -30,73 +27,69 @@ export interface Transaction extends Executor {
 
 export interface Database extends Executor {
   /**
-   * The same for work that is over by a moment of `performance.now()`: what still runs then fails,
-   * and is undone.
+   * The same database with a deadline, a moment of `performance.now()`: a statement that still runs
+   * then fails, and is undone.
    */
   until(deadline: number): Database;
-  /** The same for the work of one call of the API. */
+  /** The same database for one call of the API. */
   on(requestId: string): Database;
   /**
-   * Commits what the work did when it returns, and undoes it when it throws.
+   * Commits the work when it returns, and undoes it when it throws.
    *
-   * @throws what the work throws, and what keeps Postgres from committing; CommitLost where nobody
-   *   knows whether it did
+   * @throws the work's error, or the reason why Postgres did not commit; CommitLost if the outcome
+   *   is unknown
    */
   transaction<Result>(work: (trx: Transaction) => Promise<Result>): Promise<Result>;
-  /** Closes all connections; ends when those in use have been given back. */
+  /** Closes all connections; resolves once those in use are given back. */
   destroy(): Promise<void>;
 }
 
-/** How the connections of a pool are used at this moment. */
 interface PoolUse {
   held: number;
-  /** Held, and in nobody's use. */
+  /** Held, but not in use. */
   idle: number;
   /** Statements and transactions that wait for a connection. */
   waiting: number;
   max: number;
 }
 
-/** A database, and how its connections are used. */
 export interface PooledDatabase extends Database {
   use(): PoolUse;
 }
 
-/**
- * The role that the API and the worker work as; migrations create it and grant it what they need.
- */
+/** The role of the API and the worker; migrations create it and grant it what it needs. */
 export const APP_ROLE = 'assent_app';
 
 /**
- * Longest that one statement may run in a request or a short activity. A statement that takes this
- * long is a fault, and holding the connection would take the others down with it.
+ * Limit of a statement in a request or a short activity. A statement that takes this long is a
+ * fault, and would hold up others by holding its connection.
  */
 const STATEMENT_TIMEOUT_MS = 10_000;
 /**
- * Longest that this side waits for a statement's end, where nobody says otherwise: a server that
- * stands still does not even keep its own limit. The API says otherwise, for its callers wait.
+ * Longest wait for the end of a statement, for a server that hangs does not keep its own limit. The
+ * API sets a shorter one, for its callers wait.
  */
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 2_000;
-/** A transaction that failed is undone within this time, or its connection is closed. */
+/** A failed transaction is undone within this time, or its connection is closed. */
 const UNDO_WITHIN_MS = 500;
 /**
  * A dead database must become a 503 within 5 s, so connecting and waiting for a connection end
- * before.
+ * sooner.
  */
 const ACQUIRE_TIMEOUT_MS = 4_000;
 
-/** An idle connection costs Postgres some megabytes; after a burst they go. */
+/** An idle connection costs Postgres some megabytes; those of a burst are closed again. */
 const IDLE_TIMEOUT_MS = 30_000;
 
 /**
- * Opens the pool that API and worker use, as the role `assent_app`, whoever the URL logs in as.
+ * Opens the pool of the API and the worker, with the role `assent_app`, whatever the URL's login.
  *
  * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside
  *   Postgres
- * @param onConnect asked of each new connection before it is used; one that it throws for is closed
- * @param answerWithinMs longest that a statement is waited for
- * @param role that the login works as; `none` for the login itself
- * @param traceparent as of `Executor`; left out where nothing is traced
+ * @param onConnect checks each new connection before it is used; an error closes the connection
+ * @param answerWithinMs longest wait for a statement
+ * @param role that the login takes; `none` for the login itself
+ * @param traceparent as of `Executor`; left out without tracing
  */
 export function openDatabase(
   url: string,
@@ -113,28 +106,28 @@ export function openDatabase(
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
-    // Left to itself, Postgres plans many a prepared statement anew each time. That costs more
-    // than to run it: a third of its work for a charge.
+    // By default Postgres plans many prepared statements again for each run. That costs more than
+    // the run: a third of the work for a charge.
     options: `-c role=${role} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
     max: poolSize,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.
     pipeline: true,
-    // For what is asked of a new connection; whoever has work for it says how long that may take.
+    // For checks of a new connection; other calls set their own limit.
     query_timeout: answerWithinMs,
     ...(onConnect && { onConnect }),
   });
-  // A lost connection fails the statement that runs on it, or the next. Unheard, its event would
-  // end the process.
+  // A lost connection fails the statement that runs on it, or the next one. Without a listener its
+  // error event would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  // A connection serves many requests: what goes wrong inside of it is not the fault of the one
-  // that opened it.
+  // A connection serves many requests, so its errors must not be traced to the request that opened
+  // it.
   const outside = AsyncLocalStorage.snapshot();
   const release = (client: PoolClient, broken = false) => outside(() => client.release(broken));
   const prepare = createPreparation();
 
-  /** A connection that is free before the deadline. */
+  /** Waits for a connection until the deadline. */
   async function acquire(deadline: number): Promise<PoolClient> {
     const patience = timeLeft(deadline, ACQUIRE_TIMEOUT_MS);
     const connecting = outside(() => pool.connect());
@@ -155,7 +148,7 @@ export function openDatabase(
   async function run(client: PoolClient, query: QueryConfig<unknown[]>, deadline: number) {
     const timed = { ...query, query_timeout: timeLeft(deadline, answerWithinMs) } as QueryConfig<unknown[]>;
     const { stream } = client.connection;
-    // What is asked in one turn goes out as one packet.
+    // Statements of one turn go out as one packet.
     stream.cork();
     process.nextTick(() => stream.uncork());
     try {
@@ -167,7 +160,7 @@ export function openDatabase(
       ]);
       return result;
     } catch (error) {
-      // pg has closed the connection then: what it would say later is for nobody.
+      // pg has closed the connection then, so no later answer can arrive.
       throw error instanceof Error && error.message === PG_GAVE_UP ? new DatabaseSilent(error) : error;
     }
   }
@@ -196,8 +189,8 @@ export function openDatabase(
         isTransaction: true,
         requestId,
         traceparent,
-        // Of two pieces of work that run side by side, one may still be at it when the other's
-        // failure has undone both.
+        // Work may run side by side: one part may still send statements after another's failure has
+        // undone both.
         query: async (text, values, plan) => {
           if (over) throw new Error('the transaction is over');
           try {
@@ -219,11 +212,11 @@ export function openDatabase(
         over = true;
         await run(client, { text: 'ROLLBACK' }, performance.now() + UNDO_WITHIN_MS).then(
           () => release(client),
-          // Of a session that cannot even undo nothing is known: it is closed, which undoes all.
+          // The state of a session that cannot even undo is unknown; closing it undoes all.
           () => release(client, true),
         );
-        // Of statements that were sent together, a later one may be heard first: the earlier one's
-        // failure says why.
+        // Of statements sent together, a later one may fail first; the earlier one's error is the
+        // cause.
         throw isAborted(error) ? (failed ?? error) : error;
       }
     },
@@ -241,13 +234,10 @@ export function openDatabase(
   };
 }
 
-/**
- * A connection that was just opened answers at once; one to a server that hangs must not be waited
- * for.
- */
+/** A new connection answers at once; a check must not wait for a server that hangs. */
 const NEW_ANSWERS_WITHIN_MS = 4_000;
 
-/** For what is asked of a new connection, before it is used. */
+/** An executor for checks of a new connection. */
 export function executorOf(connection: ClientBase): Executor {
   return {
     query: (text, values = []) =>
@@ -255,17 +245,17 @@ export function executorOf(connection: ClientBase): Executor {
   };
 }
 
-/** Whether it was not carried out because an earlier statement of the transaction had failed. */
+/** Whether a statement was skipped because an earlier statement of its transaction had failed. */
 function isAborted(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === IN_FAILED_TRANSACTION;
 }
 
 const IN_FAILED_TRANSACTION = '25P02';
 
-/** What pg says where a statement took longer than its `query_timeout`. */
+/** pg's message for a statement that took longer than its `query_timeout`. */
 const PG_GAVE_UP = 'Query read timeout';
 
-/** @throws DatabaseSilent where nothing is left of it */
+/** @throws DatabaseSilent if no time is left */
 function timeLeft(deadline: number, atMostMs: number): number {
   const left = Math.ceil(Math.min(atMostMs, deadline - performance.now()));
   if (left <= 0) throw new DatabaseSilent();
@@ -276,25 +266,25 @@ async function commit(committing: Promise<{ command: string }>): Promise<void> {
   const { command } = await committing.catch((error: unknown) => {
     throw isUnavailable(error) ? new CommitLost(error) : error;
   });
-  // Postgres' answer to the commit of a transaction in which a statement has failed.
+  // Postgres' response to the commit of a transaction in which a statement has failed.
   if (command !== 'COMMIT')
     throw new Error('the transaction was rolled back: one of its statements had failed');
 }
 
 /**
- * A statement that runs often is parsed and planned once per connection, for all values: that
- * halves the work of the hot paths. Others are planned for theirs.
+ * A frequent statement is parsed and planned once per connection, for all values: that halves the
+ * work of the hot paths. A rare statement is planned for its values.
  */
 const PREPARED_AFTER_RUNS = 20;
 /**
- * Postgres keeps some 20 kB for each in each connection; lists whose text depends on their filters
- * are many.
+ * Postgres keeps some 20 kB for each in each connection, and a list has a text for each set of
+ * filters.
  */
 const PREPARED_MAX = 200;
 /**
- * Texts remembered by a process: more than there are, but for those same lists. Beyond it the one
- * that ran longest ago is forgotten, or whoever varies the filters of a list could keep all others
- * from being prepared.
+ * Texts remembered by a process: more than there are, but for those lists. Beyond the limit the
+ * least recent text is forgotten. Otherwise a caller who varies a list's filters could keep all
+ * other statements from being prepared.
  */
 const TEXTS_MAX = 1_000;
 
@@ -322,7 +312,7 @@ function createPreparation() {
  * The rows of one statement, whose `:names` are bound from `bindings`. Columns are in camel case:
  * `merchant_id` is `merchantId`.
  *
- * @throws Error where the statement names a binding that was not given
+ * @throws Error if the statement names a binding that was not given
  */
 export async function rows<Row>(
   db: Executor,
@@ -340,10 +330,7 @@ export async function rows<Row>(
   return inCamelCase<Row>(result.rows as object[]);
 }
 
-/**
- * The statement with `$1`, `$2`, … for its names: a number for each place, for one name may be of
- * two types.
- */
+/** Replaces names by `$1`, `$2`, …, a number for each place, for one name may have two types. */
 function positional(sql: string): { text: string; names: string[] } {
   const known = POSITIONAL.get(sql);
   if (known) {
@@ -359,7 +346,7 @@ function positional(sql: string): { text: string; names: string[] } {
 
 const POSITIONAL = new Map<string, { text: string; names: string[] }>();
 
-/** The only row of a statement, or undefined where it found none. */
+/** The only row of a statement; undefined if there is none. */
 export async function row<Row>(
   db: Executor,
   sql: string,

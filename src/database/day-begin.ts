@@ -1,10 +1,10 @@
 /**
- * SQL for the first moment of a calendar day in the zone. Where clocks are set back from 01:00 to
- * 00:00 (Azores, Havana) there are two midnights: `AT TIME ZONE` takes the second, and yet calls
- * the hour before it the new day. Asked of Postgres, whose days settlement goes by, and not of the
- * calendar here: nothing may settle on a day that is over.
+ * SQL for the first moment of a calendar day in the zone. If clocks are set back from 01:00 to
+ * 00:00 (Azores, Havana), there are two midnights. `AT TIME ZONE` takes the second, but counts the
+ * hour before it to the new day. Postgres computes it, not the calendar in our code, for settlement
+ * goes by Postgres' days: nothing may settle on a day that is over.
  *
- * @param day of SQL, a date in the zone that is bound as `:timeZone`
+ * @param day SQL of a date in the zone that is bound as `:timeZone`
  */
 export const dayBegin = (day: string) => `(
   SELECT min(moment) FROM unnest(ARRAY[interval '0', interval '1 hour']) AS set_back,

@@ -3,14 +3,14 @@ import { rows, type Executor } from './connection';
 import { newId } from './ids';
 import { jsonOf } from './json';
 
-/** One transition of one resource, as the audit trail keeps it for good. */
+/** A transition of a resource, kept for good in `events`. */
 export interface AuditEvent {
   resourceId: string;
   /** The resource's own counter after the transition; unique with the resource. */
   sequence: number;
   /** `<resource>.<what happened>`, e.g. `billing_request.declined`. */
   type: string;
-  /** Whose act it was; `network` for a window that closed or a charge that fell due. */
+  /** The party that caused it; `network` for a window that closed or a charge that fell due. */
   cause: Cause;
   /** Ids, states and amounts in minor units; never anything personal. */
   details?: Record<string, unknown>;
@@ -18,7 +18,7 @@ export interface AuditEvent {
   at: Date;
 }
 
-/** A charge, a refund or a reversal as a transition has left it. */
+/** A charge, a refund or a reversal after a transition. */
 interface MoneyRow {
   amount: bigint;
   currency: string;
@@ -28,8 +28,8 @@ interface MoneyRow {
 }
 
 /**
- * What the event of each transition of money says, in its details: `books verify` compares the row
- * with the last of its events, and the events are chained.
+ * Details in the event of each transition of money. `books verify` compares the row with its last
+ * event, and the events are chained.
  */
 export const moneyFacts = (row: MoneyRow) => ({
   amount: row.amount,
@@ -39,7 +39,7 @@ export const moneyFacts = (row: MoneyRow) => ({
   ...(row.closedAt && { closedAt: row.closedAt.toISOString() }),
 });
 
-/** Writes audit events in the transaction that made the transitions, and by whose call. */
+/** Writes events, with the id of the API call, in the transaction of their transitions. */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
   await rows(
@@ -56,9 +56,8 @@ export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise
 }
 
 /**
- * The whole number of the transaction that wrote an event, of which the row itself has the lower
- * half. By it the webhooks are found that were announced with the event: each says what transaction
- * wrote it.
+ * SQL: the full number of the transaction that wrote an event; the row has only the lower half. A
+ * webhook stores the number of its transaction, so this finds the webhooks of an event.
  */
 export const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
   - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;

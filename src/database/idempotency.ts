@@ -4,23 +4,22 @@ import { open, seal, type SealedPlace } from './keys/sealing';
 import { SWEEP, sweep } from './sweep';
 
 /**
- * Idempotency keys. The row of a key is written by the transaction that does its work, so there is
- * never a key without its answer, nor an answer whose work was lost. While that transaction runs it
- * holds an advisory lock on the key, by which a second request with it sees at once that the first
- * is not done.
+ * Idempotency keys. The transaction that does a key's work writes its row, so a key always has a
+ * response, and a response's work is never lost. The transaction holds an advisory lock on the key,
+ * so a second request with the key sees at once that the first still runs.
  */
 export interface KeyedRequest {
   callerId: string;
-  /** Path of the request, with its ids as they are written; the empty one for what is none. */
+  /** The request's path, with its ids; empty for work that is not a request. */
   path: string;
   key: string;
-  /** Of the body in canonical form; of these the first is stored, and nothing else of it. */
+  /** Indexes of the body in canonical form. The first index is stored, and nothing else of the body. */
   bodyIndexes: Indexes;
 }
 
 export interface StoredAnswer {
   status: number;
-  /** The JSON body of the answer. */
+  /** The JSON body of the response. */
   body: unknown;
 }
 
@@ -30,11 +29,11 @@ export type Claim =
   | { outcome: 'other_body' }
   | { outcome: 'done'; answer: StoredAnswer };
 
-/** How long a key is remembered, and how long an answer shows the secrets that it holds again. */
+/** The time that a key is kept, and that a repeated response shows its secrets. */
 export const KEPT = '7 days';
 const SECRETS_SHOWN = '1 hour';
 
-/** Looks the key up, and holds it until the transaction ends when it is new. */
+/** Looks the key up; a new key stays locked until the transaction ends. */
 export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRequest): Promise<Claim> {
   const found = await row<{
     locked: boolean;
@@ -62,10 +61,10 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
 }
 
 /**
- * Stores the answer under its key, in the transaction that holds the claim.
+ * Stores the response under its key, in the transaction that holds the claim.
  *
- * @param secretFree the body without its secrets, where it holds any
- * @returns false if the key was taken after all: the claim read just before the other's commit
+ * @param secretFree the body without its secrets, if it has any
+ * @returns false if another transaction took the key: it committed just after the claim's read
  */
 export async function storeAnswer(
   trx: Transaction,
@@ -99,7 +98,7 @@ export async function storeAnswer(
 }
 
 /**
- * Deletes keys past their time, and the secrets in answers that no longer show them.
+ * Deletes keys past their time, and the secrets in responses that no longer show them.
  *
  * @returns whether there may be more of either
  */

@@ -7,17 +7,14 @@ export function newId(kind: IdKind): string {
   return encodeId(kind, v7(undefined, new Uint8Array(16)));
 }
 
-/** No id made at that moment or later sorts before it. */
+/** A lower bound of the ids that are created at `at` or later. */
 export function firstIdAt(kind: IdKind, at: Date): string {
   const uuid = Buffer.alloc(16);
   uuid.writeUIntBE(at.getTime(), 0, 6);
   return encodeId(kind, uuid);
 }
 
-/**
- * A transaction reference that nobody else has; the database's UNIQUE would refuse the one that
- * somebody had.
- */
+/** A random reference; the database's UNIQUE refuses the unlikely duplicate. */
 export function newReference(): string {
   return makeReference(randomBytes(REFERENCE_BYTES));
 }

@@ -1,11 +1,11 @@
 import { snakeCase } from './letter-case';
 
-/** JSON for a statement to read; amounts are text in it, exact as they are. */
+/** JSON for a statement; amounts are text, which is exact. */
 export function jsonOf(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? inner.toString() : inner));
 }
 
-/** The same for `jsonb_to_recordset`, whose columns have the names of the schema. */
+/** JSON for `jsonb_to_recordset`, whose columns have the names of the schema. */
 export function recordsOf(given: readonly object[]): string {
   return jsonOf(
     given.map((one) =>

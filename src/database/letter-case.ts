@@ -1,10 +1,9 @@
-/** Names of columns (`merchant_id`) and those of the code (`merchantId`). */
+/** Converts names between columns (`merchant_id`) and the code (`merchantId`). */
 
 export const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 const camelCase = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Rows of one statement, each with the names of the code. */
 export function inCamelCase<Row>(found: readonly object[]): Row[] {
   const renamed = Object.keys(found[0] ?? {}).map((name) => [name, camelCase(name)] as const);
   if (renamed.every(([name, same]) => name === same)) return found as Row[];

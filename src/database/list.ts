@@ -2,12 +2,11 @@ import { Failure } from '../domain/failures';
 import { row, rows, type Executor } from './connection';
 
 /**
- * Lists, page by page, of which none may cost more the longer it is.
+ * Limit of a list's total and pages, so that a longer list does not cost more.
  *
- * To say how many there are, Postgres reads each of them, and to show the thousandth page it reads
- * all before it. So both end after the first `LIST_REACH` things: the total says no more than that,
- * and no page lies beyond. Who wants what is beyond asks for less, or takes all of it, where there
- * is a way.
+ * Postgres reads each row to count them, and all earlier rows to show the thousandth page. So both
+ * end at `LIST_REACH`. A caller who wants more narrows the list, or exports all of it, if the list
+ * has an export.
  */
 export const LIST_REACH = 10_000;
 
@@ -18,50 +17,46 @@ export interface Page<Field extends string> {
   sortOrder: 'asc' | 'desc';
 }
 
-/** What a list can be sorted by. */
 interface Sort {
   /** The column. */
   by: string;
   /**
-   * An index has the list in this order. Without one all of it is sorted, so it may not reach
-   * beyond the total.
+   * Whether an index has this order. Without one Postgres sorts the whole list, so the list may not
+   * be longer than `LIST_REACH`.
    */
   indexed: boolean;
 }
 
 export interface Listed<Item> {
   items: Item[];
-  /** How many there are; of more than `LIST_REACH`, that number. */
+  /** The number of items, at most `LIST_REACH`. */
   total: number;
-  /** There are more than the total says. */
+  /** Whether there are more items than `total`. */
   more: boolean;
 }
 
 /**
- * What is counted, in SQL: a FROM clause, its conditions, an order that an index has, and the limit
- * that is given. Without the order Postgres may read the table from its beginning, where rows of
- * somebody who came late are not.
+ * SQL of the rows to count: a FROM clause, its conditions, an order that an index has, and the
+ * given limit. Without the order Postgres may read the table from its beginning, far from a new
+ * party's rows.
  */
 type Counted = (limit: string) => string;
 
-/** What is listed, in SQL. */
 interface List {
-  /** Selects the items: all before ORDER BY. */
+  /** Selects the items: everything before ORDER BY. */
   select: (order: string) => string;
   counted: Counted;
   bindings: Record<string, unknown>;
-  /** Makes the order total, so that nothing shows on two pages or on none. */
+  /** Makes the order total, so that no item is on two pages or on none. */
   id: string;
   sort: Sort;
-  /** How to get at what lies beyond, for whoever asks for it. */
+  /** The way to items beyond the reach. */
   instead: string;
   /** See `Executor.query`. */
   plan?: 'anew' | undefined;
 }
 
-/**
- * @throws Failure invalid_request where the page, or the order, asks for what lies beyond the reach
- */
+/** @throws Failure invalid_request if the page, or the order, is beyond the reach */
 export async function listPage<Item>(
   db: Executor,
   list: List,
@@ -75,7 +70,7 @@ export async function listPage<Item>(
   if (offset >= total) return { items: [], total, more };
   const direction = sortOrder === 'asc' ? 'ASC' : 'DESC';
   const columns = [...new Set([sort.by, list.id])];
-  // Indexes have no columns that may be null; of the others, what has no value comes last.
+  // Columns with an index are never null; in other columns nulls come last.
   const nulls = sort.indexed ? '' : ' NULLS LAST';
   const order = `ORDER BY ${columns.map((column) => `${column} ${direction}${nulls}`).join(', ')}`;
   const items = await rows<Item>(
@@ -87,7 +82,7 @@ export async function listPage<Item>(
   return { items, total, more };
 }
 
-/** How many there are, as far as that is told. */
+/** Counts the rows, at most `LIST_REACH`. */
 export async function countUpTo(
   db: Executor,
   counted: Counted,
@@ -96,7 +91,7 @@ export async function countUpTo(
 ): Promise<{ total: number; more: boolean }> {
   const found = await row<{ count: number }>(
     db,
-    // One more than is told, to know whether there is one.
+    // One row beyond the reach shows whether there are more.
     `SELECT count(*)::int AS count FROM (SELECT FROM ${counted(`LIMIT ${LIST_REACH + 1}`)}) AS reached`,
     bindings,
     plan,
@@ -105,15 +100,14 @@ export async function countUpTo(
   return { total: Math.min(count, LIST_REACH), more: count > LIST_REACH };
 }
 
-/** The conditions that are asked for, as one. */
+/** Joins the given conditions with AND. */
 export function allOf(...conditions: (string | false)[]): string {
   return conditions.filter((one) => one !== false).join(' AND ');
 }
 
 /**
- * A state as a part of a statement's text. Bound to it, the state would be unknown where Postgres
- * plans the statement for all its runs, and a plan that reads all there is, to find few, looks as
- * good as any.
+ * A state as a part of a statement's text. Postgres plans a statement for all its runs, without the
+ * values of bindings. A plan that reads all rows to find a few would then look as good as any.
  */
 export function literal(state: string): string {
   if (!/^[a-z_]+$/.test(state)) throw new Error('not the name of a state');

@@ -9,7 +9,7 @@ import { rows, type Executor } from './connection';
 import { DeploymentError, requireMigratable } from './engine/deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
-/** knex prints what it also throws: whoever catches it decides what is told. */
+/** knex would print errors that it also throws; our callers report them. */
 const SILENT: Knex.Logger = {
   warn: () => undefined,
   error: () => undefined,
@@ -20,22 +20,19 @@ const SILENT: Knex.Logger = {
 const LOCK = 7_161_974;
 
 /**
- * A migration that waits for a table lets nobody else have it, so it waits in short turns: API and
- * workers give a statement up after four seconds.
+ * A migration that waits for a table blocks all others from the table, so it waits in short turns:
+ * API and workers give a statement up after four seconds.
  */
 const LOCK_TIMEOUT = '2s';
 const RETRY_AFTER_MS = 1_000;
-/** Some five minutes. Who holds a table for longer, as a back-up may, is told to the operator. */
+/** Some five minutes. The operator is told of a table that is in use longer, say by a back-up. */
 const ATTEMPTS_MAX = 100;
 
 interface Migration {
   up(knex: Knex): Promise<void>;
 }
 
-/**
- * Names have no extension, so that a schema migrated from source and one from the build are the
- * same.
- */
+/** Names have no extension, so that the source and the build write the same names. */
 const source: Knex.MigrationSource<string> = {
   getMigrations: async () =>
     (await readdir(FOLDER))
@@ -43,30 +40,32 @@ const source: Knex.MigrationSource<string> = {
       .map((file) => parse(file).name)
       .sort(),
   getMigrationName: (name) => name,
-  // Not `import()`, which wants to know whether it is `.ts` or `.js`.
+  // Not `import()`, which needs to know whether it is `.ts` or `.js`.
   getMigration: (name) =>
     Promise.resolve({ ...(require(join(FOLDER, name)) as Migration), down: refuseDown }),
 };
 
-/** knex wants one. A schema that holds money is never taken back: a back-up is put in its place. */
+/**
+ * knex requires one. A schema that holds money is never reversed: a back-up is restored instead.
+ */
 const refuseDown = () => Promise.reject(new Error('no migration goes down'));
 
 /**
- * Brings the schema up to date, each migration in a transaction of its own, which also writes down
- * who ran it, and returns the names of the migrations that ran.
+ * Brings the schema up to date. Each migration has a transaction of its own, which also writes its
+ * audit event. Returns the names of the migrations that ran.
  *
- * Several processes may call it at once: each waits for the one before it. knex's own lock survives
- * a killed migration and then refuses every later one, so a lock that ends with its session stands
- * before it.
+ * Several processes may call this at once: each waits for the one before it. A killed migration
+ * leaves knex's own lock behind, which refuses every later one. So an advisory lock, which ends
+ * with its session, comes first.
  *
  * @param ownerUrl logs in as the role that shall own the schema
- * @param mode what the database is for; written into it the first time, and required ever after
- * @param timeZone of the network, in which days begin; written into it the first time, and required
+ * @param mode of the database; written at the first migration, and required ever after
+ * @param timeZone of the network, in which days begin; written at the first migration, and required
  *   ever after
- * @param by for the audit record; of a database that is a test's own there is none
- * @param begun told of each migration before it runs: one that rewrites a table takes long
- * @throws DeploymentError where it is for something else, or of a version that this one does not
- *   follow
+ * @param by author of the audit event; left out for tests' own databases, which have none
+ * @param begun called before each migration: one that rewrites a table takes long
+ * @throws DeploymentError if the database has another mode or time zone, or a version that this one
+ *   does not follow
  */
 export async function migrateUp(
   ownerUrl: string,
@@ -82,8 +81,8 @@ export async function migrateUp(
     await requireMigratable(executorOf(db), { mode, timeZone });
     const wanted = all.filter((name) => !before.includes(name));
     const ran: string[] = [];
-    // One by one: `latest` would run all of them in one transaction, and whoever needs a table
-    // that the first has changed would wait for the last.
+    // One by one: `latest` would run all in one transaction, which would lock the first migration's
+    // tables until the last has run.
     for (const [at, name] of wanted.entries()) {
       begun({ name, number: at + 1, of: wanted.length });
       await migrateNext(db, name, by ? recorded(by) : source);
@@ -124,7 +123,7 @@ async function applied(db: Knex): Promise<string[]> {
   return db('knex_migrations').orderBy('id').pluck<string[]>('name');
 }
 
-/** Each migration that stands is on record, for its own transaction writes that. */
+/** Adds the audit event to each migration's own transaction. */
 function recorded(by: Actor): Knex.MigrationSource<string> {
   return {
     ...source,
@@ -147,9 +146,9 @@ async function record(db: Knex, { actor, reason }: Actor, migration: string): Pr
 }
 
 /**
- * How a schema differs from what this version of the code works on.
+ * Compares the schema with the migrations of this version of the code.
  *
- * @throws where it has never been migrated
+ * @throws if the schema was never migrated
  */
 export async function schemaDifference(db: Executor): Promise<{ missing: string[]; unknown: string[] }> {
   const wanted = await source.getMigrations([]);
@@ -173,7 +172,7 @@ async function migrating<Result>(
       connectionString: ownerUrl,
       application_name: 'assent migrate',
       connectionTimeoutMillis: 4_000,
-      // Migrations that write by them have nobody to ask.
+      // Settings for migrations that write by mode and time zone.
       options: [
         `-c lock_timeout=${LOCK_TIMEOUT}`,
         ...Object.entries(settings).map(([name, value]) => `-c assent.${name}=${value}`),
@@ -186,7 +185,7 @@ async function migrating<Result>(
   });
   try {
     return await db.transaction(async (lock) => {
-      // Of another migration the end is waited for, however long it takes.
+      // The end of another migration is waited for, however long it takes.
       await lock.raw('SET LOCAL lock_timeout = 0');
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [LOCK]);
       await db.migrate.forceFreeMigrationsLock();

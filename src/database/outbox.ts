@@ -8,30 +8,29 @@ import {
 import { row, rows, type Executor } from './connection';
 
 /**
- * Messages to Temporal, written by the transaction whose work they announce.
- *
- * A transaction that commits can therefore not lose its workflow, whatever dies next.
- * `temporal/relay.ts` takes the rows out, in any worker.
+ * Messages to Temporal, written by the transaction whose work they announce. So a transaction that
+ * commits cannot lose its workflow, whatever dies next. `temporal/relay.ts` takes the rows out, in
+ * any worker.
  */
 export interface OutboxStart extends WorkflowRun {
   attributes: WorkflowAttributes;
   summary: string;
   /**
-   * Where a workflow of this id has ended, it is run once more; where one is running, it gets this
-   * signal. Left out, an id is run once and never again.
+   * Runs an ended workflow of this id once more, and signals a running one. Left out, an id is run
+   * once and never again.
    */
   again?: Signal;
-  /** Of the span that asked for it, where that is traced. */
+  /** The span that asked for the start, if it is traced. */
   traceparent?: string;
 }
 
 /**
  * The order of messages. `call` is a charge, an answer or a schedule. `later` is a webhook's own
- * workflow, and what one act writes without a bound: a signal for each schedule of a party that may
- * have hundreds of thousands. No charge waits behind those.
+ * workflow, or an unbounded number of messages from one action: a signal for each schedule of a
+ * party that may have hundreds of thousands. No charge waits behind those.
  *
- * A workflow's messages of both ranks may overtake each other. That changes nothing, for the later
- * ones are signals, and starts that have the database read.
+ * A workflow's messages of both ranks may overtake each other. That is harmless, for the later ones
+ * are signals, and starts that have the database read.
  */
 const RANK = { call: 0, later: 1 } as const;
 export type OutboxRank = keyof typeof RANK;
@@ -40,25 +39,28 @@ export interface OutboxRow {
   id: bigint;
   rank: number;
   workflowId: string;
-  /** Either it is to be started, */
+  /** The workflow to start, or null. */
   start: OutboxStart | null;
-  /** or it is to get a signal. */
+  /** The signal to send, or null. */
   signal: Signal | null;
-  /** Whose turn it takes: a provider with all its merchants, else the party; `none` without one. */
+  /**
+   * The owner whose turn the row takes: a provider for all its merchants, else the party; `none`
+   * without a party.
+   */
   ownerId: string;
-  /** When the work was committed that it tells of, however often it has been tried since. */
+  /** The time of the commit, kept through all retries. */
   createdAt: Date;
 }
 
-/** The id names the workflow's type. Where `args` are left out, it names what it runs on, too. */
+/** The id names the workflow's type. Without `args`, the id names the input, too. */
 export interface WorkflowStart extends Omit<OutboxStart, 'type' | 'args' | 'traceparent'> {
   workflowId: string;
   args?: unknown[];
-  /** Whose work it is; left out, the merchant's of its attributes, else the bank's. */
+  /** The owner of the work; left out, the merchant of its attributes, else the bank. */
   partyId?: string;
 }
 
-/** A workflow, and whose work it does. */
+/** A workflow, and the owner of its work. */
 export interface Addressee {
   workflowId: string;
   merchantId?: string | null;
@@ -68,7 +70,7 @@ export interface Addressee {
 const ownerOf = (party: string) =>
   `coalesce((SELECT coalesce(e.provider_id, e.id) FROM entities e WHERE e.id = ${party}), ${party}, 'none')`;
 
-/** Workflows to start once this transaction has committed. */
+/** Has workflows started once this transaction has committed. */
 export async function enqueueStarts(trx: Executor, starts: WorkflowStart[]): Promise<void> {
   if (starts.length === 0) return;
   const traceparent = trx.traceparent?.();
@@ -77,9 +79,9 @@ export async function enqueueStarts(trx: Executor, starts: WorkflowStart[]): Pro
 }
 
 /**
- * Has workflows started once more that ought to be there, but for those whose start waits already.
+ * Starts missing workflows again, except those with a start in the outbox.
  *
- * @returns how many there are to start
+ * @returns the number of starts
  */
 export async function enqueueMissingStarts(
   db: Executor,
@@ -96,7 +98,7 @@ export async function enqueueMissingStarts(
   return put.length;
 }
 
-/** A webhook's workflow always goes later. */
+/** A webhook's workflow always has the rank `later`. */
 const putStarts = (rank: OutboxRank) => `INSERT INTO outbox (kind, workflow_id, start, rank, owner_id)
   SELECT 'start', s->>'workflowId', s - 'workflowId' - 'partyId',
     CASE WHEN s->>'workflowId' LIKE '${workflowIds.webhookDelivery('%')}' THEN ${RANK.later} ELSE ${RANK[rank]} END,
@@ -111,7 +113,7 @@ const asRuns = (starts: WorkflowStart[]) =>
     }),
   );
 
-/** Workflows that hear of it once this transaction has committed. */
+/** Has workflows signalled once this transaction has committed. */
 export async function enqueueSignals(trx: Executor, signal: Signal, to: Addressee[]): Promise<void> {
   if (to.length === 0) return;
   const parties = new Map(to.map((one) => [one.workflowId, one.merchantId ?? one.bankId ?? null]));
@@ -124,10 +126,10 @@ export async function enqueueSignals(trx: Executor, signal: Signal, to: Addresse
 }
 
 /**
- * Signals all that a statement finds, behind what calls ask for.
+ * Signals all workflows that a statement finds, with the rank `later`.
  *
  * @param found selects their ids
- * @param partyId whose act it is
+ * @param partyId the party that caused it
  */
 export async function enqueueBulkSignals(
   trx: Executor,
@@ -146,26 +148,26 @@ export async function enqueueBulkSignals(
 }
 
 /**
- * Signals those of the workflows that sleep. The caller has changed their rows, and read `asleep`
- * in doing so.
+ * Signals the waiting workflows among those whose rows the caller has changed. The caller read
+ * `asleep` in the same statements.
  *
  * A signal must not meet the task in which its workflow ends. The server would fail that task and
- * have its local activities run again, and the history would lack who was told. So a workflow says
- * in its row that it sleeps, by one UPDATE of what is still open (`fallAsleep` of each kind). Its
+ * run its local activities again, and the history would lack who was told. So a workflow writes
+ * into its row that it waits, by one UPDATE of what is still open (`fallAsleep` of each kind). Its
  * timer begins after that. The row's lock puts the UPDATE and the caller's change in an order. In
- * each the workflow learns of the change:
+ * each order the workflow learns of the change:
  *
  * - The change comes first. The UPDATE finds the row closed, and the workflow reads how it ended.
- * - The UPDATE comes first. The change finds `asleep`, and signals. Temporal keeps what comes
- *   before the timer.
- * - The worker dies between UPDATE and timer. After ten seconds Temporal gives the task to another,
- *   which reads.
- * - The workflow was terminated or lost. The signal finds nobody. `reconcile` starts again every
- *   workflow whose row is overdue, open without a workflow, or has an unsent webhook. A started
- *   workflow reads its row first.
+ * - The UPDATE comes first. The change finds `asleep`, and signals. Temporal keeps a signal that
+ *   comes before the timer.
+ * - The worker dies between UPDATE and timer. After ten seconds Temporal gives the task to another
+ *   worker, which reads.
+ * - The workflow was terminated or lost. The signal finds no workflow. `reconcile` starts again
+ *   every workflow whose row is overdue, open without a workflow, or has an unsent webhook. A
+ *   started workflow reads its row first.
  *
- * A workflow that has just been signalled, or started again, still counts as asleep. It may get a
- * signal too many: it reads once more, or its last task runs again. Both are rare and harm nobody.
+ * A workflow that was just signalled, or started again, still counts as waiting. It may get a
+ * signal too many: it reads once more, or its last task runs again. Both are rare and harmless.
  */
 export async function signalSleepers(
   trx: Executor,
@@ -180,24 +182,24 @@ export async function signalSleepers(
 }
 
 /**
- * Whether anything of a rank is to be carried now. It reads in the order of the primary key, for
- * that index forgets what is gone, and the table does so only when vacuumed.
+ * Whether a message of a rank is due. It reads by the primary key, because an index drops deleted
+ * rows at once, and the table only when vacuumed.
  */
 export async function outboxHasRows(db: Executor, rank: OutboxRank): Promise<boolean> {
   return (await rows(db, nextOwner(rank, `''`))).length > 0;
 }
 
-/** The first owner after another one that has something to be carried now. */
+/** SQL: the next owner after `after` with a message that is due. */
 const nextOwner = (rank: OutboxRank, after: string) => `SELECT owner_id FROM outbox
   WHERE rank = ${RANK[rank]} AND owner_id > ${after} AND not_before <= clock_timestamp() ORDER BY owner_id LIMIT 1`;
 
-/** Rows of a rank that are counted at most. More would say nothing more, and take longer. */
+/** Most rows of a rank that are counted: a higher count would say no more, and take longer. */
 const BACKLOG_MAX = 10_000;
 
 export interface OutboxBacklog {
-  /** Messages that wait to be carried, up to `BACKLOG_MAX`. */
+  /** Messages waiting, up to `BACKLOG_MAX`. */
   messages: number;
-  /** How long the oldest of them has waited; 0 where there is none. */
+  /** Age of the oldest message; 0 without messages. */
   oldestAgeS: number;
 }
 
@@ -217,16 +219,15 @@ async function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog>
 }
 
 /**
- * Takes up to `limit` messages of a rank out: as many of each owner, the oldest first, passing over
- * those that another process has in hand. They are gone when the surrounding transaction commits,
- * and back when it does not.
+ * Takes up to `limit` messages of a rank: as many of each owner, oldest first, without those that
+ * another process has locked. A rollback of the transaction brings them back.
  *
- * It is planned anew each time. A plan that was made for some rows sorts all that wait: half a
- * second for each batch where there are 500 000.
+ * It is planned anew each time. A plan made for few rows would sort all that wait: half a second
+ * for each batch out of 500 000.
  *
- * @param after an owner that had its turn: the turn is of those behind it, and of the first again
- *   after the last
- * @returns with `after` for the next time
+ * @param after the last owner that had its turn: the next owners follow, and after the last the
+ *   first
+ * @returns with `after` for the next call
  */
 export async function takeOutboxRows(
   trx: Executor,
@@ -257,7 +258,7 @@ export async function takeOutboxRows(
 }
 
 /**
- * Puts back what Temporal did not take, as old and of the rank that it is; it is tried again after
+ * Puts back messages that Temporal did not take, with their age and rank; they are due again after
  * `delayS` seconds.
  */
 export async function returnOutboxRows(trx: Executor, returned: OutboxRow[], delayS: number): Promise<void> {

@@ -1,9 +1,9 @@
 /**
- * What is too much to be in memory at once, page by page. Each page is a statement of its own:
- * however slowly a reader takes it, no connection waits with it.
+ * Reads rows that do not fit in memory together, page by page. Each page is a statement of its own,
+ * so that a slow reader does not hold a connection.
  *
- * @param size rows of a page: one that has fewer is the last
- * @param read the page that begins after the row of this place
+ * @param size rows of a page: a shorter page is the last
+ * @param read reads the page after the row of this place
  */
 export async function* pages<Row, Place>(
   size: number,

@@ -2,14 +2,14 @@ import { rows, type Executor, type Transaction } from './connection';
 import { sweep } from './sweep';
 
 /**
- * Token buckets shared by every process, as one row each (GCRA): instead of a count the row holds
- * the moment at which the bucket will be full again. A token costs `1 / perSecond` seconds of it,
- * and there is one as long as that moment lies less than the whole bucket ahead.
+ * Token buckets that all processes share, one row each (GCRA). Instead of a count, the row holds
+ * the time at which the bucket will be full. A token moves that time by `1 / perSecond` seconds. A
+ * token is left as long as the time is less than a full bucket ahead.
  */
 export interface BucketRate {
   /** Tokens that flow in each second. */
   perSecond: number;
-  /** Tokens that the bucket holds when full. */
+  /** Tokens in a full bucket. */
   burst: number;
 }
 
@@ -19,14 +19,14 @@ export interface Bucket {
 }
 
 /**
- * The wish for tokens out of a bucket, or only to read it. All wishes for one bucket have the same
+ * A request for tokens of a bucket, or only to read it. All wishes for one bucket have the same
  * rate.
  */
 export interface TokenWish extends Bucket {
-  /** Taken all or not at all; 1 where nothing is said, and never more than the burst. */
+  /** All are taken or none; 1 by default, and never more than the burst. */
   count?: number;
   /**
-   * A second bucket that pays as many, once the first has paid: a refusal by the first takes
+   * A second bucket that pays the same count, once the first has paid: a refusal by the first takes
    * nothing from it.
    */
   also?: Bucket;
@@ -37,24 +37,24 @@ export interface BucketState {
   admitted: boolean;
   /** Whole tokens left. */
   remaining: number;
-  /** Until there are as many tokens as were wished for; 0 while there are. */
+  /** Seconds until the bucket has the tokens of the wish; 0 if it has. */
   retryAfterS: number;
-  /** Until the bucket is full. */
+  /** Seconds until the bucket is full. */
   resetS: number;
 }
 
-/** The first bucket's state, and the second's where that was asked. */
+/** The first bucket's state, and the second's if it was asked. */
 export interface TakenState extends BucketState {
   also?: BucketState;
 }
 
-/** A float's last digits must not cost a caller a whole token. */
+/** Rounding errors of a float must not cost a caller a whole token. */
 const ROUNDING = 1e-4;
 
 /**
- * Pays the wishes of `turns` out of their buckets: of each bucket the first wishes that it has the
- * tokens for, so that no token is taken that no wish gets. Rows are locked by ascending key, so
- * that statements which want the same buckets do not wait for each other.
+ * SQL: pays the wishes of `turns`. Each bucket pays its first wishes that it has tokens for, so
+ * that no token is taken without a wish. Rows are locked by ascending key, so that concurrent
+ * statements cannot deadlock.
  */
 const paid = (turns: string) => `
   INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
@@ -69,15 +69,14 @@ const paid = (turns: string) => `
           FROM ${turns} WHERE key = r.key GROUP BY cost) AS b)
   RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in`;
 
-/** The outcome of each wish of `turns`, and how its bucket stood at its turn. */
+/** SQL: the outcome of each wish of `turns`, and the state of its bucket at its turn. */
 const outcomes = (turns: string, payments: string) => `
   SELECT nr, upto <= taken AS admitted, full_in - (taken - least(upto, taken)) * cost AS full_in_s
   FROM ${turns} JOIN ${payments} USING (key)`;
 
 /**
- * Takes the tokens of each wish out of the buckets that hold them. The smallest wishes for a bucket
- * have their turn first, and wishes of one size in their order. One statement serves any number of
- * wishes.
+ * Takes the tokens of each wish whose bucket has them. The smallest wishes for a bucket come first,
+ * and equal wishes in their order. One statement serves any number of wishes.
  */
 export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<TakenState[]> {
   const found = await rows<{ which: 'first' | 'second'; nr: number; admitted: boolean; fullInS: number }>(
@@ -133,8 +132,8 @@ function countOf({ count = 1, readOnly }: TokenWish): number {
 }
 
 /**
- * How a bucket stands that will be full again in `fullInS` seconds. It admits the next wish if it
- * holds as many tokens.
+ * The state of a bucket that will be full in `fullInS` seconds. It admits a wish for `count` tokens
+ * if it has as many.
  */
 export function bucketState(rate: BucketRate, fullInS: number, count = 1): BucketState {
   const remaining = Math.max(0, Math.floor(rate.burst - fullInS * rate.perSecond + ROUNDING));
@@ -147,10 +146,10 @@ export function bucketState(rate: BucketRate, fullInS: number, count = 1): Bucke
 }
 
 /**
- * Takes so many tokens out of each bucket that is not empty, more than it holds if need be: what is
- * missing must flow in before there is a token again.
+ * Takes `count` tokens out of each bucket that is not empty, even more than it has: it then has
+ * none until the debt has flowed in.
  *
- * @returns the states that decided, in the order of the buckets. Where one was not admitted, the
+ * @returns the states that decided, in the order of the buckets. If one was not admitted, the
  *   others' tokens are taken all the same, unless the transaction is undone.
  */
 export async function overdrawTokens(
@@ -190,7 +189,7 @@ export async function overdrawTokens(
 }
 
 /**
- * Forgets buckets that are full: a caller without a row has a full one.
+ * Deletes full buckets: a bucket without a row counts as full.
  *
  * @returns whether there may be more
  */

@@ -6,11 +6,12 @@ export const SWEEP = 1_000;
 /**
  * Deletes rows whose time is over.
  *
- * The clock in a query of its own is read once; by itself it is read for each row, and no index can
- * serve it. An order has the index used also where Postgres takes most rows for those.
+ * Write the clock as a subquery, `(SELECT clock_timestamp())`: it is then read once, and an index
+ * can serve the condition. An ORDER BY keeps the index in use even if Postgres expects most rows to
+ * match.
  *
- * @param key the columns that tell its rows apart
- * @param which of them: a condition, and where they are many an ORDER BY
+ * @param key the columns of the table's key
+ * @param which the condition, and for many rows an ORDER BY
  * @returns whether there may be more
  */
 export async function sweep(

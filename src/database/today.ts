@@ -1,6 +1,6 @@
 import { oneRow, type Executor } from './connection';
 
-/** The day that it is by the party's clock. */
+/** The current date by the party's clock. */
 export async function todayOf(db: Executor, entityId: string, timeZone: string): Promise<string> {
   const { today } = await oneRow<{ today: string }>(
     db,

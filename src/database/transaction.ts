@@ -21,7 +21,7 @@ export interface TransactionFilter {
   merchantId?: string | undefined;
   reference?: string | undefined;
   transactionId?: string | undefined;
-  /** As the payer's bank calls it: to the payee's bank that of a debit alone is known. */
+  /** The payer's bank's id; the payee's bank can search only by the id of a debit. */
   bankTransactionId?: string | undefined;
   /** A pair of a merchant's metadata, the value as text. */
   metadata?: { name: string; value: string } | undefined;
@@ -43,23 +43,23 @@ export interface TransactionRecord {
   currency: string;
   description: string;
   customerId: string;
-  /** Null of a payment between customers. */
+  /** Null for a payment between customers. */
   merchantId: string | null;
   bankId: string;
   billingRequestId: string;
   scheduleId: string | null;
   bankTransactionId: string | null;
-  /** Of a payment between customers, who is paid; otherwise null. */
+  /** The payee of a payment between customers; otherwise null. */
   payeeBankId: string | null;
   payeeLookupID: string | null;
   declineReason: string | null;
-  /** Of a charge, what is on its way back or has arrived. */
+  /** For a charge: refunds that are pending or completed. */
   refundedAmount: bigint;
-  /** Of a charge, what did not stay. */
+  /** For a charge: money that did not stay. */
   reversedAmount: bigint;
   createdAt: Date;
   settledAt: Date | null;
-  /** The merchant's own; of a reversal that of its charge. */
+  /** The merchant's metadata; a reversal has its charge's. */
   metadata: Metadata;
 }
 
@@ -70,9 +70,8 @@ const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, currenc
   settled_at, payee_bank_id, payee_lookup_id AS "payeeLookupID", metadata`;
 
 /**
- * The viewer's transactions that the filter lets through, as a query to select from. Each side is a
- * query of its own, with its own part of any order and limit: so each reads its own index from the
- * beginning, and stops.
+ * SQL: the viewer's transactions that match the filter. Each side is a query of its own with its
+ * own order and limit, so that each reads its own index from the beginning, and stops.
  *
  * @param more conditions, order and limit
  */
@@ -96,7 +95,7 @@ function matching({ role }: Viewer, filter: TransactionFilter, more = ''): strin
   ];
   const sides = SIDES[role].map((side) => {
     const found = `SELECT * FROM transactions WHERE ${allOf(side, ...conditions)}`;
-    // Another index finds them: no more than can be sorted are taken from it.
+    // The filter's index is in another order, so no more rows are taken than can be sorted.
     return outOfOrder(filter)
       ? `(SELECT * FROM (${found} LIMIT ${LIST_REACH + 1}) AS found WHERE true ${more})`
       : `(${found} ${more})`;
@@ -107,10 +106,10 @@ function matching({ role }: Viewer, filter: TransactionFilter, more = ''): strin
 const bySettlement = ({ settledFrom, settledTo }: TransactionFilter) =>
   settledFrom !== undefined || settledTo !== undefined;
 
-/** The index that finds such a list does not have it in order. */
+/** Whether the filter's index is in another order than the list. */
 const outOfOrder = (filter: TransactionFilter) => bySettlement(filter) || filter.metadata !== undefined;
 
-/** The index has hashes, so the pair itself is compared as well. */
+/** The index has only hashes, so the pair itself is compared as well. */
 const HAS_PAIR = `metadata ->> :name = :value AND metadata <> '{}'
   AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) @> metadata_hashes(
     (SELECT coalesce(provider_id, id) FROM entities WHERE id = :entityId), jsonb_build_object(:name::text, :value::text))`;
@@ -121,7 +120,7 @@ const bound = ({ entityId }: Viewer, { metadata, ...filter }: TransactionFilter)
   entityId,
 });
 
-/** What a bank's id belongs to: by an index, and however many banks there are. */
+/** The resources that own a bank's id, by an index, however many banks there are. */
 const NAMED_BY_BANK = `
   WITH named AS (
     SELECT t.resource_id AS id FROM entities bank
@@ -168,14 +167,14 @@ const instead = (filter: TransactionFilter, otherwise: string) =>
  * Postgres.
  */
 const EXPORT_PAGE = 1000;
-/** A page ends early where the metadata of its rows come to more: 50 long values have 100 kB. */
+/** A page ends early if its rows have more bytes of metadata: 50 long values have 100 kB. */
 const EXPORT_PAGE_BYTES = 1_000_000;
 
 /**
- * A whole history, page by page, each a statement of its own: however slowly the reader takes it,
- * no connection waits with it. A page begins after the last row of the one before, so the millionth
- * row costs no more than the first. What is accepted meanwhile is in it where its place has not
- * been passed.
+ * Reads a whole history, page by page. Each page is a statement of its own, so that a slow reader
+ * does not hold a connection. A page begins after the last row of the page before, so the millionth
+ * row costs no more than the first. A transaction that is accepted meanwhile is included if the
+ * reader has not passed its place.
  */
 export async function* readTransactions(
   db: Executor,
@@ -185,7 +184,7 @@ export async function* readTransactions(
 ): AsyncGenerator<TransactionRecord[], void, void> {
   const { by: sort, indexed } = sortOf(filter, sortBy);
   if (!indexed) {
-    // Each page would sort all of it.
+    // Each page would sort the whole history.
     const { more } = await countUpTo(db, counted(viewer, filter), bound(viewer, filter));
     if (more) throw beyondReach('sortBy', 'can be sorted so', instead(filter, 'take it by createdAt'));
   }
@@ -196,7 +195,7 @@ export async function* readTransactions(
     const next = last ? `AND (${sort}, id) ${beyond} (:position, :id)` : '';
     const page = await rows<TransactionRecord & { position: string; id: string }>(
       db,
-      // As text the position keeps the microseconds that a Date would lose, and with them rows.
+      // The position is text, for a Date loses microseconds, and would skip rows.
       `SELECT * FROM (
          SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, id,
            sum(octet_length(metadata::text)) OVER (ORDER BY ${sort} ${direction}, id ${direction}) AS bytes
@@ -210,27 +209,26 @@ export async function* readTransactions(
   }
 }
 
-/** One step of a transaction's time line. */
+/** A step of a transaction's timeline. */
 export interface TransactionEvent {
   type: string;
   at: Date;
   cause: AuditEvent['cause'];
   declineReason: string | null;
-  /** Of a reconciliation exception. */
+  /** The id of a reconciliation exception. */
   exceptionId: string | null;
   kind: ExceptionKind | null;
 }
 
 /**
- * Most steps that are shown, the latest ones. Only a charge that is refunded in hundreds of parts
- * has more.
+ * Most events shown, the latest ones. Only a charge that is refunded in hundreds of parts has more.
  */
 const EVENTS_MAX = 1_000;
 
 /**
- * One transaction with what has happened to it, oldest first; to a charge belong its refunds, and
- * to both their reconciliation exceptions; to a reversal belongs the one that it follows from, to a
- * returned refund's return what belongs to the refund.
+ * Reads a transaction with its events, oldest first. A charge includes its refunds' events. Charges
+ * and refunds include their exceptions' events, and a reversal its exception's. The return of a
+ * refund has the refund's.
  *
  * @param named its reference, or its id
  * @throws Failure not_found
@@ -250,7 +248,7 @@ export async function readTransaction(
   const { id, ...transaction } = found;
   const events = await rows<TransactionEvent>(
     db,
-    // A bank's own words are not in the audit trail: they stand in the row.
+    // A bank's own words are kept in the row, not in the events.
     `SELECT type, business_at AS at, cause,
        CASE details->>'declineReason' WHEN 'other' THEN coalesce(
          (SELECT decline_reason FROM billing_requests WHERE id = resource_id),
@@ -258,7 +256,7 @@ export async function readTransaction(
        ELSE details->>'declineReason' END AS decline_reason,
        CASE WHEN starts_with(type, 'exception.') THEN resource_id END AS exception_id, details->>'kind' AS kind
      FROM events
-     -- As one array: with OR, all events there are would be read.
+     -- One array, because OR would make Postgres read all events.
      WHERE resource_id = ANY(ARRAY(
        SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id OR return_transaction_id = :id
        UNION ALL SELECT x.id FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id

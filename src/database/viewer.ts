@@ -1,14 +1,12 @@
 import type { Role } from '../domain/entity';
 
-/**
- * Whose things a caller sees: its own, and a provider's those of the merchants that it created.
- */
+/** A caller, who sees its own resources, and as a provider those of its merchants. */
 export interface Viewer {
   entityId: string;
   role: Role;
 }
 
-/** Of charges by merchants, of refunds and of schedules. */
+/** SQL: the viewer's own charges by merchants, refunds and schedules. */
 export const OWN: Record<Role, string> = {
   bank: 'bank_id = :entityId',
   merchant: 'merchant_id = :entityId',
@@ -16,8 +14,8 @@ export const OWN: Record<Role, string> = {
 };
 
 /**
- * On which sides of a transaction or an exception a viewer may stand. Of a payment between two of
- * its customers a bank has one, and once in its list.
+ * SQL: the sides on which a viewer may stand in a transaction or an exception. A bank with both the
+ * payer and the payee has one side, so that its list shows the transaction once.
  */
 export const SIDES: Record<Role, readonly string[]> = {
   bank: [OWN.bank, 'payee_bank_id = :entityId AND payee_bank_id <> bank_id'],

@@ -1,17 +1,15 @@
-/**
- * The network's settings that decide about money and time; all spans in seconds of business time.
- */
+/** The network's settings on money and time; all spans in seconds of business time. */
 export interface BillingRules {
   /** IANA zone of calendar days, months and due dates. */
   timeZone: string;
-  /** How long a bank may take to answer an intent. */
+  /** Limit of a bank's time to answer an intent. */
   intentWindowS: number;
-  /** How long a charge waits that the customer must approve. */
+  /** Limit of a charge's wait for the customer's approval. */
   approvalWindowS: number;
-  /** How long a charge under standing approval waits for the bank to confirm the debit. */
+  /** Limit of a charge's wait for the bank to confirm the debit, under standing approval. */
   settlementWindowS: number;
-  /** How often a customer is asked by intents on one calendar day, by all merchants together. */
+  /** Most intents that a customer gets on one calendar day from all merchants together. */
   intentsPerCustomerDay: number;
-  /** The same by charges that no agreement stands behind. */
+  /** Most charges without an agreement that a customer gets on one calendar day. */
   approvalsPerCustomerDay: number;
 }

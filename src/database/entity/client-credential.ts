@@ -27,7 +27,7 @@ export interface Client {
   olderHash?: Buffer | undefined;
 }
 
-/** How long the previous secret stays valid after a rotation. */
+/** The time that the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET = '24 hours';
 
 export function newClientSecret(): string {

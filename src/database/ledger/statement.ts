@@ -64,7 +64,7 @@ const END_OF_DAY = dayBegin(':date::date + 1');
 
 export interface Finality {
   final: boolean;
-  /** How often the month was reopened: each time the file of the day may change. */
+  /** The times that the month was reopened: each time the file of the day may change. */
   edition: number;
 }
 

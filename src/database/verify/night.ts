@@ -19,9 +19,9 @@ export interface Night {
 }
 
 /**
- * Plans to compare everything. Of larger books: the changes since the last result, and the part
- * with the oldest result. The parts with the latest days come first, so that no day moves out of a
- * part unseen between two nights.
+ * Plans to compare everything. Larger books take two spans: the days since the last result, and the
+ * part with the oldest result. The parts with the latest days come first, so that no day moves out
+ * of a part unseen between two nights.
  *
  * @param wholeMax entries up to which everything is compared
  */
