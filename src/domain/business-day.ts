@@ -2,19 +2,16 @@ import { addCalendarDays, addDays, calendarDay } from './calendar';
 
 /**
  * The days on which banks of a country move money: not Saturdays, Sundays, nor the public holidays
- * kept here. A country without a table has weekends only. The country is the customer's; the
+ * in this file. A country without a table has weekends only. The country is the customer's; the
  * network's zone only says when a day begins.
  */
 
-/**
- * Days of every year (`MM-DD`), days counted from Easter Sunday, and single days that are
- * proclaimed each year.
- */
+/** Yearly days (`MM-DD`), days counted from Easter Sunday, and single days that are proclaimed. */
 interface Holidays {
   yearly: readonly string[];
   fromEaster: readonly number[];
   proclaimed: readonly string[];
-  /** The last year that `proclaimed` has: in later ones those days would count as business days. */
+  /** The last year of `proclaimed`: in later years those days would count as business days. */
   lastYear: number;
 }
 
@@ -24,7 +21,7 @@ const HOLIDAYS: Readonly<Record<string, Holidays>> = {
     yearly: ['01-01', '05-01', '06-12', '10-01', '12-25', '12-26'],
     // Good Friday and Easter Monday.
     fromEaster: [-2, 1],
-    // Eid al-Fitr, Eid al-Adha and Mawlid follow the moon: foreseen here, to be corrected once
+    // Eid al-Fitr, Eid al-Adha and Mawlid follow the moon. These are forecasts: correct them once
     // proclaimed.
     proclaimed: [
       '2026-03-20',
@@ -59,10 +56,7 @@ const HOLIDAYS: Readonly<Record<string, Holidays>> = {
 const DAY_MS = 86_400_000;
 const YEAR_MS = 366 * DAY_MS;
 
-/**
- * Countries whose table of holidays ends within a year of the moment: it is time for a release that
- * has more.
- */
+/** Countries whose table of holidays ends within a year: a release has to extend it. */
 export function holidaysRunningOut(now: Date): string[] {
   const inAYear = new Date(now.getTime() + YEAR_MS).getUTCFullYear();
   return Object.entries(HOLIDAYS).flatMap(([country, { lastYear }]) => (inAYear > lastYear ? [country] : []));
@@ -84,8 +78,7 @@ export function isBusinessDay(day: string, country: string): boolean {
 }
 
 /**
- * The same wall-clock time on the `days`-th business day after the day of the moment, both in the
- * zone.
+ * The same wall-clock time in the zone, `days` business days after the day of the moment.
  *
  * @param country ISO 3166-1 alpha-2
  */
@@ -93,7 +86,7 @@ export function addBusinessDays(moment: Date, days: number, country: string, tim
   let left = days;
   let after = 0;
   let result = moment;
-  // Ends: no table has a year without working days.
+  // Ends, because every year of a table has business days.
   while (left > 0) {
     after += 1;
     result = addCalendarDays(moment, after, timeZone);
@@ -103,13 +96,13 @@ export function addBusinessDays(moment: Date, days: number, country: string, tim
 }
 
 /**
- * The latest day that so many business days follow, up to the day given.
+ * The latest day that is followed by `days` business days up to the given day.
  *
  * @param day `2026-11-21`
  */
 export function businessDaysBefore(day: string, days: number, country: string): string {
   let result = day;
-  // Ends: no table has a year without working days.
+  // Ends, because every year of a table has business days.
   for (let left = days; left > 0; result = addDays(result, -1)) {
     if (isBusinessDay(result, country)) left -= 1;
   }

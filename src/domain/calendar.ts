@@ -2,8 +2,8 @@ import { Temporal } from 'temporal-polyfill';
 import { accept, refuse, type Parsed } from './parsed';
 
 /**
- * Days, months and due dates as the people in a time zone live them. Moments are `Date`s
- * (milliseconds of UTC); a zone is an IANA name.
+ * Days, months and due dates by the calendar of a time zone. Moments are `Date`s (milliseconds of
+ * UTC); a zone is an IANA name.
  */
 
 export type Frequency = 'daily' | 'weekly' | 'monthly' | 'yearly';
@@ -14,8 +14,8 @@ const UNIT = { daily: 'days', weekly: 'weeks', monthly: 'months', yearly: 'years
 >;
 
 /**
- * The most units between two charges: three years at the longest. Days stop at 1095, since only
- * some spans of three years have a 1096th.
+ * Most units between two charges: three years at the longest. Days stop at 1095, since only some
+ * spans of three years have a 1096th.
  */
 const MAX_INTERVAL: Record<Frequency, number> = { daily: 1095, weekly: 156, monthly: 36, yearly: 3 };
 
@@ -24,7 +24,8 @@ export function maxInterval(frequency: Frequency): number {
 }
 
 /**
- * When a recurring charge falls due: every `interval` units of `frequency`, counted from `startAt`.
+ * The due dates of a recurring charge: every `interval` units of `frequency`, counted from
+ * `startAt`.
  */
 export interface Recurrence {
   startAt: Date;
@@ -37,14 +38,13 @@ export interface Recurrence {
 /**
  * The moment of the n-th billing, n = 0, 1, 2 …; n = 0 is `startAt` itself.
  *
- * Each is counted from the start and never from the one before, so a month too short for the day of
- * the start does not shift those after it: 31 January, 28 February, 31 March. The wall clock keeps
- * its time through changes of the zone's offset; a time that a change skips moves forward by the
- * gap, one that it repeats is the first of the two.
+ * Each is counted from the start and never from the one before, so that a short month does not
+ * shift later ones: 31 January, 28 February, 31 March. The wall clock keeps its time through
+ * changes of the zone's offset. A time that a change skips moves forward by the gap; a time that it
+ * repeats is the first of the two.
  *
- * The moments rise strictly, with one exception: where a zone leaves out a whole calendar day
- * (Samoa, 30 December 2011), a daily billing of that day falls on the same moment as the next
- * day's.
+ * The moments rise strictly, with one exception: a zone may leave out a whole calendar day (Samoa,
+ * 30 December 2011). A daily billing of that day falls on the same moment as the next day's.
  */
 export function dueDate({ startAt, frequency, interval, timeZone }: Recurrence, n: number): Date {
   return toDate(zoned(startAt, timeZone).add({ [UNIT[frequency]]: n * interval }));
@@ -55,20 +55,19 @@ export function calendarDay(moment: Date, timeZone: string): string {
   return zoned(moment, timeZone).toPlainDate().toString();
 }
 
-/** What a clock on the wall of the zone shows, `2026-11-21T09:00:00`. */
+/** The wall-clock time in the zone, `2026-11-21T09:00:00`. */
 export function wallClock(moment: Date, timeZone: string): string {
   return zoned(moment, timeZone).toPlainDateTime().toString({ smallestUnit: 'second' });
 }
 
 /**
- * When the calendar day in the zone begins that comes `days` after the moment's; that is not always
- * midnight.
+ * The beginning of the calendar day `days` after the moment's, in the zone; not always midnight.
  */
 export function dayStart(moment: Date, days: number, timeZone: string): Date {
   return toDate(zoned(moment, timeZone).toPlainDate().add({ days }).toZonedDateTime(timeZone));
 }
 
-/** When a calendar day, `2026-11-21`, begins in the zone. */
+/** The beginning of a calendar day, `2026-11-21`, in the zone. */
 export function startOfDay(day: string, timeZone: string): Date {
   return toDate(Temporal.PlainDate.from(day).toZonedDateTime(timeZone));
 }
@@ -87,7 +86,7 @@ const RFC_3339 =
   /^(\d{4})-\d\d-\d\d[Tt]\d\d:\d\d:(\d\d)(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const WITHOUT_OFFSET = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?$/;
 
-/** What a four-digit year in UTC can write back, and no earlier than computers count. */
+/** A four-digit year in UTC can write the last, and no clock counts before the first. */
 const FIRST_INSTANT = Date.UTC(1970, 0, 1);
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -101,8 +100,7 @@ export function parseInstant(text: string): Parsed<Date> {
         : 'must be a date and time of RFC 3339, as in 2026-01-31T09:00:00+01:00',
     );
   }
-  // The clocks that we count by have no leap seconds, so a second 60 would quietly become another
-  // moment.
+  // Our clocks have no leap seconds, so a second 60 would silently become another moment.
   if (parts[2] === '60') return refuse('must not be a leap second');
   let moment: Date;
   try {
@@ -133,7 +131,7 @@ export function formatInstant(moment: Date): string {
   return moment.toISOString();
 }
 
-/** More than the longest duration that makes sense, with every unit in it, needs. */
+/** Longer than the longest sensible duration with every unit in it. */
 const MAX_DURATION_LENGTH = 100;
 const MAX_DURATION = { years: 10 };
 
@@ -152,7 +150,7 @@ export function addDuration(from: Date, duration: string, timeZone: string): Par
   } catch {
     return malformed;
   }
-  // What is shorter than a millisecond moves nothing, and counts as nothing.
+  // A duration below a millisecond counts as zero.
   if (target.getTime() <= from.getTime()) return refuse('must be a duration greater than 0');
   if (target.getTime() > toDate(start.add(MAX_DURATION)).getTime()) {
     return refuse('must be a duration of at most ten years');

@@ -1,6 +1,6 @@
 import { Failure } from './failures';
 
-/** What an agreement allows, as far as a charge is concerned; amounts in minor units. */
+/** The terms of an agreement that decide about a charge. */
 export interface Terms {
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   blocked: boolean;
@@ -14,9 +14,9 @@ const WHY_NOT = {
 } as const;
 
 /**
- * Why a charge under these terms was refused. The guarded UPDATE of the agreement's sums has
- * already said that it is; what none of the terms explains is therefore a spending limit, and the
- * merchant learns no more.
+ * The reason why a charge under these terms was refused. The guarded UPDATE of the agreement's sums
+ * has refused it already. So a refusal that none of these terms explains is a spending limit, and
+ * the merchant learns no more.
  */
 export function chargeRefusal(terms: Terms, currency: string): Failure {
   if (terms.currency !== currency) {
@@ -31,20 +31,20 @@ export function chargeRefusal(terms: Terms, currency: string): Failure {
   return new Failure('limit_reached', 'A spending limit of the customer has been reached.');
 }
 
-/** Whether the customer must say yes to this very charge, and so which window it waits for. */
+/** Whether the customer must approve this very charge; decides which window applies. */
 export function approvalRequired(decision: Terms['decision'], merchantTrusted: boolean): boolean {
   return decision !== 'approve_recurring' || !merchantTrusted;
 }
 
-/** A bank's answer to a charge, whichever of its two forms it came in. */
+/** A bank's answer to a charge, in either of its two forms. */
 export type BankAnswer =
   | { outcome: 'approved'; bankTransactionId: string; action: 'approve_once' | 'approve_recurring' | null }
   | { outcome: 'declined'; declineReason: string; action: 'deny' | 'suspended' | null };
 
-/** Reason kept for a bank that declines by `action` and gives none itself. */
+/** The reason for a bank that declines by `action` and gives none. */
 export const REASON_OF_ACTION = { deny: 'denied', suspended: 'suspended' } as const;
 
-/** Reasons that are words of this network, whoever gives them. */
+/** Reasons that the network defines, whichever party gives them. */
 const KNOWN_REASONS = [
   'expired',
   'not_delivered',
@@ -56,13 +56,13 @@ const KNOWN_REASONS = [
   'temporarily_unavailable',
 ] as const;
 
-/** A reason of this network, and one for all that banks write in words of their own. */
+/** The network's reasons, and one for all that banks write in their own words. */
 export const KINDS_OF_REASON = [...KNOWN_REASONS, 'other'] as const;
 export type KindOfReason = (typeof KINDS_OF_REASON)[number];
 
 /**
- * A reason as the audit trail keeps it for good. What a bank writes in its own words may speak of a
- * person: it stays with the charge, where it can be erased.
+ * The reason that an event keeps for good. A bank's own words may speak of a person, so they stay
+ * with the charge, where they can be erased.
  */
 export function reasonForAudit(reason: string): KindOfReason {
   return KNOWN_REASONS.find((known) => known === reason) ?? 'other';

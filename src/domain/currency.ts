@@ -1,11 +1,9 @@
 /**
- * The currencies of ISO 4217, list one, as of January 2026, by how many decimals their minor unit
- * has.
+ * The currencies of ISO 4217, list one, as of January 2026, by the decimals of their minor unit.
  *
- * The list is kept here because `Intl` answers another question, how people write prices: it gives
- * the forint, the rupiah and the Colombian peso no decimals, where ISO 4217 gives them two. Codes
- * without a minor unit (metals, XDR, XTS, XXX …) cannot be charged in and are left out, as are
- * withdrawn ones.
+ * `Intl` does not serve: it tells how people write prices, so it gives the forint, the rupiah and
+ * the Colombian peso no decimals, where ISO 4217 gives them two. Codes without a minor unit
+ * (metals, XDR, XTS, XXX …) cannot be charged and are left out, as are withdrawn codes.
  */
 const CODES_BY_DECIMALS: readonly (readonly [decimals: number, codes: string])[] = [
   [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'],
@@ -26,12 +24,9 @@ const DECIMALS: ReadonlyMap<string, number> = new Map(
   CODES_BY_DECIMALS.flatMap(([decimals, codes]) => codes.split(/\s+/).map((code) => [code, decimals])),
 );
 
-/** Every code that an amount can be in, in upper case. */
 export const CURRENCIES: readonly string[] = [...DECIMALS.keys()];
 
-/**
- * How many decimals an amount may have: 2 for NGN, 0 for JPY; undefined for what is no currency.
- */
+/** Most decimals of an amount: 2 for NGN, 0 for JPY; undefined for an unknown currency. */
 export function minorUnitDigits(currency: string): number | undefined {
   return DECIMALS.get(currency);
 }

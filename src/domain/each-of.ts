@@ -1,6 +1,6 @@
 /**
- * Works through all items, some at once. After a failure none is begun any more, and it rejects
- * when those in hand have ended.
+ * Works on all items, some at once. After a failure no further item begins; the promise rejects
+ * once those in work have ended.
  */
 export async function eachOf<Item>(
   items: Item[],

@@ -1,4 +1,4 @@
-/** Who takes part in the network, and as what. */
+/** Roles in the network. */
 export const ROLES = ['bank', 'merchant', 'provider'] as const;
 export type Role = (typeof ROLES)[number];
 

@@ -1,16 +1,16 @@
 /**
- * Everything that the API may refuse, as one closed list: the `code` of its answers, and what
- * `docs/errors.md` and the OpenAPI document say of it.
+ * All refusals of the API: the `code` of its responses, with the text for `docs/errors.md` and the
+ * OpenAPI document.
  */
 
 interface Row {
-  /** HTTP's. */
+  /** The HTTP status. */
   status: number;
-  /** One sentence or two for who wrote the caller: what it is, and what to do. Markdown. */
+  /** A sentence or two for the caller's developer: the meaning, and the remedy. Markdown. */
   meaning: string;
   /**
-   * The refusal is the answer to its idempotency key from then on. What was wrong with the request
-   * itself may be mended and sent again with the same key; what was wrong with us passes.
+   * The idempotency key keeps the refusal as its response. Without this the key stays free: the
+   * caller may correct the request, or the fault is ours and passes.
    */
   kept?: true;
 }
@@ -197,7 +197,7 @@ export const FAILURES: Record<FailureCode, Row> = TABLE;
 export const FAILURE_CODES = Object.keys(TABLE) as [FailureCode, ...FailureCode[]];
 
 export interface Problem {
-  /** Where in the input, e.g. `merchants[3].email`; `query.page` for the query string. */
+  /** The place in the input, e.g. `merchants[3].email`; `query.page` for the query string. */
   path: string;
   message: string;
 }
@@ -205,9 +205,9 @@ export interface Problem {
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly problems: Problem[] | undefined;
-  /** Put into the envelope's `data`, e.g. the true status behind a 409. */
+  /** The envelope's `data`, e.g. the true status behind a 409. */
   readonly data: unknown;
-  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  /** Seconds after which a retry makes sense; sent as `Retry-After`. */
   readonly retryAfterS: number | undefined;
 
   constructor(
@@ -222,7 +222,7 @@ export class Failure extends Error {
   }
 }
 
-/** A command of the operator's that cannot be done as things stand. The API says none of it. */
+/** A command of the operator that is refused in the current state. The API never sends it. */
 export class CommandRefusal extends Error {
   override readonly name = 'CommandRefusal';
 }

@@ -1,4 +1,4 @@
-/** `Map.groupBy`, which Node 20 does not have yet: items by key, both in order of appearance. */
+/** `Map.groupBy`, which Node 20 lacks: items by key, both in order of appearance. */
 export function groupBy<Item, Key>(items: Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {
@@ -10,7 +10,7 @@ export function groupBy<Item, Key>(items: Item[], keyOf: (item: Item) => Key): M
   return groups;
 }
 
-/** Some of them at a time, the last time what is left. */
+/** Yields `atOnce` items at a time, the last time the rest. */
 export function* inTurn<Item>(items: readonly Item[], atOnce: number): Generator<Item[], void, undefined> {
   for (let at = 0; at < items.length; at += atOnce) yield items.slice(at, at + atOnce);
 }

@@ -1,11 +1,11 @@
-/** The states that things can be in. The database repeats them in its CHECK constraints. */
+/** The states of resources. The database repeats them in its CHECK constraints. */
 
 export const INTENT_STATUSES = ['pending', 'approved', 'declined', 'superseded'] as const;
 export type IntentStatus = (typeof INTENT_STATUSES)[number];
 
-/** What a customer can decide about a merchant; on the wire `customerDecision`. */
+/** A customer's decisions about a merchant; on the wire `customerDecision`. */
 export const CUSTOMER_DECISIONS = ['approve_once', 'approve_recurring', 'deny', 'suspended'] as const;
-/** The same of an agreement, which stands at `pending` until the customer has answered. */
+/** The decisions of an agreement, which is `pending` until the customer has answered. */
 export const AGREEMENT_DECISIONS = ['pending', ...CUSTOMER_DECISIONS] as const;
 export type Decision = (typeof AGREEMENT_DECISIONS)[number];
 
@@ -13,13 +13,14 @@ export const BILLING_REQUEST_STATUSES = ['pending', 'successful', 'declined'] as
 export type BillingRequestStatus = (typeof BILLING_REQUEST_STATUSES)[number];
 
 /**
- * Only its bank ends a refund; being overdue is no state of its own, for it may still go either
- * way. A completed refund is `returned` once an exception has found that its money came back.
+ * Only its bank ends a refund. An overdue refund has no state of its own, for the bank may still
+ * complete or reject it. A completed refund is `returned` once an exception has found that its
+ * money came back.
  */
 export const REFUND_STATUSES = ['pending', 'completed', 'rejected', 'returned'] as const;
 export type RefundStatus = (typeof REFUND_STATUSES)[number];
 
-/** Transactions of the history, by what they do. */
+/** Types of transactions in the history. */
 export const TRANSACTION_TYPES = ['charge', 'refund', 'refund_return', 'reversal'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];
 export const TRANSACTION_STATUSES = [
@@ -32,8 +33,8 @@ export const TRANSACTION_STATUSES = [
 ] as const satisfies (BillingRequestStatus | RefundStatus)[];
 
 /**
- * One due date of a schedule, with all attempts at charging it. The database has it from its first
- * attempt on, and so none that is `scheduled`.
+ * States of a billing: one due date of a schedule with all its attempts. The database stores a
+ * billing from its first attempt on, so never as `scheduled`.
  */
 export const BILLING_STATUSES = [
   'scheduled',
@@ -45,10 +46,10 @@ export const BILLING_STATUSES = [
 ] as const;
 export type BillingStatus = (typeof BILLING_STATUSES)[number];
 
-/** What one side has resolved stays so: what contradicts it later is another exception. */
+/** A resolved exception stays resolved: a later contradiction is another exception. */
 export const EXCEPTION_STATES = ['open', 'investigating', 'resolved'] as const;
 export type ExceptionState = (typeof EXCEPTION_STATES)[number];
 
-/** Nothing but its receiver's wish to have it once more moves a delivery out of its end. */
+/** An ended delivery is pending again only if its receiver asks for it once more. */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

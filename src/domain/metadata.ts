@@ -1,2 +1,2 @@
-/** Notes of a caller on what it makes: names with simple values. */
+/** A caller's notes on a resource: names with simple values. */
 export type Metadata = Record<string, string | number | boolean>;

@@ -3,37 +3,35 @@ import { minorUnitDigits } from './currency';
 import { accept, refuse, type Parsed } from './parsed';
 
 /**
- * Amounts are JSON numbers in major units on the wire (1500.5 naira) and `bigint` minor units
- * everywhere else (150050n kobo). The functions here are the only way across, and no arithmetic
- * happens on the outer side.
+ * Converts amounts: JSON numbers in major units on the wire (1500.5 naira), `bigint` minor units
+ * everywhere else (150050n kobo). No arithmetic happens on the outer side.
  */
 
-/** Far above any payment of a person, and far below where the digits of a JSON number end. */
+/** Far above any payment of a person, and far below the last exact digit of a JSON number. */
 export const MAX_AMOUNT_MINOR = 1_000_000_000_000n;
 
 /**
- * No sum grows beyond this, which is a little less than Postgres' bigint: whoever makes nine
- * million charges of the highest amount in a month is refused the next as by a limit.
+ * Limit of a sum, a little below Postgres' bigint. After nine million charges of the highest amount
+ * in a month, the next is refused as over a limit.
  */
 export const MAX_SUM_MINOR = 9_000_000_000_000_000_000n;
 
 /**
- * A double keeps every decimal of up to 15 digits apart; from the 16th on, two amounts can look the
- * same.
+ * A double distinguishes all decimals of up to 15 digits; from 16 on two amounts can look the same.
  */
 const EXACT_DIGITS = 15;
 
-/** More characters than any number that somebody means has. */
+/** Longer than any number that a caller means. */
 const MAX_NUMBER_TEXT = 100;
 
 /**
- * Whether the number that a JSON text makes is the one that was written: `100.00000000000000001`
- * would be read as 100, and nothing could tell afterwards.
+ * Whether a JSON number is read exactly as it was written: `100.00000000000000001` would be read as
+ * 100, and no later check could tell.
  *
  * @param text a number as JSON writes it
  */
 export function isReadExactly(text: string): boolean {
-  // A double keeps all of these apart, wherever the point is; what overflows shows as infinite.
+  // Short enough to be exact, wherever the point is; an overflow shows as infinite.
   if (text.length <= EXACT_DIGITS || !Number.isFinite(Number(text))) return true;
   return text.length <= MAX_NUMBER_TEXT && new Big(text).eq(Number(text));
 }
@@ -49,7 +47,7 @@ export function parseAmount(value: unknown, currency: string): Parsed<bigint> {
 const NO_CURRENCY = refuse('must be in a currency of ISO 4217');
 const DECIMAL = /^\d{1,20}(\.\d{1,20})?$/;
 
-/** The same of an amount that is written out, as files have it: `1500.00`. */
+/** Parses an amount in a file, `1500.00`, as `parseAmount` does. */
 export function parseDecimalAmount(text: string, currency: string): Parsed<bigint> {
   const digits = minorUnitDigits(currency);
   if (digits === undefined) return NO_CURRENCY;
@@ -79,7 +77,7 @@ function minorOf(value: number | string, currency: string, digits: number): Pars
 
 /**
  * @returns major units; `JSON.stringify` writes exactly the decimal that is meant
- * @throws RangeError for what is no currency, or a sum of more than 15 digits, which would be
+ * @throws RangeError for an unknown currency, or a sum of more than 15 digits, which would be
  *   rounded
  */
 export function formatAmount(minor: bigint, currency: string): number {
@@ -90,25 +88,22 @@ export function formatAmount(minor: bigint, currency: string): number {
   return exact.times(`1e-${digits}`).toNumber();
 }
 
-/** An amount as people read it, `1500.5 NGN`. @throws RangeError as `formatAmount` */
+/** An amount for people, `1500.5 NGN`. @throws RangeError as `formatAmount` */
 export function inMoney({ amount, currency }: { amount: bigint; currency: string }): string {
   return `${formatAmount(amount, currency)} ${currency}`;
 }
 
-/**
- * A sum in major units: as a JSON number, rounded where its digits are too many for one, and then
- * also as it is.
- */
+/** A sum in major units, as a JSON number that is rounded if it has too many digits. */
 interface ShownSum {
   rounded: number;
-  /** The decimal in full; only where rounding lost something. */
+  /** The decimal in full; only if rounding lost something. */
   exact?: string;
 }
 
 /**
- * Sums grow beyond what a JSON number carries, and what shows them must never fail for it.
+ * Formats a sum of any size: unlike `formatAmount` it rounds, because showing a sum must not fail.
  *
- * @throws RangeError for what is no currency
+ * @throws RangeError for an unknown currency
  */
 export function formatSum(minor: bigint, currency: string): ShownSum {
   const digits = minorUnitDigits(currency);
@@ -118,13 +113,13 @@ export function formatSum(minor: bigint, currency: string): ShownSum {
   return { rounded: rounded.toNumber(), ...(!rounded.eq(exact) && { exact: exact.toFixed(digits) }) };
 }
 
-/** A sum as `amount`; where it had to be rounded, it is beside that in full. */
+/** A sum as `amount`, with `exact` if it was rounded. */
 export function shownSum(minor: bigint, currency: string) {
   const { rounded, exact } = formatSum(minor, currency);
   return { amount: rounded, ...(exact !== undefined && { exact }) };
 }
 
-/** Sums by their names; those that had to be rounded are beside them in full. */
+/** Sums by their names, with `exact` for those that were rounded. */
 export function shownSums<Name extends string>(sums: Record<Name, bigint>, currency: string) {
   const amounts = {} as Record<Name, number>;
   const exact: Partial<Record<Name, string>> = {};
@@ -136,15 +131,13 @@ export function shownSums<Name extends string>(sums: Record<Name, bigint>, curre
   return { ...amounts, ...(Object.keys(exact).length > 0 && { exact }) };
 }
 
-/**
- * A sum in major units for a file, in full: as JSON would write it, and beyond that as a decimal.
- */
+/** A sum in major units for a file, never rounded. */
 export function sumInFull(minor: bigint, currency: string): string {
   const { rounded, exact } = formatSum(minor, currency);
   return exact ?? String(rounded);
 }
 
-/** Sums by their names, each as `sumInFull` has it. */
+/** Sums by their names, each formatted by `sumInFull`. */
 export function sumsInFull<Name extends string>(sums: Record<Name, bigint>, currency: string) {
   const texts = {} as Record<Name, string>;
   for (const name of Object.keys(sums) as Name[]) texts[name] = sumInFull(sums[name], currency);

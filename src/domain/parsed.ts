@@ -1,7 +1,7 @@
 /**
- * What reading outside input comes to: a value, or why it is refused. The reason is written for the
- * sender and goes into a 400 as it is; it starts in the middle of a sentence ("must be …"), after
- * the field's name.
+ * The result of reading outside input: a value, or the reason of a refusal. The reason is written
+ * for the sender, and goes into a 400 unchanged. It continues a sentence that begins with the
+ * field's name ("must be …").
  */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
 

@@ -1,14 +1,13 @@
 import { accept, refuse, type Parsed } from './parsed';
 
 /**
- * Names, descriptions and other text that people wrote and other people will read on a phone, in a
- * CSV or in a terminal: one line, in one normal form, and without characters that show something
- * else than is there.
+ * Names, descriptions and other text that people read on a phone, in a CSV or in a terminal. The
+ * text is one line, in one normal form. It has no characters that show something else than is
+ * there.
  */
 
 /**
- * Unpaired halves of a UTF-16 pair: UTF-8 has no form for them, so they can be neither stored nor
- * signed.
+ * Unpaired halves of a UTF-16 pair: UTF-8 has no form for them, so they cannot be stored or signed.
  */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /**
@@ -17,21 +16,21 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
  */
 const CONTROL = /\p{Control}/u;
 /**
- * Embeddings, overrides and isolates: what follows them shows in another order, and one name as
- * another. The marks U+200E, U+200F and U+061C only say which way one spot reads, and names in
- * Arabic need them.
+ * Embeddings, overrides and isolates: they reorder the text after them, so that one name shows as
+ * another. The marks U+200E, U+200F and U+061C only set the direction of one spot, and Arabic names
+ * need them.
  */
 const BIDIRECTIONAL = /[\u202a-\u202e\u2066-\u2069]/u;
 
-/** Most code points that one is taken apart to, as U+1F82 is to a letter and three marks. */
+/** Most code points that NFC composes into one: U+1F82 is a letter and three marks. */
 const PARTS_MAX = 4;
 
-/** What a cut leaves of a character that is two UTF-16 units. */
+/** The half that a cut leaves of a character of two UTF-16 units. */
 const HALF_AT_THE_END = /[\ud800-\udbff]$/;
 
 /**
- * The same text, which keeps no other in memory. What V8 cuts out of a text, by `slice` or `trim`,
- * keeps all of that for as long as it lives: an id of a line, say, all that arrived with the line.
+ * A copy that keeps no other text in memory. In V8 a `slice` or `trim` keeps the whole original
+ * alive: an id would keep its line, and all that arrived with the line.
  *
  * @param text without lone surrogates
  */
@@ -39,12 +38,14 @@ export function ownText(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** The first `maxUnits` of UTF-16 of a text, or one less, so as to end with a whole character. */
+/**
+ * The first `maxUnits` UTF-16 units of a text, or one less, so that it ends with a whole character.
+ */
 export function beginningOf(text: string, maxUnits: number): string {
   return text.length <= maxUnits ? text : text.slice(0, maxUnits).replace(HALF_AT_THE_END, '');
 }
 
-/** The text as it is, refused where it has characters that are not allowed in any field. */
+/** Returns the text unchanged, or refuses characters that no field may have. */
 export function parseShown(text: string): Parsed<string> {
   if (LONE_SURROGATE.test(text)) return refuse('must be valid Unicode, without lone surrogates');
   if (CONTROL.test(text)) return refuse('must not have control characters or line breaks');
@@ -53,18 +54,17 @@ export function parseShown(text: string): Parsed<string> {
 }
 
 /**
- * @param maxLength in characters as Postgres counts them too, Unicode code points, once the text is
- *   clean
+ * @param maxLength in Unicode code points, as Postgres counts, once the text is clean
  * @returns the text without blanks around it, in NFC, so that texts that look equal are equal
  *   strings
  */
 export function parseText(text: string, maxLength: number): Parsed<string> {
-  // Looked for before the trim, which would quietly take line breaks off the ends.
+  // Checked before the trim, which would silently remove line breaks at the ends.
   const shown = parseShown(text);
   if (!shown.ok) return shown;
   const trimmed = text.trim();
   if (trimmed === '') return refuse('must not be empty');
-  // Looked for before, too: to order a run of marks takes the square of its length.
+  // Checked before normalizing, which takes the square of the length of a run of marks.
   const clean = isLonger(trimmed, maxLength * PARTS_MAX) ? undefined : trimmed.normalize('NFC');
   if (clean === undefined || isLonger(clean, maxLength)) {
     return refuse(`must have at most ${maxLength} characters`);
@@ -72,7 +72,7 @@ export function parseText(text: string, maxLength: number): Parsed<string> {
   return accept(clean);
 }
 
-/** Looks no further than it must. */
+/** Stops at the limit. */
 function isLonger(text: string, maxCharacters: number): boolean {
   let characters = 0;
   for (const _ of text) if (++characters > maxCharacters) return true;

@@ -1,9 +1,8 @@
 /**
- * Puts an entry into a map that keeps the youngest `max`: the one that was put there longest ago is
- * forgotten.
+ * Sets an entry in a map of at most `max` entries, and drops the entry that was set longest ago.
  */
 export function remember<Key, Value>(kept: Map<Key, Value>, max: number, key: Key, value: Value): void {
-  // A Map keeps the order of insertion: taken out and put back, the entry is the youngest.
+  // A Map keeps the order of insertion, so deleting first makes the entry the youngest.
   kept.delete(key);
   kept.set(key, value);
   const [oldest] = kept.keys();

@@ -1,16 +1,16 @@
 import { addCalendarDays } from './calendar';
 
 /**
- * Retry times vary by this much either way, so that what failed together does not come back
+ * Retry times vary by this share either way, so that calls that failed together do not return
  * together.
  */
 const JITTER = 0.2;
 
 /**
- * Milliseconds from a failed attempt to the next one, or undefined where there is no next one.
+ * Milliseconds from a failed attempt to the next; undefined after the last.
  *
- * @param delaysS the table: seconds after the first failed attempt, after the second, …
- * @param failedAttempts how many have failed, at least 1
+ * @param delaysS seconds after the first failed attempt, after the second, …
+ * @param failedAttempts at least 1
  * @param random in [0, 1)
  */
 export function webhookRetryMs(
@@ -23,9 +23,8 @@ export function webhookRetryMs(
 }
 
 /**
- * The declines that another day may undo. Any other is final at once; so is silence (`expired`),
- * after which the bank may have debited all the same, and a second attempt could take the money
- * twice.
+ * Declines that another day may undo; any other is final at once. So is silence (`expired`): the
+ * bank may have debited all the same, and a second attempt could take the money twice.
  */
 const RETRYABLE_DECLINES: ReadonlySet<string> = new Set([
   'insufficient_funds',
@@ -40,14 +39,14 @@ export function isRetryable(declineReason: string): boolean {
 const DAY_MS = 86_400_000;
 
 /**
- * When a declined billing is tried again: the first moment of the table that no attempt has used
- * up. One made late, after an outage, uses up every moment before it.
+ * The time of a declined billing's next attempt: the first in the table that no attempt has used
+ * up. A late attempt, after an outage, uses up every time before it.
  *
- * @param billing.nextDueDate the schedule's next regular due date, whether or not it will be
- *   charged then. From it on it is the next billing's turn
+ * @param billing.nextDueDate the schedule's next regular due date, even if it will not be charged.
+ *   From then on it is the next billing's turn
  * @param retryDays days after the first attempt, in any order. Whole ones are calendar days, at the
  *   same time by the zone's wall clock; fractions, for trials, are exact time
- * @returns undefined where no attempt is left
+ * @returns undefined if no attempt is left
  */
 export function billingRetryAt(
   billing: { firstAttemptAt: Date; lastAttemptAt: Date; nextDueDate: Date },

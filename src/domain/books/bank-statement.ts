@@ -1,9 +1,9 @@
-/** What a bank says that it booked, and what the network makes of it. */
+/** Lines of a bank file, and their differences from the network. */
 
 /** Seen from the customer's account: a charge is a debit, a refund a credit. */
 export type Direction = 'debit' | 'credit';
 
-/** A line of a file, by its number from 1; or what is wrong with a line that cannot be read. */
+/** A line of a file, by its number from 1; or the problem of a line that cannot be read. */
 export type ReadLine =
   | {
       line: number;
@@ -14,15 +14,15 @@ export type ReadLine =
       amount: bigint;
       currency: string;
       direction: Direction;
-      /** Of the charge or the refund, where the bank wrote it down. */
+      /** The reference of the charge or the refund, if the bank wrote it down. */
       reference: string | null;
     }
   | { line: number; problem: string };
 
-/** What a line comes to, where it does not just match; or what the bank's files lack. */
+/** The difference of a line that does not match, or of a booking that the bank's files lack. */
 export type Difference =
   | 'unknown_here' // the network counts no such transaction
-  | 'amount_differs' // it does, with another amount, currency or direction
-  | 'duplicate' // the file has said it before
+  | 'amount_differs' // the network counts it with another amount, currency or direction
+  | 'duplicate' // the file has the line twice
   | 'malformed' // the line cannot be read
   | 'missing_at_bank'; // settled here, and in no file of the bank days later

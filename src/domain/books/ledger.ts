@@ -1,26 +1,24 @@
 import type { Direction } from './bank-statement';
 
 /**
- * Which entry of the ledger follows what has happened to money, and what a bank is to book of it.
+ * The ledger's entry for each movement of money, and the booking that a bank is to make of it.
  *
- * An entry is a set of postings that adds up to nothing: what one account is debited with, another
- * is credited with. A credit says that the network owes the party so much more, a debit that it
- * owes so much less, or is owed it. So a balance, credits less debits, is positive where the
- * network owes it to the party.
+ * An entry is a set of postings that adds up to zero: one account is debited, another credited. A
+ * credit means that the network owes the party more, a debit that it owes less, or is owed. So a
+ * balance, credits less debits, is positive if the network owes the party.
  */
 
 /**
- * An account is named by its party, its kind and its currency. It is there as soon as something is
- * posted to it.
+ * An account is named by its party, its kind and its currency. It exists from its first posting on.
  */
 type LedgerAccount =
-  | 'customer_bank' // of a bank: what its customers have paid, which it owes the network
-  | 'merchant' // of a merchant: what it is paid, less what it gives back
-  | 'payee_bank' // of a bank: what is paid to its customers by others
+  | 'customer_bank' // of a bank: payments of its customers, which it owes the network
+  | 'merchant' // of a merchant: payments to it, less those that it gives back
+  | 'payee_bank' // of a bank: payments to its customers by others
   | 'in_transit' // of the payee's bank: debited at the payer's, and not credited yet
-  | 'disputed'; // of a bank: what it was let off when somebody looked into a difference
+  | 'disputed'; // of a bank: debts that it was let off after an exception
 
-/** What an entry follows. Of one thing there is one entry of a kind, for good. */
+/** The transition that an entry follows. A resource has one entry of a kind, for good. */
 type EntryKind =
   | 'charge' // a charge was debited; of a payment between customers, its first half
   | 'credit' // the second half: the payee's bank was told of it
@@ -41,18 +39,18 @@ export interface Posting {
 
 export interface LedgerEntry {
   kind: EntryKind;
-  /** The id of what it follows: a charge, a refund, its return, a reversal, an exception. */
+  /** The id of a charge, a refund, its return, a reversal, or an exception. */
   resourceId: string;
   /** Business time. */
   settledAt: Date;
-  /** By whose clock: who billed, which is whoever is paid. */
+  /** The owner of the clock of `settledAt`: the biller, who is paid. */
   ownerId: string;
   postings: Posting[];
-  /** What a bank is to book of it; none where no bank has an id for it. */
+  /** The booking that a bank is to make; none if no bank has an id for it. */
   booking?: ExpectedBooking | undefined;
 }
 
-/** A line that the files of a bank are to have. */
+/** A line that a bank's files are to have. */
 interface ExpectedBooking {
   bankId: string;
   /** The payee's bank knows a payment between customers by its reference alone. */
@@ -66,15 +64,15 @@ interface ExpectedBooking {
   refundId: string | null;
 }
 
-/** Money, and who has to do with it. */
+/** An amount, and the parties that it moves between. */
 export interface Payment {
   amount: bigint;
   currency: string;
   /** The bank of the customer who pays. */
   bankId: string;
-  /** Null of a payment between customers. */
+  /** Null for a payment between customers. */
   merchantId: string | null;
-  /** Who billed: the merchant, or the payee's bank. */
+  /** The biller: the merchant, or the payee's bank. */
   ownerId: string;
 }
 
@@ -88,35 +86,35 @@ const payee = ({ merchantId, ownerId }: Payment): Holder =>
     ? { party: ownerId, account: 'payee_bank' }
     : { party: merchantId, account: 'merchant' };
 
-/** From which account each kind of entry moves its amount, and to which. */
+/** The accounts between which each kind of entry moves its amount. */
 const MOVES: Record<EntryKind, (paid: Payment) => [from: Holder, to: Holder]> = {
-  // A merchant is owed it at once; another customer, once that customer's bank knows of it.
+  // A merchant is owed the money at once; a customer, once the customer's bank knows of it.
   charge: (paid) => [customerBank(paid), paid.merchantId === null ? inTransit(paid) : payee(paid)],
   credit: (paid) => [inTransit(paid), payee(paid)],
   refund: (paid) => [payee(paid), customerBank(paid)],
   refund_return: (paid) => [customerBank(paid), payee(paid)],
-  // A payment between customers is taken from the payee's bank, also while it is in transit: it
-  // arrives there later, and the two add up to nothing whichever comes first.
+  // A payment between customers is reversed at the payee's bank, even while it is in transit. It
+  // arrives there later, and the two add up to zero whichever comes first.
   reversal: (paid) => [payee(paid), customerBank(paid)],
-  // The payee keeps the money, which the bank does not owe any more. On the account of what is
-  // disputed the balance is below nothing by as much as the network has borne.
+  // The payee keeps the money, which the bank no longer owes. The `disputed` account is negative by
+  // the amount that the network has borne.
   write_off: (paid) => [disputed(paid), customerBank(paid)],
 };
 
-/** What is booked of an entry: by which id, and what it is part of. */
+/** The id of an entry's booking, and the resource that it is part of. */
 export interface BookedBy {
-  /** The reference of a credited payment, otherwise the bank's id; null where it named none. */
+  /** The reference of a credited payment, otherwise the bank's id; null if the bank named none. */
   identifier: string | null;
   billingRequestId: string;
   refundId?: string;
 }
 
 /**
- * @param what the thing that it follows, and when it settled
- * @param paid with the amount that it moves: of a refund the refund's, of a reversal what is left
- * @param booked left out where no bank books it
- * @param writtenOff of a reversal's amount, what was written off before. It goes back to the
- *   network: the customer's bank was let off by as much, and would otherwise be let off twice
+ * @param what the resource, and when it settled
+ * @param paid with the amount to move: the refund's for a refund, the charge's rest for a reversal
+ * @param booked left out if no bank books the entry
+ * @param writtenOff the part of a reversal that was written off before. It goes back to the
+ *   network: the customer's bank was let off that amount, and would otherwise be let off twice
  */
 export function entryOf(
   kind: EntryKind,

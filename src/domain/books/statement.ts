@@ -1,24 +1,24 @@
 /**
- * Lines of a statement whose SHA-256 is worked out while somebody waits: less than a second. That
- * of a final day that has more is worked out as its file is sent, or as its month is closed.
+ * Lines of a statement that is hashed (SHA-256) while a request waits: less than a second. A longer
+ * statement of a final day is hashed as its file is sent, or as its month is closed.
  */
 export const HASHED_MAX = 10_000;
 
-/** How many, and how much in minor units. */
+/** A number of movements, and their sum in minor units. */
 export interface Movement {
   count: number;
   amount: bigint;
 }
 
-/** What moves on a settlement day, in one currency, for one party. */
+/** Movements of a settlement day, in one currency, for one party. */
 export const MOVEMENTS = [
   'charges',
   'refunds',
   'refundReturns', // completed refunds whose money came back
   'reversals',
-  'credits', // of a bank, payments to its customers
-  'creditsReversed', // of these, what did not stay
-  'writeOffs', // of a bank, what it was let off
+  'credits', // of a bank: payments to its customers
+  'creditsReversed', // of a bank: credits that did not stay
+  'writeOffs', // of a bank: debts that it was let off
 ] as const;
 
 export type Movements = Record<(typeof MOVEMENTS)[number], Movement>;

@@ -2,9 +2,9 @@ import type { KindOfReason } from '../charge';
 import { groupBy } from '../group';
 import type { Movement } from './statement';
 
-/** What a party has moved on the days of a span, and of these together. */
+/** A party's movements on the days of a span, and in total. */
 
-/** A line of what is kept: of one day and currency, one kind of thing. */
+/** The total of a day, currency and type of movement. */
 export type DailyTotal = Movement & {
   /** `2026-11-21`, in the network's zone. */
   day: string;
@@ -30,7 +30,7 @@ export const SUMMARY_DAYS_MAX = 92;
 
 const DAY_MS = 86_400_000;
 
-/** How many days there are from one to another, both of them counted. */
+/** The number of days between two, both included. */
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
 }
@@ -38,9 +38,9 @@ export function daysBetween(from: string, to: string): number {
 export const firstOfMonth = (day: string) => `${day.slice(0, 7)}-01`;
 
 /**
- * Adds the lines up, of each day by itself and of all together.
+ * Adds the lines up, by day and in total.
  *
- * @returns in order of day and currency; days on which nothing has moved are left out
+ * @returns in order of day and currency; days without movements are left out
  */
 export function summarized(lines: DailyTotal[]) {
   return {
@@ -85,8 +85,8 @@ function added(some: Movement[]): Movement {
 }
 
 /**
- * The part of all that was decided that was charged, from 0 to 1 with four decimals; null where
- * nothing was.
+ * The share of decided charges that were successful, from 0 to 1 with four decimals; null if none
+ * was decided.
  */
 export function successRate({ charged, declined }: Activity): number | null {
   const decided = charged.count + declined.count;

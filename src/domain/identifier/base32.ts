@@ -1,6 +1,6 @@
 /**
- * Crockford's alphabet: no I, L, O or U, so that nobody takes one character for another or reads a
- * word.
+ * Crockford's alphabet: without I, L, O or U, so that no two characters are confused and no words
+ * appear.
  */
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -28,7 +28,7 @@ export function digits(bytes: Uint8Array, alphabet: string, length: number): str
   return text;
 }
 
-/** The number that `base32` wrote so; of at most 10 characters it is exact. */
+/** The inverse of `base32`; exact for at most 10 characters. */
 export function numberOf(text: string): number {
   let value = 0;
   for (const digit of text) value = value * CROCKFORD.length + CROCKFORD.indexOf(digit);

@@ -41,15 +41,14 @@ export function isId(kind: IdKind, text: string): boolean {
 }
 
 /**
- * Characters of an id that hold the moment of its making: 48 bits of milliseconds, behind two
- * zeros.
+ * Characters of an id that hold its time of creation: 48 bits of milliseconds, behind two zeros.
  */
 const TIME_LENGTH = 10;
 
 /**
- * When an id was made, by the clock of the process that made it.
+ * The time of an id's creation, by the clock of the process that created it.
  *
- * @param id one that `isId` takes
+ * @param id an id that `isId` accepts
  */
 export function madeAt(id: string): Date {
   const suffix = id.slice(id.indexOf('_') + 1);

@@ -1,9 +1,9 @@
 /**
- * The words that a lookupID is made of: 4096 of the EFF's large word list for passphrases, of three
- * to eight letters, less those that could hurt or embarrass the person who must read them out at a
- * till, and brands.
+ * The words of a lookupID: 4096 of the EFF's large word list for passphrases, of three to eight
+ * letters. Words that could hurt or embarrass the person who reads them out at a till are left out,
+ * and brands.
  *
- * Every phrase ever given out stays valid whatever becomes of this list: phrases are stored, never
+ * A phrase that was given out stays valid whatever becomes of this list: phrases are stored, never
  * taken apart.
  *
  * Source: Electronic Frontier Foundation, https://www.eff.org/dice, CC BY 3.0 US; a selection of

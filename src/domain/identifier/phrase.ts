@@ -5,24 +5,24 @@ import { PHRASE_WORDS } from './phrase-words';
  * `amber-river-stone-lamp-42`, made to be read off one screen and typed into another.
  *
  * It carries 54.6 bits: 12 for each of the words (out of 4096) and 6.6 for the digits. That is no
- * secret, only hard to hit by guessing: among a million customers, one guess in 27 thousand million
- * finds anybody, and the rate limits bound the guesses. Two customers can draw the same phrase, so
- * who stores it must be ready to draw again.
+ * secret, only hard to guess: among a million customers, one guess in 27 thousand million finds a
+ * customer, and rate limits bound the guesses. Two customers can draw the same phrase, so the code
+ * that stores it must draw again.
  */
 
 const WORDS = 4;
 const WORD_BITS = 12n;
 
-/** Six bytes are the words, and the first of the others that suits is the digits. */
+/** Six bytes make the words, and the first suitable byte of the rest makes the digits. */
 export const PHRASE_BYTES = 32;
 const WORD_BYTES = 6;
 
 /**
- * Every phrase is equally likely: 4096 words use up their bits exactly, and bytes from 200 on,
- * which would make the digits 00 to 55 more frequent, are passed over.
+ * Every phrase is equally likely. 4096 words use up their bits exactly. Bytes from 200 on are
+ * skipped, because they would make the digits 00 to 55 more frequent.
  *
  * @param random `PHRASE_BYTES` bytes from a cryptographic source
- * @throws RangeError when no byte suits, which honest randomness does once in 10¹⁷ times
+ * @throws RangeError if no byte suits, which happens to honest randomness once in 10¹⁷ times
  */
 export function makePhrase(random: Uint8Array): string {
   if (random.length !== PHRASE_BYTES) throw new RangeError(`needs ${PHRASE_BYTES} random bytes`);
@@ -41,7 +41,7 @@ export function makePhrase(random: Uint8Array): string {
 
 /**
  * The form in which phrases are stored and compared. People type capitals, blanks around the phrase
- * and blanks in place of the hyphens; anything else that differs makes it another phrase.
+ * and blanks in place of the hyphens; any other difference makes another phrase.
  */
 export function normalizePhrase(text: string): string {
   return text

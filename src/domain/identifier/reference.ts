@@ -4,9 +4,9 @@ import { digits } from './base32';
 export const REFERENCE_BYTES = 14;
 
 /**
- * What both usual alphabets of base32 have, RFC 4648's and Crockford's: nothing that is taken for
- * something else (0 and O, 1, I and L, 8 and B), on a statement or on the telephone, and nothing
- * that software made for one of them refuses.
+ * The characters that both usual base32 alphabets have, RFC 4648's and Crockford's. So software for
+ * either accepts them, and no two are confused (0 and O, 1, I and L, 8 and B), on a statement or on
+ * the telephone.
  */
 const ALPHABET = '234567ABCDEFGHJKMNPQRSTVWXYZ';
 const LENGTH = 24;
@@ -21,7 +21,7 @@ export function makeReference(random: Uint8Array): string {
   return digits(random, ALPHABET, LENGTH);
 }
 
-/** Whether it looks like one of ours; somebody else may have written it down. */
+/** Whether a text has the form of our references; the network may still not know it. */
 export function isReference(text: string): boolean {
   return text.length === LENGTH && Array.from(text).every((character) => ALPHABET.includes(character));
 }

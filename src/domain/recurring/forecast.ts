@@ -8,22 +8,22 @@ import {
 } from './recurring-step';
 
 /**
- * What a schedule will charge, as far as it can be known: the rule of its own steps (`nextStep`) is
- * played ahead, as if the bank approved each charge at once, and nobody changed anything.
+ * Forecasts a schedule's charges by its own rule: `nextStep` is played ahead, as if the bank
+ * approved each charge at once and no party changed anything.
  */
 
-/** Days of a forecast where nobody asks for another number, and the most that are told. */
+/** Days of a forecast by default, and the most that a caller may ask for. */
 export const FORECAST_DAYS = 30;
 export const FORECAST_DAYS_MAX = 90;
 
-/** A schedule that may charge, as it stands now. */
+/** A schedule that may charge, in its current state. */
 export interface ScheduleAhead {
   schedule: Schedule;
-  /** What its next billing charges. */
+  /** The amount of its next billing. */
   amount: bigint;
-  /** The billing in hand charges what it did at its first attempt. */
+  /** The billing in hand keeps the amount of its first attempt. */
   open: (OpenBilling & { amount: bigint }) | undefined;
-  /** As `Billings` has them. */
+  /** As `Billings.starts`. */
   starts: readonly Date[];
   /** Spans without charges that reach beyond its next due date. */
   holds: readonly Hold[];
@@ -32,22 +32,22 @@ export interface ScheduleAhead {
 interface Hold {
   reason: 'paused' | 'suspended';
   from: Date;
-  /** Null where it has not ended. */
+  /** Null for a hold that has not ended. */
   to: Date | null;
 }
 
-/** A charge to come: also a retry, on its own day. */
+/** A future charge; a retry counts on its own day. */
 export interface ChargeAhead {
   at: Date;
   amount: bigint;
 }
 
 /**
- * The charges that are made from `now` on and before `until`, in order. A charge that the bank has
- * already is none of them; what is overdue is charged now.
+ * The charges from `now` on and before `until`, in order. A charge that the bank already has is
+ * left out; an overdue charge is made now.
  *
- * Undefined is a step that charges nothing. Years of them may come first, so its caller lets others
- * have their turn between steps.
+ * A step without a charge yields undefined. Years of such steps may come first, so the caller can
+ * let other work run between steps.
  */
 export function* chargesAhead(
   ahead: ScheduleAhead,
@@ -55,7 +55,7 @@ export function* chargesAhead(
   until: Date,
   rules: RecurringRules,
 ): Generator<ChargeAhead | undefined, void, void> {
-  // Nobody is told of anything here: so young a schedule gives no notice.
+  // A schedule this young gives no notice, and a forecast must give none.
   const schedule = { ...ahead.schedule, createdAt: until };
   let open: OpenBilling | undefined = answered(ahead.open);
   let { starts } = ahead;
@@ -109,7 +109,7 @@ function succeed(schedule: Schedule): void {
   schedule.failedInARow = 0;
 }
 
-/** What the bank has been asked for and has not answered counts as approved. */
+/** A charge that the bank was asked for and has not answered counts as approved. */
 function answered(open: OpenBilling | undefined): OpenBilling | undefined {
   const isAsked = open?.status === 'pending' && open.charge.status === 'pending';
   return isAsked ? { ...open, charge: { status: 'successful' } } : open;

@@ -3,12 +3,11 @@ import { hasEnded, type ScheduleStatus } from './recurring';
 import { billingRetryAt, isRetryable } from '../retry';
 
 /**
- * What a recurring schedule does next.
+ * The next step of a recurring schedule.
  *
- * `nextStep` is the whole rule: given what has happened so far and the time, it names one step.
- * Whoever carries it out does so, notes it, and asks again, until the answer is to wait. Nothing
- * here remembers anything, so the answer after an outage of a month is as right as the one after a
- * second.
+ * `nextStep` is the whole rule: from the history and the time, it names one step. The caller does
+ * the step, records it, and asks again, until the answer is to wait. The rule has no memory, so its
+ * answer after an outage of a month is as right as after a second.
  */
 
 /** The network's settings for schedules. */
@@ -25,12 +24,12 @@ export interface RecurringRules {
   dueRate: number;
 }
 
-/** A schedule as agreed, and how far it has come. */
+/** A schedule as agreed, with its progress. */
 export interface Schedule {
   startAt: Date;
   frequency: Frequency;
   interval: number;
-  /** A billing due at this very moment is still made. */
+  /** A billing due at this very moment is still charged. */
   endAt: Date | null;
   maxBillings: number | null;
   createdAt: Date;
@@ -51,13 +50,13 @@ export type OpenBilling = {
   firstAttemptAt: Date;
   lastAttemptAt: Date;
   /**
-   * The bank has also called an attempt approved, and was refused, or has booked it with another
-   * amount: it may have debited, and nobody has yet found out.
+   * The bank also approved an attempt and was refused, or booked it with another amount. It may
+   * have debited, and the exception is not resolved yet.
    */
   maybeDebited: boolean;
 } & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: Date; reason: string });
 
-/** How the latest attempt at a billing stands. */
+/** The state of the latest attempt at a billing. */
 export type ChargeOutcome =
   { status: 'pending'; expiresAt: Date } | { status: 'successful' } | { status: 'declined'; reason: string };
 
@@ -80,20 +79,20 @@ export type Step =
   | { do: 'succeed'; n: number }
   /** The latest attempt was declined; another comes at `retryAt`. */
   | { do: 'retry'; n: number; retryAt: Date; reason: string }
-  /** It was declined, and no further attempt will be made. */
+  /** The latest attempt was declined, and no other will be made. */
   | { do: 'fail'; n: number; reason: string }
   | { do: 'skip'; n: number; dueAt: Date; reason: SkipReason }
   /** Tell both sides that a charge is coming. */
   | { do: 'notify'; n: number; dueAt: Date }
   | { do: 'end'; as: 'completed' | 'failed' }
   | { do: 'wait'; until: Date }
-  /** It has ended, and nothing of it is open. */
+  /** The schedule has ended, and nothing of it is open. */
   | { do: 'nothing' };
 
-/** Failed billings, with none that succeeded between them, that end a schedule. */
+/** Failed billings in a row that end a schedule. */
 const FAILURES_THAT_END = 3;
 const DAY_MS = 86_400_000;
-/** How long before a charge both sides are told of it. */
+/** The time between the notice of a charge and the charge. */
 const NOTICE_MS = DAY_MS;
 /** The span in which `catchUpPerDay` billings may be begun. */
 const CATCH_UP_SPAN_MS = DAY_MS;
@@ -122,21 +121,21 @@ export function nextStep(schedule: Schedule, billings: Billings, now: Date, rule
   return inHand.until < step.until ? inHand : step;
 }
 
-/** The billing that comes next and when it is due; undefined where the schedule has no more. */
+/** The next billing and its due date; undefined if the schedule has no more. */
 export function nextBilling(
   schedule: Schedule,
   hasOpen: boolean,
   rules: RecurringRules,
 ): { n: number; dueAt: Date } | undefined {
   if (hasEnded(schedule.status)) return undefined;
-  // The open one will run, whichever way it ends.
+  // The open billing will run, whichever way it ends.
   const used = schedule.ran + (hasOpen ? 1 : 0);
   if (schedule.maxBillings !== null && used >= schedule.maxBillings) return undefined;
   const dueAt = due(schedule, schedule.nextN, rules);
   return schedule.endAt !== null && dueAt > schedule.endAt ? undefined : { n: schedule.nextN, dueAt };
 }
 
-/** The attempt has an outcome: what becomes of its billing. */
+/** The step of a billing whose latest attempt has an outcome. */
 function settled(
   schedule: Schedule,
   open: OpenBilling,
@@ -154,8 +153,8 @@ function settled(
 }
 
 /**
- * A charge that is still open when its schedule ends runs to its own end; one that waits for a
- * retry does not.
+ * A charge that is still open when its schedule ends runs to its own end. A billing that waits for
+ * a retry fails at once.
  */
 function afterTheEnd(open: OpenBilling | undefined): Step {
   if (!open) return { do: 'nothing' };
@@ -173,7 +172,7 @@ function whenDue(
   const arrearsFrom = new Date(dueAt.getTime() + rules.arrearsDays * DAY_MS + 1);
   const reason = heldFor ?? (now >= arrearsFrom ? 'arrears' : undefined);
   if (reason) return { do: 'skip', n, dueAt, reason };
-  // Missed before the hold began: it is charged when the hold is over, unless that comes too late.
+  // Missed before the hold began: charged after the hold, unless that is too late.
   if (isHeld(schedule)) return { do: 'wait', until: arrearsFrom };
   if (open) return waitFor(schedule, open, rules);
   const oldest = starts[rules.catchUpPerDay - 1];
@@ -182,9 +181,8 @@ function whenDue(
 }
 
 /**
- * The notice comes a day ahead, late rather than never. There is none where a day's notice was not
- * possible because the schedule is younger, none for a schedule that charges daily, and none while
- * nothing is charged.
+ * The notice comes a day ahead, late rather than never. There is none if the schedule is too young
+ * for a day's notice, if it charges daily, or while it is held.
  */
 function beforeDue(
   schedule: Schedule,
@@ -201,7 +199,7 @@ function beforeDue(
   return now < noticeAt ? { do: 'wait', until: noticeAt } : { do: 'notify', n, dueAt };
 }
 
-/** Until the billing in hand changes by itself. */
+/** The wait until the billing in hand changes by itself. */
 function waitFor(
   schedule: Schedule,
   open: OpenBilling,

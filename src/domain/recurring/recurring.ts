@@ -1,18 +1,18 @@
-/** The states of a recurring schedule, and what puts it there. */
+/** The states of a recurring schedule, and the facts that decide them. */
 
-/** What a schedule ends as, for good. */
+/** Final states of a schedule. */
 export const SCHEDULE_ENDS = ['completed', 'cancelled', 'failed'] as const;
 export type Ended = (typeof SCHEDULE_ENDS)[number];
 
 export const SCHEDULE_STATUSES = ['active', 'paused', 'suspended', 'past_due', ...SCHEDULE_ENDS] as const;
 export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
 
-/** A schedule's status follows from these facts; what is further up in the order shows. */
+/** The status that follows from a schedule's facts; earlier checks win. */
 export function statusOf(facts: {
   ended: Ended | null;
   suspended: boolean;
   paused: boolean;
-  /** A billing has been declined at least once and has not ended yet. */
+  /** A billing was declined at least once and has not ended yet. */
   overdue: boolean;
 }): ScheduleStatus {
   if (facts.ended !== null) return facts.ended;
@@ -25,7 +25,7 @@ export function hasEnded(status: ScheduleStatus): status is Ended {
   return (SCHEDULE_ENDS as readonly ScheduleStatus[]).includes(status);
 }
 
-/** What the customer has agreed to, whoever the parties are and however they stand. */
+/** Whether the customer agreed to recurring charges; the parties' own standing is not checked. */
 export function agreed(
   agreement: { decision: string; blocked: boolean; currency: string },
   currency: string,
@@ -34,9 +34,9 @@ export function agreed(
 }
 
 /**
- * What an agreement lets a schedule do. A schedule needs the standing approval of its customer, in
- * its own currency, a merchant that the network trusts, and neither that nor the bank disabled; a
- * denial is for good.
+ * The action that an agreement permits to a schedule. A schedule needs the customer's standing
+ * approval in its own currency, a merchant that the network trusts, and an active merchant and
+ * bank. A denial is for good.
  */
 export function permitted(
   agreement: {

@@ -5,10 +5,10 @@ import { createHmac } from 'node:crypto';
  *
  * The network's own is a bare HMAC over the body, in the body itself and in `X-Service-Signature`:
  * a recorded request can be sent again. The Standard Webhooks signature
- * (https://www.standardwebhooks.com) binds the delivery's id and the time of sending as well.
+ * (https://www.standardwebhooks.com) also binds the delivery's id and the time of sending.
  *
  * A secret is `whsec_` and the base64 of 32 random bytes. The network's signature takes the whole
- * text as the key, the standard one the bytes that the base64 stands for.
+ * text as the key, the standard one the decoded bytes.
  */
 
 const SECRET_PREFIX = 'whsec_';
@@ -19,8 +19,8 @@ export function serviceSignature(secret: string, body: string): string {
 }
 
 /**
- * Serialises an envelope with its own `signature` as the last member, so that a receiver that takes
- * it out, by parsing or by cutting the text, is left with the text that was signed.
+ * Serialises an envelope with its own `signature` as the last member. A receiver that removes it,
+ * by parsing or by cutting the text, has the signed text left.
  */
 export function bodyWithSignature(envelope: Record<string, unknown>, secret: string): string {
   const signature = serviceSignature(secret, JSON.stringify(envelope));

@@ -47,8 +47,8 @@ const REASONS = new Map([
 ]);
 
 /**
- * Why an attempt has failed, for the history of its workflow: the status, or words of a fixed set,
- * for a receiver's own words and address stay out of Temporal.
+ * Why an attempt failed, for the history of its workflow: the status, or words of a fixed set. A
+ * receiver's own words and address stay out of Temporal.
  */
 export function failureInWords({
   httpStatus,

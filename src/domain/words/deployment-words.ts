@@ -2,14 +2,16 @@ import { formatInstant } from '../calendar';
 import type { Mode } from '../mode';
 import { worded, type FaultOf } from './sentence';
 
-/** Why a process must not work on a database, in words for operators: what to do is in each. */
+/**
+ * Reasons why a process must not work on a database, in words for operators, each with its remedy.
+ */
 
 const OTHER_DATABASE = 'or correct DATABASE_URL';
 
 const ANOTHER_ZONE =
   'Take the IANA name of a city, such as Europe/Brussels; or, where it is one, bring the time zone data of the older of the two up to date.';
 
-/** What lets a login get round the grants of `assent_app`, in words that follow its name. */
+/** Powers of a login that get round the grants of `assent_app`, in words that follow its name. */
 const POWERS = {
   superuser: 'is a superuser',
   schema_owner: 'owns the schema, or is a member of the role that does',
@@ -23,7 +25,7 @@ export type LoginPower = keyof typeof POWERS;
 
 interface Versions {
   node: string;
-  /** Of the time zone data in it. */
+  /** Version of Node's time zone data. */
   tz: string | undefined;
   postgres: string;
 }

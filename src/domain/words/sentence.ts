@@ -1,14 +1,13 @@
 /**
- * Who finds something answers with a code and its facts; who shows it makes a sentence of them, by
- * a table that has one for each code.
+ * Sentences by fault code. A check returns a code with its facts, and the code that shows it makes
+ * the sentence from this table.
  */
 type Sentences = Record<string, (facts: never) => string>;
 
-/** What a sentence takes. */
 type FactsOf<Sentence extends Sentences[string]> =
   Parameters<Sentence> extends [infer Facts] ? Facts : object;
 
-/** What a table has sentences for. */
+/** The faults that a table has sentences for. */
 export type FaultOf<Table extends Sentences> = {
   [Code in keyof Table]: { wrong: Code } & FactsOf<Table[Code]>;
 }[keyof Table];

@@ -1,7 +1,7 @@
 import type { Problem } from '../failures';
 import { worded, type FaultOf } from './sentence';
 
-/** What keeps the service from its work, in words for operators. */
+/** Faults that stop the service, in words for operators. */
 
 const WHOLE_RING = 'Every process needs the same ring (docs/operations.md, "Keys").';
 
@@ -33,14 +33,13 @@ export type RingFault = FaultOf<typeof RING>;
 export const ringRefusal = (faults: RingFault[]): string =>
   faults.map((fault) => `ASSENT_KEYS: ${worded(RING, fault)}`).join('\n');
 
-/** For one that runs. */
+/** For a process that runs. */
 export const ringProblem = (fault: RingFault): Problem => ({
   path: 'keys',
   message: `ASSENT_KEYS ${worded(RING, fault)}`,
 });
 
 interface Silence {
-  /** For how long. */
   ageS: number;
 }
 

@@ -1,7 +1,7 @@
 import { counted } from './counted';
 import type { StoryStep, Of } from './story';
 
-/** The steps of a story in words: for operators, and for the parties as far as it is theirs. */
+/** The steps of a timeline in words, for operators, and for a party's own part of it. */
 
 const WORDS: { [What in StoryStep['what']]: (moment: Of<What>) => string } = {
   call: ({ callerId, role, resourceId, idempotencyKey, requestId }) =>
@@ -39,7 +39,7 @@ function keyWords(key: boolean | null): string {
   return key ? 'with an idempotency key' : 'without an idempotency key';
 }
 
-/** In place of the event's own name, where that does not say it. */
+/** Words for events whose names do not say enough. */
 const EVENT_WORDS = new Map([
   ['billing_request.accepted', 'charge accepted'],
   ['billing_request.successful', 'charge successful'],
@@ -54,7 +54,7 @@ const EVENT_WORDS = new Map([
   ['exception.updated', 'exception grew: the bank has answered since'],
 ]);
 
-/** Details in the order of a sentence, with the word before each. */
+/** Details in the order of a sentence, each with the word before it. */
 const DETAIL_WORDS: [string, string][] = [
   ['n', 'billing'],
   ['attempt', 'attempt'],
@@ -75,7 +75,7 @@ const DETAIL_WORDS: [string, string][] = [
   ['requestId', 'request'],
 ];
 
-/** More than this apart, business time is that of a test clock. */
+/** A larger difference from real time comes from a test clock. */
 const SAME_CLOCK_MS = 60_000;
 
 function eventWords(moment: Of<'event'>): string {

@@ -1,21 +1,21 @@
 import type { Role } from '../entity';
 
-/** What is known of one charge, refund, schedule or intent, as one line of time. */
+/** The timeline of a charge, refund, schedule or intent. */
 
-/** Whose act it was; `network` for a window that closed or a charge that fell due. */
+/** The party that caused an event; `network` for a window that closed or a charge that fell due. */
 export type Cause = Role | 'operator' | 'network';
 
-/** One step of a story, at its real time. */
+/** A step of a timeline, at its real time. */
 export type StoryStep = { at: Date } & (
   | {
       what: 'call';
       resourceId: string;
       role: Cause;
-      /** Known where there was a key. */
+      /** Known if the call had an idempotency key. */
       callerId: string | null;
-      /** Whether it had a key; null once keys of that time are forgotten. */
+      /** Whether the call had a key; null once keys of that time are deleted. */
       idempotencyKey: boolean | null;
-      /** Null of calls from before it was kept. */
+      /** Null for calls from before request ids were kept. */
       requestId: string | null;
     }
   | {
@@ -23,7 +23,7 @@ export type StoryStep = { at: Date } & (
       type: string;
       resourceId: string;
       cause: Cause;
-      /** By the test clock of its owner, where that has been moved. */
+      /** By the owner's test clock, if it was moved. */
       businessAt: Date;
       amount?: number;
       currency?: string;
@@ -51,7 +51,7 @@ export type StoryStep = { at: Date } & (
       receiverId: string;
       n: number;
       httpStatus: number | null;
-      /** Null where it succeeded. */
+      /** Null for a success. */
       error: string | null;
       durationMs: number;
     }
@@ -62,7 +62,7 @@ export type StoryStep = { at: Date } & (
       receiverId: string;
       attempts: number;
       deliveredAt: Date | null;
-      /** In hexadecimal digits; null where it is not known. */
+      /** In hexadecimal digits; null if unknown. */
       bodySha256: string | null;
     }
   | {

@@ -1,5 +1,5 @@
 /**
- * A moment to come in business time, as a workflow needs it: how long to sleep, and what to tell an
+ * A future moment in business time, for a workflow: how long to sleep, and the time to show an
  * operator.
  */
 export interface Moment {
@@ -8,6 +8,6 @@ export interface Moment {
    * before.
    */
   inMs: number;
-  /** RFC 3339, by the clock of whoever owns the row: the merchant's test clock, in a sandbox. */
+  /** RFC 3339, by the clock of the row's owner: in a sandbox the merchant's test clock. */
   at: string;
 }

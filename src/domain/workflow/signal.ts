@@ -1,13 +1,13 @@
 /**
- * What a signal to a workflow says has happened, for who reads its history. It carries no truth:
- * whichever comes, the workflow reads, and the database says what is so. A lost one costs time
- * until the next deadline, a doubled one a read.
+ * The reason of a signal to a workflow, for readers of its history. A signal carries no facts: on
+ * any signal the workflow reads the database. A lost signal costs time until the next deadline, a
+ * doubled one costs a read.
  */
 export type Signal =
   | 'bankAnswered'
   /** An intent was replaced by a newer one, or its agreement was refused. */
   | 'intentClosed'
-  /** The payee's bank has heard of its money. */
+  /** The payee's bank was told of its money. */
   | 'creditDelivered'
   | 'termsChanged'
   | 'paused'
@@ -16,7 +16,7 @@ export type Signal =
   | 'cancelled'
   /** A test clock has been moved. */
   | 'clockMoved'
-  /** A test clock has come to the moment that is waited for. */
+  /** A test clock has reached a time that the workflow waits for. */
   | 'fellDue'
   /** A webhook is to be sent once more, or may be sent again. */
   | 'redeliveryRequested'

@@ -14,7 +14,7 @@ export const workflowIds = {
   bankStatement: (statementId: string) => `bank-statement/${statementId}`,
 } as const;
 
-/** What is indexed for operators; set at the start and kept up by the workflow. */
+/** Search attributes for operators; set at the start and kept up by the workflow. */
 export interface WorkflowAttributes {
   status: string;
   merchantId?: string;
@@ -23,7 +23,7 @@ export interface WorkflowAttributes {
   nextBillingDate?: string;
 }
 
-/** What a workflow runs as: the name of its type, and its arguments. */
+/** The type of a workflow, and its arguments. */
 export interface WorkflowRun {
   type: string;
   args: unknown[];
@@ -32,7 +32,7 @@ export interface WorkflowRun {
 const RUNS = new Map<string, (id: string) => WorkflowRun>([
   ['intent', (id) => ({ type: 'intent', args: [id] })],
   ['billing-request', (id) => ({ type: 'billingRequest', args: [[id]] })],
-  // It finds its open charges by its own id.
+  // The workflow finds its open charges by its own id.
   ['billing-batch', () => ({ type: 'billingRequest', args: [[]] })],
   ['recurring', (id) => ({ type: 'recurring', args: [id] })],
   ['refund', (id) => ({ type: 'refund', args: [id] })],
@@ -43,9 +43,10 @@ const RUNS = new Map<string, (id: string) => WorkflowRun>([
 ]);
 
 /**
- * The run that takes up, by what the database says, whatever the workflow of this id was at.
+ * The run that takes up a workflow of this id from the state in the database, whatever it was
+ * doing.
  *
- * @throws Error where no workflow of ours has such an id
+ * @throws Error if no workflow of ours has an id of this form
  */
 export function runOf(id: string): WorkflowRun {
   const [kind = '', first = ''] = id.split('/');

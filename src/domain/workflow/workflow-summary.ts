@@ -4,8 +4,8 @@ import { inMoney } from '../money';
 import type { WebhookType } from '../webhook/webhook';
 
 /**
- * What a workflow is about, in one line, as the Temporal UI shows it beside its id: references,
- * amounts and ids only. Whoever starts one and whoever starts it again say the same.
+ * One line about a workflow, which the Temporal UI shows beside its id: references, amounts and ids
+ * only. First starts and later starts of a workflow use the same line.
  */
 export const workflowSummary = {
   charge: ({ reference, ownerId, ...sum }: Sum & { reference: string; ownerId: string }) =>
@@ -46,10 +46,7 @@ interface Sum {
   currency: string;
 }
 
-/**
- * For one that is started again: what it is about, and after it why there is another run, by the
- * signal instead of it.
- */
+/** The line of a workflow that was started again: its summary, and the reason by the signal. */
 export const summaryAgain = {
   foundOverdue: (summary: string) =>
     `${summary} (started again: it was overdue, or open without its workflow)`,
