@@ -55,7 +55,7 @@ export interface SendOutcome {
   reached: Reached;
   /** Null where no answer came. */
   httpStatus: number | null;
-  /** Null for a 2xx within the time; otherwise a line without any address: the receiver reads it. */
+  /** Null for a 2xx within the time; otherwise a line without an address: the receiver reads it. */
   error: string | null;
   /** The first 1 KiB of the answer's body. */
   responseHead: string | null;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { traceparentOf, type TraceContext } from '../domain/workflow/trace-context';
 
-/** The span that the code at hand works in. The log and the outbox read it; nothing depends on it. */
+/** The span that the code at hand works in. Log and outbox read it; nothing depends on it. */
 const atHand = new AsyncLocalStorage<TraceContext>();
 
 export function withinSpan<Result>(span: TraceContext, work: () => Result): Result {

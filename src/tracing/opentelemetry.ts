@@ -41,7 +41,7 @@ import type { OpenSpan, SpanAttributes, SpanToOpen, Tracing } from './tracing';
 
 /**
  * Spans by OpenTelemetry, over OTLP and HTTP. The exporter itself reads what the settings leave of
- * `OTEL_EXPORTER_OTLP_…`, and the resource reads `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
+ * `OTEL_EXPORTER_OTLP_…`, the resource reads `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
  *
  * A collector that is slow or away costs spans, and nothing else.
  */
