@@ -12,8 +12,8 @@ import { bodyPlace, bodyWithout } from './webhook';
  */
 
 /**
- * `sharedBy`: the indexed column that all have in common for which one webhook asks. `asksFor`: which
- * of these the webhook goes on to ask for.
+ * `sharedBy`: the indexed column that all have in common for which one webhook asks. `asksFor`:
+ * which of these the webhook goes on to ask for.
  */
 const ASKED = {
   charges: {
