@@ -9,7 +9,6 @@ import { pages } from './pages';
  * neither exists without the other.
  */
 
-/** The author of a privileged action. */
 export interface Actor {
   /** `operator:<login>` for the command line, otherwise the id of the entity that called. */
   actor: string;

@@ -22,9 +22,9 @@ const NETWORK = new Set([
 ]);
 
 /**
- * SQLSTATEs that say nothing about the request, and that pass: lost connections (08), shutdown and
- * recovery (57P), no resources left (53), a statement past its time limit, and lock conflicts.
- * 25006 is a read-only server, which a failover leaves behind.
+ * SQLSTATEs of passing faults that say nothing about the request. They are lost connections (08),
+ * shutdown and recovery (57P), no resources left (53), a statement past its time limit, and lock
+ * conflicts. 25006 is a read-only server, which a failover leaves behind.
  */
 const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01|25006)$/;
 

@@ -127,7 +127,6 @@ export function openDatabase(
   const release = (client: PoolClient, broken = false) => outside(() => client.release(broken));
   const prepare = createPreparation();
 
-  /** Waits for a connection until the deadline. */
   async function acquire(deadline: number): Promise<PoolClient> {
     const patience = timeLeft(deadline, ACQUIRE_TIMEOUT_MS);
     const connecting = outside(() => pool.connect());

@@ -13,13 +13,14 @@ export interface KeyedRequest {
   /** The request's path, with its ids; empty for work that is not a request. */
   path: string;
   key: string;
-  /** Indexes of the body in canonical form. The first index is stored, and nothing else of the body. */
+  /**
+   * Indexes of the body in canonical form. Only the first is stored, and nothing else of the body.
+   */
   bodyIndexes: Indexes;
 }
 
 export interface StoredAnswer {
   status: number;
-  /** The JSON body of the response. */
   body: unknown;
 }
 

@@ -100,7 +100,6 @@ export async function countUpTo(
   return { total: Math.min(count, LIST_REACH), more: count > LIST_REACH };
 }
 
-/** Joins the given conditions with AND. */
 export function allOf(...conditions: (string | false)[]): string {
   return conditions.filter((one) => one !== false).join(' AND ');
 }

@@ -20,7 +20,7 @@ const SILENT: Knex.Logger = {
 const LOCK = 7_161_974;
 
 /**
- * A migration that waits for a table blocks all others from the table, so it waits in short turns:
+ * A migration that waits for a table blocks all others from the table, so it waits in short turns.
  * API and workers give a statement up after four seconds.
  */
 const LOCK_TIMEOUT = '2s';
@@ -117,7 +117,6 @@ async function migrateNext(
   }
 }
 
-/** Names of the migrations that have run, in their order. */
 async function applied(db: Knex): Promise<string[]> {
   if (!(await db.schema.hasTable('knex_migrations'))) return [];
   return db('knex_migrations').orderBy('id').pluck<string[]>('name');

@@ -26,8 +26,8 @@ export interface OutboxStart extends WorkflowRun {
 
 /**
  * The order of messages. `call` is a charge, an answer or a schedule. `later` is a webhook's own
- * workflow, or an unbounded number of messages from one action: a signal for each schedule of a
- * party that may have hundreds of thousands. No charge waits behind those.
+ * workflow, or an unbounded number of messages from one action, such as a signal for each of a
+ * party's hundreds of thousands of schedules. No charge waits behind those.
  *
  * A workflow's messages of both ranks may overtake each other. That is harmless, for the later ones
  * are signals, and starts that have the database read.
@@ -39,9 +39,8 @@ export interface OutboxRow {
   id: bigint;
   rank: number;
   workflowId: string;
-  /** The workflow to start, or null. */
+  /** A row has either a start or a signal. */
   start: OutboxStart | null;
-  /** The signal to send, or null. */
   signal: Signal | null;
   /**
    * The owner whose turn the row takes: a provider for all its merchants, else the party; `none`
@@ -60,7 +59,6 @@ export interface WorkflowStart extends Omit<OutboxStart, 'type' | 'args' | 'trac
   partyId?: string;
 }
 
-/** A workflow, and the owner of its work. */
 export interface Addressee {
   workflowId: string;
   merchantId?: string | null;

@@ -209,13 +209,11 @@ export async function* readTransactions(
   }
 }
 
-/** A step of a transaction's timeline. */
 export interface TransactionEvent {
   type: string;
   at: Date;
   cause: AuditEvent['cause'];
   declineReason: string | null;
-  /** The id of a reconciliation exception. */
   exceptionId: string | null;
   kind: ExceptionKind | null;
 }

@@ -39,7 +39,7 @@ export interface Recurrence {
  * The moment of the n-th billing, n = 0, 1, 2 …; n = 0 is `startAt` itself.
  *
  * Each is counted from the start and never from the one before, so that a short month does not
- * shift later ones: 31 January, 28 February, 31 March. The wall clock keeps its time through
+ * shift later months: 31 January, 28 February, 31 March. The wall clock keeps its time through
  * changes of the zone's offset. A time that a change skips moves forward by the gap; a time that it
  * repeats is the first of the two.
  *

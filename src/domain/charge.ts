@@ -1,6 +1,5 @@
 import { Failure } from './failures';
 
-/** The terms of an agreement that decide about a charge. */
 export interface Terms {
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   blocked: boolean;

@@ -1,7 +1,7 @@
 /**
  * The currencies of ISO 4217, list one, as of January 2026, by the decimals of their minor unit.
  *
- * `Intl` does not serve: it tells how people write prices, so it gives the forint, the rupiah and
+ * `Intl` does not serve, for it tells how people write prices. It gives the forint, the rupiah and
  * the Colombian peso no decimals, where ISO 4217 gives them two. Codes without a minor unit
  * (metals, XDR, XTS, XXX …) cannot be charged and are left out, as are withdrawn codes.
  */

@@ -1,4 +1,3 @@
-/** Roles in the network. */
 export const ROLES = ['bank', 'merchant', 'provider'] as const;
 export type Role = (typeof ROLES)[number];
 

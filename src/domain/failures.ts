@@ -4,7 +4,6 @@
  */
 
 interface Row {
-  /** The HTTP status. */
   status: number;
   /** A sentence or two for the caller's developer: the meaning, and the remedy. Markdown. */
   meaning: string;

@@ -20,7 +20,6 @@ export type BillingRequestStatus = (typeof BILLING_REQUEST_STATUSES)[number];
 export const REFUND_STATUSES = ['pending', 'completed', 'rejected', 'returned'] as const;
 export type RefundStatus = (typeof REFUND_STATUSES)[number];
 
-/** Types of transactions in the history. */
 export const TRANSACTION_TYPES = ['charge', 'refund', 'refund_return', 'reversal'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];
 export const TRANSACTION_STATUSES = [

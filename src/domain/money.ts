@@ -119,7 +119,6 @@ export function shownSum(minor: bigint, currency: string) {
   return { amount: rounded, ...(exact !== undefined && { exact }) };
 }
 
-/** Sums by their names, with `exact` for those that were rounded. */
 export function shownSums<Name extends string>(sums: Record<Name, bigint>, currency: string) {
   const amounts = {} as Record<Name, number>;
   const exact: Partial<Record<Name, string>> = {};
@@ -137,7 +136,6 @@ export function sumInFull(minor: bigint, currency: string): string {
   return exact ?? String(rounded);
 }
 
-/** Sums by their names, each formatted by `sumInFull`. */
 export function sumsInFull<Name extends string>(sums: Record<Name, bigint>, currency: string) {
   const texts = {} as Record<Name, string>;
   for (const name of Object.keys(sums) as Name[]) texts[name] = sumInFull(sums[name], currency);

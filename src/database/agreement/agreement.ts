@@ -43,7 +43,7 @@ export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agre
   );
 }
 
-/** Locks and reads the agreement of a charge: none or one. */
+/** @returns the charge's agreement, if it has one */
 export async function lockAgreementOfRequest(
   trx: Executor,
   bankId: string,
@@ -58,7 +58,7 @@ export async function lockAgreementOfRequest(
   );
 }
 
-/** Locks and reads the agreement of a schedule: none if there is no such schedule. */
+/** @returns none if there is no such schedule */
 export async function lockAgreementOfSchedule(trx: Executor, scheduleId: string): Promise<Agreement[]> {
   return rows<Agreement>(
     trx,

@@ -5,11 +5,6 @@ import { row, type Executor } from '../connection';
 import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { OWN, type Viewer } from '../viewer';
 
-/**
- * Reads of agreements with their decisions, limits and spending, by the customers' bank, the
- * merchant and its provider.
- */
-
 export interface DecisionRecord {
   /** The agreement's id. */
   id: string;

@@ -8,8 +8,6 @@ import { makePaymentId } from './payment-id';
 import { syncSchedulesWithAgreement } from '../recurring/schedule';
 import { announce } from '../webhook/webhook';
 
-/** Applies and announces a customer's decision on an agreement. */
-
 interface Terms {
   currency: string;
   dailyLimit: bigint | null;

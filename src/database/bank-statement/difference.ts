@@ -46,7 +46,6 @@ const OF_FILE = 1_000;
 /** Unresolved exceptions of a bank: more than its people ever end. */
 const OF_BANK = 10_000;
 
-/** A difference that becomes an exception. */
 type Opening = DifferenceRecord & { difference: NewCase['kind'] & Difference; direction: Direction };
 
 /** The order of opening: differences that hold money of merchants come first. */

@@ -23,9 +23,9 @@ export interface CaseBooking {
 }
 
 /**
- * Ends the expected booking whose money an exception found not to have moved: the booking that a
- * file lacked or had otherwise, else the charge's debit, or the refund's credit. A later line of
- * that id is unknown here. The caller holds the charge locked.
+ * Ends the expected booking whose money an exception found not to have moved. It is the booking
+ * that a file lacked or had otherwise, else the charge's debit, or the refund's credit. A later
+ * line of that id is unknown here. The caller holds the charge locked.
  *
  * @returns the booking, if a file has it all the same
  */

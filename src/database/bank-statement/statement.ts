@@ -31,7 +31,6 @@ export interface Statement {
   };
   /** Lines compared so far. */
   done: number;
-  /** Exceptions opened so far. */
   exceptions: number;
   createdAt: Date;
   endedAt: Date | null;
@@ -198,9 +197,9 @@ export async function readStatement(db: Executor, statementId: string, bankId?: 
 }
 
 /**
- * Does a part of the work on a file, in a transaction. A bank's files take turns: two with the same
- * line would both open its exception, or a booking that one has just matched would be missing for
- * the other. The turn is taken before any other lock.
+ * Does a part of the work on a file, in a transaction. A bank's files take turns. Otherwise two
+ * with the same line would both open its exception, or a booking that one has just matched would be
+ * missing for the other. The turn is taken before any other lock.
  *
  * @param work gets the file as it is once its turn has come
  * @returns the result of the work; false if the file has ended

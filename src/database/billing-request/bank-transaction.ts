@@ -2,7 +2,7 @@ import { row, type Executor } from '../connection';
 
 /**
  * Claims of the ids that banks give their transactions. An id belongs to the charge, the refund or
- * (for a reversal) the exception that its bank first named it for: one debit never proves two
+ * (for a reversal) the exception that its bank first named it for. So one debit never proves two
  * charges. A statement that settles or resolves something claims the id itself.
  */
 

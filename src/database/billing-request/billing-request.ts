@@ -63,7 +63,6 @@ export interface AcceptedBill {
 /** Names the workflow that will carry the accepted requests. */
 export type WorkflowIdOf = (batchId: string, billingRequestIds: string[]) => string;
 
-/** A line that was accepted or refused. */
 export type DecidedLine =
   { phrase: string; refused: Failure } | ({ phrase: string; refused?: never } & NewRequest);
 

@@ -7,8 +7,6 @@ import { afterS } from '../moment';
 import { CREDIT_WAITS } from '../customer/payment-credit';
 import type { ClosedBy } from './announce';
 
-/** Reads of charges, by the workflow that waits for them and by their parties. */
-
 export interface AwaitedCharge {
   id: string;
   reference: string;
@@ -33,7 +31,6 @@ export interface AwaitedCharge {
   afterS: number;
 }
 
-/** @param ids the charges of one call */
 export async function awaitedCharges(db: Executor, ids: string[]): Promise<AwaitedCharge[]> {
   return readAwaited(db, 'b.id = ANY(:of)', ids);
 }

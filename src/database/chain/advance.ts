@@ -8,7 +8,7 @@ import { ROWS_OF } from './stream';
  * rows from an id on, and appends those without a link.
  *
  * A row gets its id before its transaction commits, and commits come in another order. So the
- * starting id moves on only once every transaction that was open at its reading has ended: a later
+ * starting id moves on only once every transaction that was open at its reading has ended. A later
  * run chains a row that commits late.
  */
 

@@ -29,7 +29,7 @@ export async function chainSigner(db: Executor, ring: Keyring): Promise<Signer> 
   return { kid: found.kid, key: createPrivateKey(open(ring, found.sealed, chainKeyPlace(found.kid))) };
 }
 
-/** Retires the current key, creates a new one, and returns its id. */
+/** @returns the id of the new key */
 export async function rotateChainKey(db: Database, ring: Keyring, by: Actor): Promise<string> {
   return db.transaction(async (trx) => {
     // One rotation at a time: two at once would retire one key and create two.

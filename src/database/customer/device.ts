@@ -71,7 +71,6 @@ export async function enrolDevice(
   return { token: makeToken(ring, device, holderId), isNew: enrolled.length > 0 };
 }
 
-/** A link of a device and a customer, as the bank names them. */
 interface Link {
   bankId: string;
   deviceId: string;
@@ -114,7 +113,6 @@ export async function unlinkDevice(trx: Transaction, link: Link): Promise<boolea
   return ended.length > 0;
 }
 
-/** The customer of a device; undefined for a device that is not linked. */
 export async function customerOfDevice(
   db: Executor,
   deviceId: string,

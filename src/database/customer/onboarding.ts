@@ -65,7 +65,7 @@ interface Duplicate extends Candidate {
  * Onboards entries of a batch, and records which were refused and why.
  *
  * A person is a duplicate if the bank, or an earlier valid entry of the batch, has the account
- * number or `clientRef`; a duplicate counts as an earlier entry too. The UNIQUE constraints of
+ * number or `clientRef`. A duplicate counts as an earlier entry too. The UNIQUE constraints of
  * `customers` decide between two batches that bring the same person at the same time.
  *
  * @param firstIndex place in the batch of the first entry
@@ -262,7 +262,6 @@ async function insertCustomers(
   }
 }
 
-/** SQLSTATE of the transaction that Postgres aborts. */
 const DEADLOCK = '40P01';
 
 async function insertFailures(
@@ -285,7 +284,6 @@ async function insertFailures(
   );
 }
 
-/** Bytes in the form in which JSON carries them to Postgres. */
 function bytea(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;
 }

@@ -5,8 +5,6 @@ import type { Keyring } from '../keys/keyring';
 import { listPage, type Listed, type Page } from '../list';
 import { open } from '../keys/sealing';
 
-/** Customers as their own bank reads them. */
-
 export interface CustomerRecord {
   customerId: string;
   lookupID: string;

@@ -155,7 +155,6 @@ export async function holdActive(trx: Transaction, entityId: string): Promise<bo
   return active !== undefined;
 }
 
-/** Merchants read at once. */
 const PAGE = 100;
 
 /** The active merchants that a provider created since a moment, page by page. */

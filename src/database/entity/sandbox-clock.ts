@@ -146,7 +146,6 @@ export interface WorkInHand {
   now: Date;
   /** Work left for the engine: things that are due, and answers that it has not noted. */
   undone: number;
-  /** Webhooks without an attempt. */
   unattempted: number;
   /** The part of `unattempted` that was written by the given moment. */
   unattemptedOfMoment: number;

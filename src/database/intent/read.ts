@@ -7,8 +7,6 @@ import { row, type Executor } from '../connection';
 import { afterS } from '../moment';
 import type { CustomerDecision } from './outcome';
 
-/** Reads of billing intents, by the workflow that waits for the answer and by the two parties. */
-
 export interface IntentState {
   reference: string;
   status: IntentStatus;

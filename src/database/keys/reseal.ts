@@ -14,7 +14,7 @@ import { secretPlace } from '../webhook/endpoint';
 /**
  * Brings all encrypted values and blind indexes under the current key, while the service runs.
  *
- * Each row is changed by a statement of its own, and only if it is still as it was read: a process
+ * Each row is changed by a statement of its own, and only if it is still as it was read. A process
  * that changed it meanwhile encrypted it with the current key. Progress is not stored, for each
  * value names its key: a run that was killed and started again finds the rest. It runs as the owner
  * of the tables, for the service's role may not change most of these columns.
@@ -243,7 +243,6 @@ async function resealRow(db: Executor, ring: Keyring, sealed: Sealed, one: Row):
   return true;
 }
 
-/** The values that need a key. */
 export interface KeyUse {
   kid: string;
   /** `full`, kept for pinned `ids` alone, or not in the keyring: `missing`. */

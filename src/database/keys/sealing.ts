@@ -6,9 +6,9 @@ import { KeyringError, type Keyring } from './keyring';
  *
  *     format (1 byte, 1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
  *
- * and decrypts only under the place that it was made for, `table.column:rowId`: copied to another
- * row or column it is worthless. Nonces are random, which is safe for 2^32 values a key: rotate
- * long before.
+ * and decrypts only under the place that it was made for, `table.column:rowId`: a copy in another
+ * row or column is worthless. Nonces are random, which is safe for 2^32 values a key: rotate long
+ * before.
  */
 export type SealedPlace = `${string}.${string}:${string}`;
 

@@ -66,7 +66,7 @@ export async function usableSigningKeys(
   ];
 }
 
-/** Retires the current key, creates a new one, and returns its id. */
+/** @returns the id of the new key */
 export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): Promise<string> {
   return db.transaction(async (trx) => {
     // One rotation at a time: two at once would retire one key and create two.
@@ -143,7 +143,6 @@ async function insertSigningKey(trx: Transaction, ring: Keyring): Promise<string
   return inserted?.kid;
 }
 
-/** A private key, encrypted as it is stored. */
 export interface StoredKey {
   kid: string;
   sealed: Buffer;

@@ -94,7 +94,6 @@ export interface NetworkDay {
 /** Entries whose positions one statement adds up: half a second of Postgres, or less. */
 const ENTRIES_AT_ONCE = 10_000;
 
-/** The last id of the day's next entries, and their number. */
 const NEXT_ENTRIES = `SELECT max(id)::text AS last, count(*)::int AS count FROM (
   SELECT id FROM ledger_entries WHERE settlement_day = :date AND id > :after::bigint ORDER BY id LIMIT :entriesAtOnce) AS next`;
 

@@ -142,7 +142,6 @@ async function postUndone(
   return paid;
 }
 
-/** The part of a charge that the network still bears. */
 export async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
   const { amount } = await oneRow<{ amount: bigint }>(
     trx,

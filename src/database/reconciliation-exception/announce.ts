@@ -5,7 +5,6 @@ import type { Keyring } from '../keys/keyring';
 import { announce } from '../webhook/webhook';
 import { EXCEPTION_COLUMNS, shownTo, type ExceptionRecord } from './list-cases';
 
-/** An exception that was just opened or ended. */
 export interface ChangedCase {
   id: string;
   sequence: number;

@@ -16,7 +16,6 @@ export interface Finding {
   bankTransactionId: string | null;
 }
 
-/** The effect of an end on the charge, or the refund. */
 interface Effect {
   /** The money of the charge or refund did not stay. */
   undoes: boolean;

@@ -15,8 +15,6 @@ import { allOf, listPage, literal, type Listed, type Page } from '../list';
 import { SIDES, type Viewer } from '../viewer';
 import { HELD } from './held-amount';
 
-/** Reconciliation exceptions, as their parties and the operator see them. */
-
 /** All that is kept of an exception; `shownTo` selects what a party sees. */
 export interface ExceptionRecord {
   exceptionId: string;
@@ -184,11 +182,9 @@ interface ExceptionEvent {
   kind: ExceptionKind | null;
 }
 
-/** A bank's answer to the charge or refund of an exception. */
 interface BankAnswer {
   at: Date;
   says: Said;
-  /** The bank's own id. */
   bankTransactionId: string | null;
 }
 

@@ -25,7 +25,6 @@ export interface NewCase {
 
 /** A bank's answer to a charge, or to a refund, by which money may have moved. */
 export interface AnswerInDoubt {
-  /** The fault of the answer. */
   kind: AnswerKind;
   billingRequestId: string;
   refundId: string | null;

@@ -14,8 +14,6 @@ import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 import { OWN, type Viewer } from '../viewer';
 import { announce } from '../webhook/webhook';
 
-/** Creates and reads refunds. */
-
 /** Business days that a bank has for a refund before it is overdue. */
 const EXPECTED_WITHIN = 3;
 

@@ -19,7 +19,6 @@ export async function* compareBalances(db: Database, { from, to }: Days): Pages 
   }
 }
 
-/** The next day that has entries or balances. */
 const NEXT_DAY = `
   SELECT min(day)::text AS day FROM (
     SELECT min(settlement_day) FROM ledger_entries WHERE settlement_day > :after AND settlement_day <= :until

@@ -76,7 +76,7 @@ const EXPECTED = `
 
 /**
  * SQL: postings of an entry. A reversal credits the network with the part of the bank that it bore,
- * and the bank with the rest; both count as the bank's here.
+ * and the bank with the rest. Both count as the bank's here.
  */
 const POSTINGS = `CASE e.kind WHEN 'reversal' THEN (
     SELECT string_agg(concat(direction, ' ', amount, ' ', currency, ' ', holder), ', ' ORDER BY direction DESC, holder)
@@ -89,7 +89,7 @@ const POSTINGS = `CASE e.kind WHEN 'reversal' THEN (
 
 /**
  * No row requires a write-off. An exception that ended `written_off`, or a refund that was rejected
- * or returned, allows one, of at most the amount that its bank no longer owes.
+ * or returned, allows one. Its limit is the amount that its bank no longer owes.
  */
 const POSTED = `
   SELECT * FROM (

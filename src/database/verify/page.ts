@@ -6,7 +6,6 @@ export interface Difference {
   what: string;
 }
 
-/** A page of one check. */
 export interface Page {
   check: string;
   checked: number;

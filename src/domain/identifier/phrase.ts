@@ -5,7 +5,7 @@ import { PHRASE_WORDS } from './phrase-words';
  * `amber-river-stone-lamp-42`, made to be read off one screen and typed into another.
  *
  * It carries 54.6 bits: 12 for each of the words (out of 4096) and 6.6 for the digits. That is no
- * secret, only hard to guess: among a million customers, one guess in 27 thousand million finds a
+ * secret, only hard to guess. Among a million customers, one guess in 27 thousand million finds a
  * customer, and rate limits bound the guesses. Two customers can draw the same phrase, so the code
  * that stores it must draw again.
  */

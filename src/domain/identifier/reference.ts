@@ -5,8 +5,8 @@ export const REFERENCE_BYTES = 14;
 
 /**
  * The characters that both usual base32 alphabets have, RFC 4648's and Crockford's. So software for
- * either accepts them, and no two are confused (0 and O, 1, I and L, 8 and B), on a statement or on
- * the telephone.
+ * either accepts them. No two of them are confused (0 and O, 1, I and L, 8 and B), on a statement
+ * or on the telephone.
  */
 const ALPHABET = '234567ABCDEFGHJKMNPQRSTVWXYZ';
 const LENGTH = 24;

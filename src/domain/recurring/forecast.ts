@@ -8,7 +8,7 @@ import {
 } from './recurring-step';
 
 /**
- * Forecasts a schedule's charges by its own rule: `nextStep` is played ahead, as if the bank
+ * Forecasts a schedule's charges by its own rule. `nextStep` is played ahead, as if the bank
  * approved each charge at once and no party changed anything.
  */
 
@@ -16,7 +16,6 @@ import {
 export const FORECAST_DAYS = 30;
 export const FORECAST_DAYS_MAX = 90;
 
-/** A schedule that may charge, in its current state. */
 export interface ScheduleAhead {
   schedule: Schedule;
   /** The amount of its next billing. */

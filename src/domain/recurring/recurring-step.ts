@@ -10,7 +10,6 @@ import { billingRetryAt, isRetryable } from '../retry';
  * answer after an outage of a month is as right as after a second.
  */
 
-/** The network's settings for schedules. */
 export interface RecurringRules {
   /** IANA zone of due dates. */
   timeZone: string;
@@ -75,7 +74,6 @@ export type SkipReason = 'arrears' | 'paused' | 'suspended';
 export type Step =
   /** Ask the bank for the money; attempts count from 1. */
   | { do: 'charge'; n: number; attempt: number; dueAt: Date }
-  /** The latest attempt has succeeded. */
   | { do: 'succeed'; n: number }
   /** The latest attempt was declined; another comes at `retryAt`. */
   | { do: 'retry'; n: number; retryAt: Date; reason: string }
@@ -94,7 +92,6 @@ const FAILURES_THAT_END = 3;
 const DAY_MS = 86_400_000;
 /** The time between the notice of a charge and the charge. */
 const NOTICE_MS = DAY_MS;
-/** The span in which `catchUpPerDay` billings may be begun. */
 const CATCH_UP_SPAN_MS = DAY_MS;
 
 export function nextStep(schedule: Schedule, billings: Billings, now: Date, rules: RecurringRules): Step {
@@ -199,7 +196,6 @@ function beforeDue(
   return now < noticeAt ? { do: 'wait', until: noticeAt } : { do: 'notify', n, dueAt };
 }
 
-/** The wait until the billing in hand changes by itself. */
 function waitFor(
   schedule: Schedule,
   open: OpenBilling,

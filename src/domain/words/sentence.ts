@@ -7,7 +7,6 @@ type Sentences = Record<string, (facts: never) => string>;
 type FactsOf<Sentence extends Sentences[string]> =
   Parameters<Sentence> extends [infer Facts] ? Facts : object;
 
-/** The faults that a table has sentences for. */
 export type FaultOf<Table extends Sentences> = {
   [Code in keyof Table]: { wrong: Code } & FactsOf<Table[Code]>;
 }[keyof Table];

@@ -23,7 +23,6 @@ export interface WorkflowAttributes {
   nextBillingDate?: string;
 }
 
-/** The type of a workflow, and its arguments. */
 export interface WorkflowRun {
   type: string;
   args: unknown[];
