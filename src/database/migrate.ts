@@ -21,7 +21,7 @@ const LOCK = 7_161_974;
 
 /**
  * A migration that waits for a table blocks all others from the table, so it waits in short turns.
- * API and workers give a statement up after four seconds.
+ * The API gives a statement up after four seconds.
  */
 const LOCK_TIMEOUT = '2s';
 const RETRY_AFTER_MS = 1_000;

@@ -213,7 +213,7 @@ export async function openBill(
  * (`limit_reached`), and the bank is not asked. The caller holds the agreement and the schedule
  * locked.
  *
- * @throws Failure not_approved, invalid_request if the agreement no longer carries this schedule
+ * @throws Failure not_approved, currency_mismatch if the agreement no longer carries this schedule
  */
 export async function openScheduledCharge(
   trx: Executor,

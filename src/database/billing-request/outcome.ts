@@ -263,8 +263,8 @@ function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
 /**
  * Declines the requests whose window has passed. The second of two callers finds nothing to do.
  *
- * @param found who found them due: a bank that answers a request knows of the request, however it
- *   came by it
+ * @param found `by its bank` if an answer found them due: that bank knows of the request, however
+ *   it came by it
  */
 export async function closeExpiredRequests(
   trx: Executor,

@@ -71,8 +71,8 @@ export async function endAdvance(db: Executor, ownerId: string, target: Date): P
 }
 
 /**
- * The first moment at which the owner has something due: a charge, a retry or a notice of a
- * schedule, or the end of a window. Null if nothing is due.
+ * The owner's next due moment: a schedule's charge, retry or notice, a refund's reminder, an
+ * overdue credit, or the end of a window. Null if nothing is due.
  *
  * @param after exclusive; `-infinity` for no bound
  */

@@ -39,8 +39,8 @@ interface NewIntent {
 }
 
 /**
- * Asks customers one by one. An open intent of the two parties is superseded; the customer's
- * earlier approval holds until the new intent is approved.
+ * Accepts or refuses each customer by itself. An open intent of the two parties is superseded; the
+ * customer's earlier approval holds until the new intent is approved.
  *
  * @param workflowIdOf names the workflow that waits for an intent's answer
  */

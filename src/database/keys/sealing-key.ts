@@ -45,7 +45,7 @@ export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
 }
 
 /**
- * For processes that issue or check access tokens.
+ * For the API and the worker, which must not start while no access token can be signed.
  *
  * @throws KeyringError if the keyring cannot decrypt the key that signs access tokens
  */

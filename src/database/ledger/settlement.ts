@@ -79,7 +79,7 @@ export async function postRefundReturn(
 
 /** A part of a successful charge, or all of it, that is reversed or written off. */
 interface Undone {
-  /** The reversal, the exception, or the rejected refund. A resource has one entry of a kind. */
+  /** The reversal, the exception, or the refund that ended. A resource has one entry of a kind. */
   resourceId: string;
   billingRequestId: string;
   /** Minor units, in the currency of the charge. */

@@ -38,8 +38,8 @@ export interface ResolvedException {
  * Repeating the same finding changes nothing.
  *
  * @param timeZone of the network, for the ledger's day
- * @throws Failure not_found, also of another bank's; conflict (resolved otherwise, the resolution
- *   does not fit, or the bank's transaction belongs to something else)
+ * @throws Failure not_found, also of another bank's; already_resolved (otherwise);
+ *   resolution_not_allowed; duplicate_transaction_id (it belongs to something else)
  */
 export async function resolveException(
   trx: Transaction,

@@ -17,7 +17,7 @@ export const EXCEPTION_KINDS = [
   ...ANSWER_KINDS,
   'credit_undelivered', // the payee's bank was never reached with money to be credited
   'unknown_here', // the bank's file has a transaction that the network does not count
-  'missing_at_bank', // what settled here is in none of the bank's files, two business days on
+  'missing_at_bank', // settled here, and in none of the bank's files `BOOKING_DAYS` business days on
   'amount_differs', // the bank's file has it with another amount, currency or direction
 ] as const;
 
