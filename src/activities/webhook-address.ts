@@ -79,9 +79,10 @@ const ADDRESSES_MAX = 8;
  * @param servers DNS servers as `address:port`; those of the machine unless a test brings others
  */
 export function dnsResolve(servers?: string[]): Resolve {
-  const resolver = new Resolver({ timeout: PACKET_TIMEOUT_MS, tries: TRIES });
-  if (servers) resolver.setServers(servers);
   return async (hostname) => {
+    // A new one asks the DNS servers that the machine has now.
+    const resolver = new Resolver({ timeout: PACKET_TIMEOUT_MS, tries: TRIES });
+    if (servers) resolver.setServers(servers);
     const both = [
       resolver.resolve4(hostname).then((found) => found.map((address) => ({ address, family: 4 }))),
       resolver.resolve6(hostname).then((found) => found.map((address) => ({ address, family: 6 }))),
