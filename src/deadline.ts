@@ -1,6 +1,4 @@
-/** Waiting that ends in time, though the work that is waited for goes on. */
-
-/** What the work comes to; once it has taken too long, what `late` says or throws. */
+/** The work's result, or after `ms` that of `late`. The work itself goes on. */
 export async function withDeadline<Result, Late>(
   work: Promise<Result>,
   ms: number,
@@ -17,7 +15,7 @@ export async function withDeadline<Result, Late>(
   }
 }
 
-/** What the work comes to, or the signal's reason as soon as that is given. */
+/** The work's result, or the signal's reason. The work itself goes on. */
 export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason as Error);

@@ -4,10 +4,10 @@ import { createServer, type AddressInfo } from 'node:net';
 import { ConfigError } from './config';
 
 /**
- * Ends when the server listens.
+ * Waits until the server listens.
  *
- * @param setting the one that named the port; the address is in the one that ends with HOST instead
- * @throws ConfigError saying what to set, where it cannot listen there
+ * @param setting of the port; the address has the one that ends with HOST
+ * @throws ConfigError
  */
 export async function listening(server: Server, port: number, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {

@@ -3,14 +3,12 @@ import { destination, pino, type Logger } from 'pino';
 import type { Config } from './config';
 import { traceFields } from './tracing/at-hand';
 
-/** Characters that wait to be written, as on a full disk. What comes on top is dropped. */
+/** Characters that wait to be written, as on a full disk. The rest is dropped. */
 const KEPT_MAX = 4 * 1024 * 1024;
 
 /**
- * One line of JSON per event, on standard output or in `LOG_FILE`. What is personal or secret never
- * gets here: callers log ids and codes, requests are logged without query, headers and body
- * (`api/http/request-log.ts`), and errors through `describeError`. With tracing on, a line says in
- * which span it was written.
+ * One line of JSON per event, on standard output or in `LOG_FILE`. No line is personal or secret:
+ * callers log ids and codes, and errors go through `describeError`.
  */
 export function createLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE' | 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
@@ -22,7 +20,7 @@ export function createLogger(
     mkdir: true,
     maxLength: KEPT_MAX,
   });
-  // As of a full disk. Thrown, it would be logged, and fail again.
+  // Thrown, an error of a full disk would be logged, and fail again.
   lines.on('error', () => undefined);
   const traced = config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
   return pino(
@@ -37,9 +35,8 @@ export function createLogger(
 }
 
 /**
- * An error as it may be logged. Postgres quotes rows and values in its messages and details, so of
- * its errors only the code and the names of what was hit remain; of all others no properties but
- * the code.
+ * An error as it may be logged. Postgres quotes rows and values in its messages, so its errors keep
+ * their code and names of the schema; others keep their message and code.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!isNativeError(error)) return { type: typeof error };

@@ -8,15 +8,13 @@ import { withDeadline } from './deadline';
 import { listening } from './listening';
 
 /**
- * What a process measures of itself, and how Prometheus gets it.
+ * What a process measures, and how Prometheus gets it.
  *
- * Whoever reaches the port may read all of it, so it says nothing of anybody: every label is one of
- * a few words that stand in the code or in the table of routes. No id, name or address is ever a
- * label, for that reason and for another: a series is kept for each value that a label has had.
+ * Any reader of the port may read all of it, and each value of a label is a series for ever. So a
+ * label is one of a few words of the code, and never an id, a name or an address.
  *
- * What happens is counted where it happens, in memory. What only another server can tell is asked
- * for when somebody reads, once at a time and not for long: with that server away, the rest is
- * still served.
+ * Values that another server has are asked for at each reading, once at a time and not for long:
+ * with that server away, the rest is still served.
  */
 
 /** Longest wait for an answer from Postgres or Temporal; Prometheus gives a reading ten seconds. */
@@ -25,10 +23,7 @@ const ANSWER_WITHIN_MS = 2_000;
 const CONNECTIONS_MAX = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/**
- * A registry with what Node tells of its process: memory, processor time, the event loop, garbage
- * collection.
- */
+/** A registry with Node's own metrics: memory, processor time, event loop, garbage collection. */
 export function createMetrics(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -54,7 +49,7 @@ export function gauge(registry: Registry, read: Read): void {
     async collect() {
       if ('label' in read) {
         const each = await read.readEach();
-        // A word that is no longer said, a version that no worker has, is not to be told for ever.
+        // A version without a worker is not told for ever.
         one.reset();
         for (const [word, value] of Object.entries(each)) one.labels(word).set(value);
         return;
@@ -89,16 +84,13 @@ export function measurePool(registry: Registry, pool: Pick<PooledDatabase, 'use'
   });
 }
 
-/**
- * Servers that one question is about, each reached through the one before. Their names are the
- * `path`s of its problems.
- */
+/** Servers, each reached through the one before. Their names are the `path`s of the problems. */
 interface Dependencies {
   names: readonly string[];
   problems: () => Promise<Problem[]>;
 }
 
-/** Those after one that is away are away as well, as far as this process can know. */
+/** A server behind one that is away counts as away. */
 export function measureDependencies(registry: Registry, dependencies: Dependencies[]): void {
   const asked = dependencies.map(({ names, problems }) => ({ names, problems: inTime(problems) }));
   gauge(registry, {
@@ -119,7 +111,7 @@ export function measureDependencies(registry: Registry, dependencies: Dependenci
 }
 
 /**
- * Asks when it is called, and has one question under way at most, which late callers share.
+ * Has one question under way at most, which late callers share.
  *
  * @returns undefined where there is no answer, or none in time
  */
@@ -138,15 +130,14 @@ export interface MetricsServer {
 }
 
 /**
- * Serves `GET /metrics` as the settings say; with `METRICS_PORT=0` it serves none. It keeps no
- * process alive.
+ * Serves `GET /metrics`, or nothing with `METRICS_PORT=0`. It keeps no process alive.
  *
- * Beside it are probes, for a worker has no other port: `/healthz` says that the event loop turns,
+ * A worker has no other port, so its probes are here: `/healthz` says that the event loop turns,
  * `/readyz` that the process does its work. Neither asks another server, so that no outage
- * elsewhere gets a process restarted.
+ * elsewhere restarts a process.
  *
- * @param render all of it, in Prometheus' text format
- * @param isReady whether it does its work; without it there is no `/readyz` here
+ * @param render in Prometheus' text format
+ * @param isReady without it there is no `/readyz`
  * @throws ConfigError where the port is taken
  */
 export async function serveMetrics(

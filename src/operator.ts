@@ -1,16 +1,12 @@
 import { userInfo } from 'node:os';
 import type { Actor } from './database/audit';
 
-/**
- * Whoever works at the operating system, for the record of what is done there.
- *
- * @param reason in his words
- */
+/** The actor of audit events of a command. @param reason in the operator's words */
 export function operatorActor(reason: string | null): Actor {
   return { actor: `operator:${login()}`, cause: 'operator', requestId: null, reason };
 }
 
-/** The operating system's word, not the environment's, which anybody sets. */
+/** From the operating system: any user sets the environment. */
 function login(): string {
   try {
     return userInfo().username;

@@ -9,13 +9,11 @@ import { claimRing, requireSigningKey } from './database/keys/sealing-key';
 import { traceparentAtHand } from './tracing/at-hand';
 
 /**
- * The database of an API or a worker. Each of its connections is first asked whether the database
- * is of this process's mode and zone and the login fit for it, and the first whether the ring has
- * all keys that anything in there hangs on. Where one is not, the process ends at once, for no
- * request of it may be served; that can be long after the start, when Postgres was away then.
+ * The database of an API or a worker. Each new connection checks that the database has this
+ * process's mode and zone, and the first that the keyring has the database's keys. Otherwise the
+ * process ends at once, also long after its start, where Postgres was away then.
  *
- * A ring that fitted is not asked about again: another process that puts a key in front which this
- * one lacks must not end it. `/readyz` says so then.
+ * A keyring is checked once: a rotation elsewhere must not end this process. `/readyz` tells of it.
  *
  * @param answerWithinMs as of `openDatabase`
  */
@@ -45,8 +43,7 @@ export async function openOwnDatabase(
   };
   const traceparent = config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : traceparentAtHand;
   const db = openDatabase(DATABASE_URL, DATABASE_POOL, requireFit, answerWithinMs, APP_ROLE, traceparent);
-  // A Postgres that is away, or not migrated yet, is waited for: requests are answered with 503
-  // meanwhile.
+  // While Postgres is away, or not migrated, requests get 503.
   await db.query('SELECT 1').catch((error: unknown) => {
     const refused = refusedAppLogin(error);
     if (refused !== undefined) throw new ConfigError(refused);

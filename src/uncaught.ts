@@ -2,28 +2,20 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 
 /**
- * What nobody caught: an exception thrown where no code waits for it, and a rejection that nobody
- * hears.
- *
- * Node would end the process at once, and one line of text would be all that is known of it. Here
- * it is logged with its stack and counted. Where it belongs to one request, that request fails and
- * all others go on. Otherwise nobody knows what state the process is in: it takes nothing new,
- * finishes what it has in hand, and ends with exit code 1, for whoever supervises it to start it
- * anew.
+ * Uncaught exceptions and rejections, logged with their stack and counted. One that belongs to a
+ * request fails that request alone. Another leaves the process in an unknown state: it finishes
+ * what it has in hand and exits with 1, and its supervisor starts it again.
  */
 
-/**
- * What is in hand gets this long, well beyond what a stop in order takes; then the process ends as
- * it is.
- */
+/** For what is in hand: longer than any stop in order. */
 const ENDS_WITHIN_MS = 12_000;
 
 interface Process {
   log: Pick<Logger, 'error' | 'fatal'>;
   registry: Registry;
-  /** Fails the request that the code at hand works for; false where it works for none. */
+  /** Fails the request at hand; false where there is none. */
   failRequest?: () => boolean;
-  /** Takes nothing new and finishes what is in hand. It is called once. */
+  /** Finishes what is in hand. It is called once. */
   drain: () => void;
 }
 

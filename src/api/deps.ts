@@ -9,7 +9,7 @@ import type { CallerLimiter } from './http/places';
 import type { TokenBuckets } from './http/rate-limit';
 import type { MeasureUnknown } from './http/unknown-identifier';
 
-/** What the API works with; the entry point composes it. */
+/** Dependencies of the API; the entry point composes them. */
 export interface ApiDeps {
   config: Config;
   db: Database;
@@ -18,15 +18,13 @@ export interface ApiDeps {
   limiter: CallerLimiter;
   measureUnknown: MeasureUnknown;
   log: Logger;
-  /** Where calls are traced. */
   tracing?: Tracing | undefined;
-  /** The parties that play in a sandbox, where it has any: what is below `/sandbox`. */
+  /** The sandbox's parties, below `/sandbox`. */
   sandbox?: {
-    /** Where its page is served. */
     url: string;
-    /** For calls of its own page alone, but for the parties' webhooks. */
+    /** For the page's own calls, and the parties' webhooks. */
     routes: RequestHandler;
   };
-  /** What keeps the service from doing its work; empty when it is ready. */
+  /** Problems that keep the service from its work; empty when it is ready. */
   readiness: () => Promise<Problem[]>;
 }

@@ -2,18 +2,12 @@ import type { RequestHandler } from 'express';
 import type { ApiDeps } from './deps';
 import type { Liveness, Readiness } from './openapi/public';
 
-/**
- * `GET /healthz`: the process lives. It asks nobody else, so that no outage elsewhere gets it
- * restarted.
- */
+/** `GET /healthz`: asks no other server, so that no outage elsewhere restarts the process. */
 export const livenessEndpoint: RequestHandler<unknown, Liveness> = (_req, res) => {
   res.json({ statusCode: 200, success: true, message: 'alive' });
 };
 
-/**
- * `GET /readyz`: Postgres and Temporal are reachable, the ring fits, and a worker lives; 503 names
- * what is missing. Tells the mode.
- */
+/** `GET /readyz`: Postgres, Temporal, the keyring and a worker; 503 names what is missing. */
 export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandler<unknown, Readiness> {
   return async (_req, res) => {
     const problems = await readiness();
@@ -30,11 +24,8 @@ export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandle
 }
 
 /**
- * Asks once for all who ask at the same time. Those who come within `keptMs` after the answer get
- * the same one.
- *
- * The probe needs no token. Without this anybody could fill the queue for Postgres with it, and
- * have the balancer take every API out.
+ * Shares one answer between all who ask at the same time, or within `keptMs` after it. The probe
+ * needs no token: otherwise it could fill the queue for Postgres.
  *
  * @param now milliseconds of a clock that only moves on
  */
@@ -48,7 +39,7 @@ export function askedOnce<Answer>(
   return () => {
     if (answer && now() < keptUntil) return answer;
     const asked = ask();
-    // Whoever comes before the answer waits for it as well. Only then `keptMs` begins to run.
+    // `keptMs` begins with the answer.
     answer = asked;
     keptUntil = Infinity;
     const settle = () => {

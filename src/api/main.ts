@@ -37,21 +37,16 @@ import { sweep, type Sweeps } from './sweep';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while
- * Postgres is. Any number of them may run; they share nothing but Postgres.
+ * Postgres is. API processes share nothing but Postgres.
  */
 
 /**
- * How long a stop still takes requests: those that were on their way to us when it came. Node
- * resets a kept connection in whose buffer one is waiting, and its caller can't know whether it was
- * carried out.
+ * How long a stop still takes requests that are on their way. Node resets a kept connection in
+ * whose buffer a request waits, and its caller can't know whether it was carried out.
  */
 const ARRIVAL_MS = 1_000;
-/**
- * Longest that a stop waits then for requests in hand. With the above, within the 10 s that
- * supervisors give.
- */
+/** Longest wait for requests in hand. With `ARRIVAL_MS`, within the 10 s that supervisors give. */
 const DRAIN_MS = 8_000;
-/** How often what has expired is swept away. */
 const SWEEP_MS = 60_000;
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
@@ -109,14 +104,11 @@ async function main(): Promise<void> {
   await temporal.connection.close();
   await db.destroy();
   await tracing?.stop();
-  // Not by itself: a collector that hangs would keep it for ten seconds.
+  // A collector that hangs would keep the process for ten seconds.
   if (tracing) process.exit();
 }
 
-/**
- * Lets callers go, takes no more requests, and ends when the last in hand is answered or out of
- * time.
- */
+/** Ends when the last request in hand is answered or out of time. */
 async function drained(server: Server): Promise<void> {
   server.prependListener('request', (_req, res: ServerResponse) => res.setHeader('Connection', 'close'));
   await wait(ARRIVAL_MS);
@@ -125,7 +117,6 @@ async function drained(server: Server): Promise<void> {
   clearTimeout(cutOff);
 }
 
-/** What has expired, kind by kind. */
 function expired(
   db: Database,
   ring: Keyring,
@@ -156,7 +147,6 @@ function expired(
 main().catch((error: unknown) => {
   const known = [ConfigError, KeyringError, TlsFileError].some((kind) => error instanceof kind);
   process.stderr.write(`${known ? (error as Error).message : String(error)}\n`);
-  // Not by itself: connections to Postgres that nobody uses any more would keep it for half a
-  // minute.
+  // Idle connections to Postgres would keep the process for half a minute.
   process.exit(1);
 });

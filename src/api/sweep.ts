@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 /** Each removes hundreds of rows, and says whether there may be more. */
 export type Sweeps = Record<string, () => Promise<boolean>>;
 
-/** Rounds of each: more than a process takes in between two sweeps, and an end all the same. */
+/** More rounds than a process fills between two sweeps. */
 const ROUNDS = 60;
 
-/** Sweeps away what has expired. What cannot be, keeps nothing else. */
+/** Sweeps each kind away. An error of one does not stop the others. */
 export async function sweep(sweeps: Sweeps, log: Pick<Logger, 'warn'>): Promise<void> {
   const rounds = async ([expired, once]: [string, () => Promise<boolean>]) => {
     try {

@@ -3,14 +3,14 @@ import { CommitLost, isUnavailable } from '../../database/availability';
 import { Failure, FAILURES } from '../../domain/failures';
 import { requestIdOf } from './request-log';
 
-/** What an endpoint answers with: the parts of the envelope, or the bare array of items. */
+/** A handler's answer: the parts of the envelope, or the bare array of items. */
 export type Answer =
   | {
-      /** Where it is not the status of the route. */
+      /** Left out where it is the route's. */
       status?: number;
       message: string;
       data?: object;
-      /** `data` as it is shown once secrets in it have had their hour. */
+      /** `data` as a repeat shows it an hour later, without its secrets. */
       dataWithoutSecrets?: object;
     }
   | { status?: number; items: readonly object[] };
@@ -19,9 +19,9 @@ export type Answer =
 export interface Reply {
   status: number;
   body: unknown;
-  /** The body once its secrets have had their hour; where there are any. */
+  /** The body as a repeat shows it an hour later, where it has secrets. */
   bodyWithoutSecrets?: unknown;
-  /** It is the stored answer to an earlier request with the same idempotency key. */
+  /** The answer is that of an earlier request with the same idempotency key. */
   replayed?: boolean;
 }
 
@@ -56,16 +56,13 @@ export function replyOfFailure(failure: Failure): Reply {
   };
 }
 
-/**
- * When a database that is away is worth another try, and the outcome of a lost commit can be asked
- * for.
- */
+/** By then Postgres may be back, and know the outcome of a lost commit. */
 const UNAVAILABLE_RETRY_S = 2;
 
 /**
- * A commit was lost: what was asked for may have been accepted.
+ * The refusal after a lost commit, which may have accepted the request.
  *
- * @param advice what to do about it; left out where the request cannot be repeated safely
+ * @param advice left out where the request cannot be repeated safely
  */
 export function unknownFate(
   lost: CommitLost,
@@ -77,10 +74,7 @@ export function unknownFate(
   });
 }
 
-/**
- * What a thrown value is to the caller; undefined for a fault of ours, of which the caller learns
- * nothing.
- */
+/** A thrown value as its caller sees it; undefined for a fault of ours, which callers do not see. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof CommitLost) return unknownFate(error);
@@ -95,19 +89,18 @@ export function failureOf(error: unknown): Failure | undefined {
   return undefined;
 }
 
-/** Our database's fault, and not the caller's. */
+/** The database's fault, and not the caller's. */
 export const isOurs = ({ code }: Failure) => code === 'unavailable' || code === 'outcome_unknown';
 
-/** Headers that go with a failure, whatever the form of its body. */
 export function sendFailureHeaders(res: Response, failure: Failure): void {
   if (failure.retryAfterS !== undefined) {
     res.set('Retry-After', String(Math.max(1, Math.ceil(failure.retryAfterS))));
   }
-  // Where the next request would begin nobody knows.
+  // Nothing tells where the next request on the connection begins.
   if (failure.code === 'request_too_slow') res.set('Connection', 'close');
 }
 
-/** A fault of ours: the caller learns what to quote, and nothing else. */
+/** Tells the caller of a fault of ours the id to report, and nothing else. */
 export function sendFault(res: Response): void {
   const message = `Something went wrong on our side. If it lasts, report the request id ${requestIdOf(res)}`;
   res.status(500).json({ statusCode: 500, success: false, code: 'internal', message });
@@ -116,8 +109,7 @@ export function sendFault(res: Response): void {
 export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const failure = failureOf(error);
   if (failure === undefined || isOurs(failure)) req.log.error({ err: error }, 'request failed');
-  // Too late for another answer: ending the connection is the only way to say that this one is not
-  // whole.
+  // A connection that ends says that the response on its way is not whole.
   if (res.headersSent) return next(error);
   if (failure === undefined) return sendFault(res);
   sendFailureHeaders(res, failure);

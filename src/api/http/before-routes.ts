@@ -12,7 +12,7 @@ import { traceRequests } from './request-trace';
 /** Browsers send some twenty, balancers add ten. The server bounds their bytes. */
 const HEADERS_MAX = 100;
 
-/** What every request goes through before its route. */
+/** Handlers of every request, before its route. */
 export function beforeRoutes(
   log: Logger,
   failures: FailedAuthentication,

@@ -2,24 +2,16 @@ import { DatabaseSilent } from '../../database/availability';
 import { withDeadline } from '../../deadline';
 
 /**
- * Longest that a caller waits for the database: for each of its answers, and for all that one
- * request changes. Where it stands still the request is a 503 then, well within the five seconds
- * that are promised.
+ * Longest wait for each answer of the database, and for all changes of a request. Then the request
+ * is a 503, within the five seconds that are promised.
  */
 export const ANSWER_WITHIN_MS = 4_000;
-/** The same for `/readyz`, whose caller asks every few seconds. */
+/** The same for `/readyz`, which probes ask every few seconds. */
 export const READY_WITHIN_MS = 1_800;
-/**
- * How long an answer of `GET /readyz` serves others too: less than any probe waits before it asks
- * again.
- */
+/** How long an answer of `GET /readyz` serves others: less than the interval of any probe. */
 export const READY_KEPT_MS = 1_000;
 
-/**
- * Waits for what the database says for a limited time, also where its statement has not even begun.
- *
- * @throws DatabaseSilent
- */
+/** Waits so long for the database, also for a statement that has not begun. @throws DatabaseSilent */
 export function answered<Said>(said: Promise<Said>): Promise<Said> {
   return withDeadline(said, ANSWER_WITHIN_MS, () => {
     throw new DatabaseSilent();

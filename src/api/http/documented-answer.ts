@@ -3,10 +3,7 @@ import type { Answer } from './answer';
 import type { Download } from './download';
 import type { Operation } from '../openapi/operation';
 
-/*
- * Handlers answer with what the document says, with no less and with no more. All of this is for
- * the compiler: nothing is looked at when an answer is sent.
- */
+/* A handler's answer has what the document says, no less and no more. Only the compiler checks it. */
 
 /** The successful answers that an operation documents. */
 export type DocumentedAnswer<Answers extends Operation['answers']> = Extract<
@@ -16,7 +13,7 @@ export type DocumentedAnswer<Answers extends Operation['answers']> = Extract<
   Answer | Download
 >;
 
-/** Where an operation has several statuses, its answer says which. */
+/** An answer of an operation with several statuses says which. */
 type Naming<Status, All, One> = [All] extends [Status] ? One : One & { status: Status };
 
 type Parts<One> =
@@ -30,15 +27,14 @@ type Parts<One> =
   | (One extends { csv: string } ? Download : never);
 
 /**
- * The paths of the fields that `Given` has and `Wanted` has not; never where there are none. The
- * compiler by itself refuses such a field only in a literal that stands in the very place. Rows of
- * the database come from elsewhere.
+ * The paths of the fields that `Given` has and `Wanted` has not; never where there are none. By
+ * itself the compiler refuses such a field in a literal, but not in a row of the database.
  */
 export type Excess<Given, Wanted, Path extends string = ''> = Given extends unknown
   ? OfOne<Given, Wanted, Path>
   : never;
 
-/** Of several forms that are wanted, what is given must keep to one. */
+/** An answer keeps to one of several documented forms. */
 type OfOne<Given, Wanted, Path extends string, Found = Each<Given, Wanted, Path>> = true extends Found
   ? never
   : Found;

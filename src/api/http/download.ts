@@ -7,28 +7,19 @@ import type { Response } from 'express';
 /** An answer of any length, as a CSV file that is made while it is sent. */
 export interface Download {
   fileName: string;
-  /**
-   * Header names, which are the names of the fields; of records with more fields, these alone are
-   * written.
-   */
+  /** Names of the header and of the fields; other fields of a record are left out. */
   columns: readonly string[];
-  /** Columns of numbers, which nobody types: there a leading minus is no formula. */
+  /** Columns of numbers, where a leading minus is no formula. */
   numbers?: readonly string[];
-  /**
-   * Read only as fast as the receiver takes it, so what is in memory stays the same however long
-   * the file is.
-   */
+  /** Read as fast as the receiver takes it, so a file of any length needs the same memory. */
   pages: AsyncGenerator<object[], void, void>;
   /** Told of the SHA-256 of the file, in hexadecimal, once the receiver has all of it. */
   sent?: (sha256: string) => Promise<void>;
 }
 
 /**
- * Sends the file, in the form of RFC 4180. Text is quoted, and each formula in it is led by an
- * apostrophe (`harmless`), for people type some of the cells.
- *
- * Whatever goes wrong before the first row is ready is thrown with nothing sent; later the
- * connection is cut, which is how a receiver tells a broken file from a whole one.
+ * Sends the file as RFC 4180 has it. A failure before the first row is thrown; a later one cuts the
+ * connection, which tells a receiver that the file is not whole.
  */
 export async function sendDownload(res: Response, file: Download): Promise<void> {
   const { fileName, pages, sent } = file;
@@ -42,7 +33,7 @@ export async function sendDownload(res: Response, file: Download): Promise<void>
   try {
     await pipeline(Readable.from(recordsOf(pages, first)), csv, res);
   } catch (error) {
-    // A receiver that hangs up has had what it wanted; that is nobody's fault.
+    // The receiver hung up.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
     return;
   }
@@ -58,7 +49,7 @@ export async function sha256Of(file: Pick<Download, 'columns' | 'pages'>): Promi
   return hash.digest('hex');
 }
 
-/** Writes the file as it would be sent, as fast as it is taken. The stream stays open. */
+/** Writes the file as it would be sent. The stream stays open. */
 export async function writeCsv(
   file: Pick<Download, 'columns' | 'numbers' | 'pages'>,
   to: Writable,
@@ -66,7 +57,7 @@ export async function writeCsv(
   await pipeline(Readable.from(recordsOf(file.pages)), csvOf(file), to, { end: false });
 }
 
-/** Our ids, dates, states and amounts: they are the same cell in every spreadsheet. */
+/** Ids, dates, states and amounts are the same cell in every spreadsheet; other text is quoted. */
 const TEXT = /[^\w.:+-]/;
 
 const csvOf = ({ columns, numbers = [] }: Pick<Download, 'columns' | 'numbers'>) =>
@@ -83,12 +74,12 @@ const csvOf = ({ columns, numbers = [] }: Pick<Download, 'columns' | 'numbers'>)
   });
 
 /**
- * A spreadsheet runs a cell that begins like this, be it behind blanks or quotes. One that splits
- * lines at semicolons or tabs heeds no quotes behind our commas, and finds cells within a cell.
+ * The beginning of a cell that a spreadsheet runs, also behind blanks or quotes. A spreadsheet that
+ * splits lines at semicolons or tabs finds cells within a cell.
  */
 const FORMULA = /(^|[;\t\r\n])((?:"|[^\S\t\r\n])*)([=+\-@＝＋－＠])/g;
 
-/** The text with an apostrophe before each formula that a spreadsheet could find in it. */
+/** The text with an apostrophe before each formula. */
 const harmless = (text: string): string => text.replace(FORMULA, "$1$2'$3");
 
 async function* recordsOf(

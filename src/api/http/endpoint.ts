@@ -2,7 +2,7 @@ import type { Express, RequestHandler } from 'express';
 import { Failure } from '../../domain/failures';
 import type { Method } from './route';
 
-/** The console's session, which is no part of the API, can also be deleted. */
+/** The console's session, which is no part of the API, has DELETE. */
 type EndpointMethod = Method | 'delete';
 
 export interface Endpoint {
@@ -15,14 +15,10 @@ export function endpoint(method: EndpointMethod, path: string, ...handlers: Requ
   return { method, path, handlers };
 }
 
-/**
- * Serves each endpoint. A path that is asked with another method answers with the methods that it
- * has, also to a caller without a token: the document says as much.
- */
+/** Serves each endpoint. Another method of its path gets the methods that the path has. */
 export function serveEach(app: Express, endpoints: readonly Endpoint[]): void {
   const paths = new Set(endpoints.map(({ path }) => path));
-  // Path by path: what one with a parameter would take as well (`…/create`, by `…/:scheduleId`) is
-  // decided before it.
+  // Path by path, so that `…/create` is decided before `…/:scheduleId`.
   for (const path of paths) {
     const own = endpoints.filter((one) => one.path === path);
     const at = app.route(path);
@@ -32,7 +28,7 @@ export function serveEach(app: Express, endpoints: readonly Endpoint[]): void {
 }
 
 function otherMethod(methods: readonly EndpointMethod[]): RequestHandler {
-  // Where there is GET, Express answers HEAD by it.
+  // Express answers HEAD by GET.
   const allowed = methods
     .flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]))
     .join(', ');

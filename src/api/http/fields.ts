@@ -9,12 +9,10 @@ import { parseShown, parseText } from '../../domain/plain-text';
 import { EXAMPLE_PAYMENT_ID, EXAMPLE_PHRASE, exampleId, ID_NAME, idPattern } from '../openapi/example';
 
 /**
- * The pieces that request schemas are made of, so that a name, a date or a page means the same
- * everywhere. What a check or a transform asks for, zod cannot tell the API's document: each says
- * it in `.meta`, in JSON Schema.
+ * The pieces of request schemas. Zod does not tell the API's document what a check or a transform
+ * asks for, so each says it in `.meta`, in JSON Schema.
  */
 
-/** Longest description, and longest name. */
 export const DESCRIPTION_MAX = 500;
 export const NAME_MAX = 200;
 
@@ -41,7 +39,7 @@ export const text = (max: number) =>
     pattern: TEXT,
   });
 
-/** The same of at least `min` characters, more than 1; blanks around them do not count. */
+/** Text of at least `min` characters, more than 1; blanks around them do not count. */
 export const longText = (min: number, max: number) =>
   text(max)
     .refine((value) => Array.from(value).length >= min, `must have at least ${min} characters`)
@@ -50,17 +48,15 @@ export const longText = (min: number, max: number) =>
       pattern: `^[^${REFUSED}]*[^${BLANK}${REFUSED}][^${REFUSED}]{${min - 2},}[^${BLANK}${REFUSED}][^${REFUSED}]*$`,
     });
 
-/** The same with what the document says of it. */
 export const textFor = (description: string, max: number, example: string) =>
   text(max).meta({ description, example });
 
-/** A malformed one becomes the empty one, which nothing has: it is unknown like any other. */
+/** A malformed id becomes the empty one, which names nothing. */
 function identify(kind: IdKind, given: string): Parsed<string> {
   const shown = parseShown(given);
   return !shown.ok || isId(kind, given) ? shown : accept('');
 }
 
-/** An id of ours, or the empty one for whatever is none. */
 export const id = (kind: IdKind) =>
   read((given) => (given === '' ? refuse('must not be empty') : identify(kind, given))).meta({
     pattern: idPattern(kind),
@@ -68,7 +64,7 @@ export const id = (kind: IdKind) =>
     example: exampleId(kind),
   });
 
-/** The same where a list is filtered by it: of what does not exist there is nothing to list. */
+/** An id that filters a list; an unknown one lists nothing. */
 export const idFilter = (kind: IdKind) =>
   read((given) => identify(kind, given)).meta({
     pattern: SHOWN,
@@ -78,7 +74,7 @@ export const idFilter = (kind: IdKind) =>
 
 const INSTANT = {
   format: 'date-time',
-  // From 1970 on, without leap seconds.
+  // Since 1970, without leap seconds.
   pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-.*:[0-5]\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$`,
 };
 
@@ -97,7 +93,7 @@ export const day = read(parseDay).meta({
   example: '2026-03-02',
 });
 
-/** A moment, or one of those days as text: what a period of settlement begins or ends with. */
+/** A moment, or a day as text: the begin or end of a period of settlement. */
 export const dayOrInstant = read((given): Parsed<string | Date> => {
   if (given.includes(':')) return parseInstant(given);
   const parsed = parseDay(given);
@@ -122,17 +118,14 @@ export const email = text(EMAIL_MAX).pipe(z.string().regex(EMAIL, 'must be an e-
   example: 'ada.obi@example.com',
 });
 
-/**
- * What follows the scheme, as RFC 3986 has it: a name or an address, a port up to 65535, and the
- * rest. No user.
- */
+/** The rest of a URL as RFC 3986 has it, without a user. */
 const HOST = String.raw`([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])`;
 const PORT = '(:([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?';
 const PATH = "(/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?";
 const QUERY = String.raw`(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?`;
 const FRAGMENT = QUERY.replace(String.raw`\?`, '#');
 
-/** An address on the web; what may be behind it is checked by whoever connects to it. */
+/** An address on the web. The code that connects checks where it leads. */
 export const webUrl = (schemes: readonly ('http' | 'https')[]) => {
   const pattern = `^(${schemes.join('|')})://${HOST}${PORT}${PATH}${QUERY}${FRAGMENT}$`;
   const uri = new RegExp(pattern);
@@ -150,9 +143,9 @@ export const note = read((value) =>
 ).meta({ maxLength: 500, pattern: SHOWN });
 
 /**
- * Each entry once, 1 to `max` of them. Repeats are named even where other entries are wrong.
+ * 1 to `max` entries, each once. Repeats are named even where other entries are wrong.
  *
- * @param meaning what two entries have in common that are spelled differently and mean the same
+ * @param meaning common to entries that are spelled differently and mean the same
  */
 export const list = (entry: z.ZodType<string>, max: number, meaning = (value: string) => value) =>
   z
@@ -163,7 +156,7 @@ export const list = (entry: z.ZodType<string>, max: number, meaning = (value: st
       (entries, context) => {
         const seen = new Set<string>();
         entries.forEach((value: unknown, i) => {
-          // What is no text has been complained about already.
+          // The entry's own schema refuses it.
           if (typeof value !== 'string') return;
           if (seen.has(meaning(value))) {
             context.addIssue({ code: 'custom', path: [i], message: 'is the same as an earlier entry' });
@@ -184,16 +177,12 @@ export const wholeNumber = (min: number, max: number, byDefault: number, descrip
     .default(byDefault)
     .meta({ wire: { type: 'integer', minimum: min, maximum: max, default: byDefault }, description });
 
-/** How many things one answer of a list holds. */
 export const pageSize = wholeNumber(1, 100, 20, 'Entries per page');
 
-/** Far more pages than anybody turns; an offset beyond it would only make Postgres count. */
+/** More pages than any reader turns; Postgres would count to an offset beyond it. */
 const PAGE_MAX = 100_000;
 
-/**
- * The parameters that every list takes: `page`, `limit`, `sortBy` (one of `sortable`, the first
- * being the default) and `sortOrder`.
- */
+/** The parameters of every list. @param sortable the first is the default */
 export const pagination = <Field extends string>(sortable: readonly [Field, ...Field[]]) => ({
   page: wholeNumber(1, PAGE_MAX, 1, 'Page number, from 1'),
   limit: pageSize,
@@ -207,16 +196,12 @@ export const pagination = <Field extends string>(sortable: readonly [Field, ...F
     .meta({ description: 'Sort order: ascending or descending' }),
 });
 
-/**
- * Most identifiers in one call: the bank shows each to a person, and one transaction holds them
- * all.
- */
+/** Identifiers in one call: the bank shows each to a person, and one transaction has them all. */
 export const BATCH_MAX = 100;
 
 /**
- * A paymentID. One that is longer than any of ours is unknown like any other, so no length is asked
- * for. It is taken as it came: only the very string that was handed out is one, not what it would
- * be without blanks or in another normal form.
+ * A paymentID, taken as it came: another normal form, or one without blanks, is another string. An
+ * overlong one is unknown like any other.
  */
 export const paymentId = read((value) => {
   const shown = parseShown(value);
@@ -229,7 +214,7 @@ export const paymentId = read((value) => {
   example: EXAMPLE_PAYMENT_ID,
 });
 
-/** A lookupID as somebody typed it; how it is read is the domain's business. */
+/** A lookupID as a person typed it; the domain reads it. */
 export const phrase = text(NAME_MAX).meta({
   description:
     'A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces instead of `-`, do not matter',
@@ -241,7 +226,7 @@ export const currency = (config: Config) =>
     .enum(config.ACCEPTED_CURRENCIES as [string, ...string[]])
     .meta({ description: 'ISO 4217 code of a currency that the network accepts' });
 
-/** What has settled stays to be asked for, also when its currency is no longer accepted. */
+/** A party may ask for its settlements in a currency that is no longer accepted. */
 export const settledCurrency = text(3).meta({
   pattern: '^[A-Z]{3}$',
   description:
@@ -249,25 +234,24 @@ export const settledCurrency = text(3).meta({
   example: 'NGN',
 });
 
-/** Major units of a currency; `withAmount` judges how the two go together. */
+/** Major units; `withAmount` checks them with the currency. */
 export const amount = z
   .number()
   .positive()
   .meta({
-    // Of a currency without decimals; others take less.
+    // A currency with decimals takes less.
     maximum: Number(MAX_AMOUNT_MINOR),
     description: 'Amount in major units (naira, not kobo), with at most as many decimals as the currency has',
     example: 1500,
   });
 
-/** The same where the currency is one of those that can be charged in, none of which takes more. */
+/** Major units of an accepted currency. */
 export const amountIn = ({ ACCEPTED_CURRENCIES: codes }: Config) =>
   amount.meta({ maximum: Math.max(...codes.map((code) => formatAmount(MAX_AMOUNT_MINOR, code))) });
 
 /**
- * A body with an `amount` in major units of its `currency`, made into exact minor units. Whether
- * the two fit is looked at even when other fields are wrong, so that the sender hears of every
- * problem at once.
+ * A body with an `amount` in major units of its `currency`, made into exact minor units. The two
+ * are checked even when other fields are wrong, so that the sender sees every problem at once.
  */
 export const withAmount = <Body extends { amount: number; currency: string }>(schema: z.ZodType<Body>) =>
   schema
@@ -285,13 +269,10 @@ export const withAmount = <Body extends { amount: number; currency: string }>(sc
       return { ...body, amount: parsed.value };
     });
 
-/**
- * Whether amount and currency can be judged together; what is wrong with one alone its own schema
- * says.
- */
+/** Whether amount and currency can be checked together; each has its own schema, too. */
 function isMoney(value: unknown): value is { amount: number; currency: string } {
   const { amount: given, currency: code } = (value ?? {}) as Record<string, unknown>;
   if (typeof given !== 'number' || typeof code !== 'string') return false;
-  // JSON has `1e400`, which no number is.
+  // JSON has `1e400`, which is infinite here.
   return given > 0 && Number.isFinite(given) && minorUnitDigits(code) !== undefined;
 }

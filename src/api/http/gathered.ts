@@ -1,10 +1,9 @@
 /**
- * Does for many callers at once what would cost a statement for each: a call waits for the one
- * under way, and shares the next with all that came meanwhile. Under load one statement serves
- * many, and no more than one runs; a call that comes alone waits for nobody.
+ * Shares one statement between many calls: a call waits for the statement under way, and has the
+ * next with all that came meanwhile. A call that comes alone does not wait.
  *
- * @param max of one statement; more wait for the next
- * @param work answers in the order of what was asked
+ * @param max calls of one statement; more wait for the next
+ * @param work answers in the order of the calls
  */
 export function gathered<Asked, Answer>(
   max: number,

@@ -17,15 +17,14 @@ export function readIdempotencyKey(req: Request): string | undefined {
   });
 }
 
-/** A request that holds the key ends within seconds, or its transaction is ended for it. */
+/** A request that has the key ends within seconds, or Postgres ends its transaction. */
 const RUNNING_RETRY_S = 1;
 
 /**
- * Runs the work in one transaction together with its idempotency key, if the request has one; a
- * repeat gets the stored answer.
+ * Runs the work in one transaction with its idempotency key, if the request has one; a repeat gets
+ * the stored answer.
  *
- * @param afterRefusal runs once the refused work is undone, before its refusal is kept; may throw
- *   another one
+ * @param afterRefusal as of `Call.accept`
  * @throws Failure idempotency_key_in_use, idempotency_key_reused, outcome_unknown, and what the
  *   work throws
  */
@@ -41,7 +40,7 @@ export async function acceptOnce(
     if (!(error instanceof Failure)) throw error;
     await afterRefusal(error);
     if (keyed === undefined || !FAILURES[error.code].kept) throw error;
-    // The work is undone; its refusal is kept, unless another request with the key was quicker.
+    // Another request with the key may be quicker.
     return attempt(deps, keyed, () => Promise.resolve(replyOfFailure(error)));
   }
 }
@@ -61,8 +60,7 @@ async function attempt(
 }
 
 /**
- * Takes a bank's answer in one transaction. Answers need no key: the same one again is agreed to
- * again.
+ * Takes a bank's answer in one transaction. Answers need no key: a repeat is agreed to.
  *
  * @throws Failure outcome_unknown, and what the work throws
  */
@@ -73,7 +71,7 @@ export async function takeAnswer<Result>(
   return commit(deps, ANSWER_FATE, work);
 }
 
-/** What to do about a commit of which nobody knows whether it took place. */
+/** Advice after a lost commit. */
 const KEYED_FATE = 'retry with the same Idempotency-Key to learn its outcome';
 const ANSWER_FATE = 'it may have been taken: send the same answer again, which is safe, to learn what holds';
 

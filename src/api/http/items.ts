@@ -1,31 +1,25 @@
 import { Failure, FAILURES } from '../../domain/failures';
 
-/**
- * One line of an answer to several identifiers: the envelope's fields and whatever belongs to the
- * line.
- */
+/** One item of an answer to several identifiers: the envelope's fields, and its own. */
 export function acceptedItem<Status extends number, More>(statusCode: Status, message: string, more: More) {
   return { statusCode, success: true as const, message, ...more };
 }
 
-/** @throws Failure the same one, where it is not about this identifier but about the whole call */
+/** @throws Failure the same one, where it is about the whole call */
 export function refusedItem<More>(failure: Failure, more: More) {
   const statusCode = BY_RELEVANCE[rank(failure)];
   if (statusCode === undefined) throw failure;
   return { statusCode, success: false as const, code: failure.code, message: failure.message, ...more };
 }
 
-/** Statuses of one refused identifier. The first tells a caller most when none was accepted. */
+/** Statuses of one refused identifier, the most telling first. */
 const BY_RELEVANCE = [403, 409, 400, 429, 404] as const;
 const rank = (failure: Failure) =>
   BY_RELEVANCE.findIndex((status) => status === FAILURES[failure.code].status);
 
 /**
- * The answer to several identifiers: the items, in request order, when at least one was accepted.
- *
- * @param refusals the failures behind the items that were refused
- * @throws Failure the most telling of the refusals, with the items as `data`, where none was
- *   accepted
+ * @param refusals the failures behind the refused items
+ * @throws Failure the most telling refusal, with the items as `data`, where none was accepted
  */
 export function answerItems<Item>(items: Item[], refusals: Failure[]): { items: Item[] } {
   if (refusals.length < items.length) return { items };

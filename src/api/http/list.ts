@@ -1,8 +1,7 @@
 import type { Listed } from '../../database/list';
 
 /**
- * One page of a list. Where there are more than are counted, it says so beside the total, and only
- * there.
+ * One page of a list. It says beside the total where there are more than are counted.
  *
  * @param names one of the things, and the array of them
  */

@@ -25,10 +25,7 @@ export const metadata = z.preprocess(
     }),
 );
 
-/**
- * Refuses names that are equal once cleaned, for only one value would be kept. Also refuses
- * `__proto__`, whose value would be lost.
- */
+/** Refuses names that are equal once cleaned, and `__proto__`: a value would be lost. */
 function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
   const seen = new Set<string>();
   for (const name of typeof given === 'object' && given !== null ? Object.keys(given) : []) {
@@ -48,10 +45,7 @@ function eachNameOnce(given: unknown, context: z.core.$RefinementCtx): unknown {
 /** Most metadata of one call, in bytes of JSON: as many as a body may have. */
 const METADATA_OF_CALL_MAX = 262_144;
 
-/**
- * Whether the metadata of a call is no longer than a body once each identifier has it. Rows,
- * webhooks and pages of the feed have it for each.
- */
+/** Whether the metadata fits, copied to the rows, webhooks and feed pages of each identifier. */
 export const metadataFits = ({
   metadata: given,
   lookupIDs,
@@ -71,10 +65,7 @@ export const METADATA_TOO_LONG = {
 
 const METADATA_PARAMETER = 'metadata.';
 
-/**
- * The parameter `metadata.<name>=<value>` of a query, as `metadata`. Its name is the caller's own,
- * so it is no key of any object here.
- */
+/** The parameter `metadata.<name>=<value>` of a query, as `metadata`. The caller chooses its name. */
 export const withMetadataPair = <Query extends z.ZodRawShape>(shape: Query) =>
   z.preprocess(
     (given, context) => {

@@ -3,15 +3,14 @@ import type { Request, RequestHandler } from 'express';
 import { Failure } from '../../domain/failures';
 
 /**
- * Whether a request comes from a page of ours: in front of all that is there for these pages. A
- * browser sends cookies with whatever any page asks for, and asks this machine for what any page
- * wants; it also says which page that was.
+ * Tells requests of our own pages. A browser sends our cookies with the requests of any page, and
+ * says in headers which page it is.
  */
 
-/** In front of all below `/console`; a link to the page itself may stand on any other. */
+/** For all below `/console`; a link to the page itself may stand on any other page. */
 export const consolePages: RequestHandler = ownPagesOnly((path) => path.startsWith('/console/'));
 
-/** @param isOurs of a path, whether it is there for our pages alone */
+/** @param isOurs whether a path is for our pages alone */
 export function ownPagesOnly(isOurs: (path: string) => boolean): RequestHandler {
   return (req, _res, next) => {
     const isOwn = READING.includes(req.method) ? !isOtherPages(req) : isOwnPages(req);
@@ -21,21 +20,19 @@ export function ownPagesOnly(isOurs: (path: string) => boolean): RequestHandler 
 
 export const READING = ['GET', 'HEAD'];
 
-/**
- * What changes something. Browsers leave the header out on plain http; then there is the origin.
- */
+/** For a request that changes something. Browsers leave the header out on plain http. */
 function isOwnPages(req: Request): boolean {
   const site = req.headers['sec-fetch-site'];
   return site === undefined ? isOwnOrigin(req) : site === 'same-origin';
 }
 
-/** What is read may also be asked for by an address that somebody has typed. */
+/** For a request that reads, which may also come from an address that a person typed. */
 function isOtherPages(req: Request): boolean {
   const site = req.headers['sec-fetch-site'];
   return site !== undefined && site !== 'same-origin' && site !== 'none';
 }
 
-/** Scheme and host, both named: a page that came without TLS may be anybody's. */
+/** Scheme and host: anybody on the way may make a page that came without TLS. */
 function isOwnOrigin({ headers, protocol, host }: Request): boolean {
   if (headers.origin === undefined || headers.host === undefined) return false;
   const own = originOf(`${protocol}://${host}`);
@@ -47,12 +44,10 @@ function originOf(url: string): string | undefined {
 }
 
 /**
- * In front of what asks nobody who he is. A foreign site may have its own name lead here, and be
- * taken by a browser for a page of ours. It cannot do so with an address, nor with the name that a
- * machine has for itself.
+ * Protects endpoints without authentication. A foreign site may have its own name lead here, and a
+ * browser takes it for a page of ours; it cannot do so with an address, or with `localhost`.
  *
- * @param ownUrl where it is served
- * @param path of its page
+ * @param path of the page to open instead
  */
 export function ownHostOnly(ownUrl: string, path: string): RequestHandler {
   const own = new URL(ownUrl).hostname;

@@ -1,5 +1,4 @@
 import type { Response } from 'express';
-import type { Config } from '../../config';
 import type { Database } from '../../database/connection';
 import {
   takeTokens,
@@ -16,21 +15,17 @@ import { answered } from './deadline';
 import { gathered } from './gathered';
 import { ownerOf } from './places';
 
-/** The token buckets that requests are paid from. */
-export type Bucket =
-  'caller' | 'answer' | 'lookup' | 'merchantBatch' | 'token' | 'tokenAddress' | 'tokenGuess';
-
-function rateOf(config: Config, bucket: Bucket): BucketRate {
-  return {
-    caller: config.RATE_LIMIT_CALLER,
-    answer: config.RATE_LIMIT_ANSWER,
-    lookup: config.RATE_LIMIT_LOOKUP,
-    merchantBatch: config.RATE_LIMIT_MERCHANT_BATCH,
-    token: config.RATE_LIMIT_TOKEN,
-    tokenAddress: config.RATE_LIMIT_TOKEN_ADDRESS,
-    tokenGuess: config.RATE_LIMIT_TOKEN,
-  }[bucket];
-}
+/** The setting of each token bucket. */
+const SETTINGS = {
+  caller: 'RATE_LIMIT_CALLER',
+  answer: 'RATE_LIMIT_ANSWER',
+  lookup: 'RATE_LIMIT_LOOKUP',
+  merchantBatch: 'RATE_LIMIT_MERCHANT_BATCH',
+  token: 'RATE_LIMIT_TOKEN',
+  tokenAddress: 'RATE_LIMIT_TOKEN_ADDRESS',
+  tokenGuess: 'RATE_LIMIT_TOKEN',
+} as const;
+export type Bucket = keyof typeof SETTINGS;
 
 export interface TokenBuckets {
   /** Takes tokens out of buckets that all processes share, if they hold as many. */
@@ -42,19 +37,15 @@ const WISHES_MAX = 200;
 
 export function createTokenBuckets(db: Database): TokenBuckets {
   const take = gathered(WISHES_MAX, (wishes: TokenWish[]) => takeTokens(db, wishes));
-  // Those who wait for the next statement wait no longer than the others.
   return { take: (wish) => answered(take(wish)) };
 }
 
-/**
- * How many times a caller's own limit its owner has. A provider makes as many merchants as it
- * likes: without this each of them would add to its limits.
- */
+/** An owner's rate in callers' rates: the merchants that a provider creates do not add to it. */
 const OWNER_SHARE = 10;
 
 /**
- * The bucket that a provider and all its merchants pay from, beside their own. An owner without
- * merchants needs none: its own bucket is empty first.
+ * The bucket that a provider and all its merchants pay from, beside their own. The own bucket of an
+ * owner without merchants is empty first.
  */
 export function ownerBucket(name: string, { perSecond, burst }: BucketRate, caller: Caller): SharedBucket[] {
   if (caller.role !== 'provider' && caller.providerId === undefined) return [];
@@ -65,7 +56,7 @@ export function ownerBucket(name: string, { perSecond, burst }: BucketRate, call
 type Metering = Pick<ApiDeps, 'config' | 'buckets'>;
 
 /**
- * Takes a token from a bucket, and says in the answer how much is left.
+ * Takes a token from a bucket, and says in the response how much is left.
  *
  * @throws Failure rate_limited
  */
@@ -75,15 +66,13 @@ export async function meter(
   bucket: Bucket,
   of: string,
 ): Promise<void> {
-  const rate = rateOf(config, bucket);
-  const state = await buckets.take({ key: `${bucket}:${of}`, rate });
-  showRateLimit(res, bucket, rate, state);
-  if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS);
+  const rate = config[SETTINGS[bucket]];
+  admit(res, bucket, rate, await buckets.take({ key: `${bucket}:${of}`, rate }));
 }
 
 /**
- * The same for a request of a caller, whose owner pays as well. What a caller is refused is not
- * taken from its owner's other callers.
+ * Takes a token from a bucket of the caller, and one from its owner's. A refused caller takes none
+ * from its owner's other callers.
  *
  * @param unknown buckets of unknown identifiers, none of which may be empty; looked at in the same
  *   statement
@@ -96,28 +85,24 @@ export async function meterCaller(
   caller: Caller,
   unknown: SharedBucket[] = [],
 ): Promise<void> {
-  const rate = rateOf(config, bucket);
+  const rate = config[SETTINGS[bucket]];
   const [also] = ownerBucket(bucket, rate, caller);
   const [state, ...unknownStates] = await Promise.all([
     buckets.take({ key: `${bucket}:${caller.entityId}`, rate, ...(also && { also }) }),
     ...unknown.map((one) => buckets.take({ ...one, readOnly: true })),
   ]);
-  showRateLimit(res, bucket, rate, state);
-  if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS);
+  admit(res, bucket, rate, state);
   if (also && state.also?.admitted === false) {
-    showRateLimit(res, 'owner', also.rate, state.also);
-    throw tooManyRequests(also.rate, state.also.retryAfterS, 'requests of your provider and its merchants');
+    admit(res, 'owner', also.rate, state.also, 'requests of your provider and its merchants');
   }
   for (const [i, one] of unknown.entries()) {
-    const unknownState = unknownStates[i];
-    if (!unknownState || unknownState.admitted) continue;
-    showRateLimit(res, 'unknown', one.rate, unknownState);
-    throw tooManyRequests(one.rate, unknownState.retryAfterS, 'unknown identifiers');
+    const of = unknownStates[i];
+    if (of?.admitted === false) admit(res, 'unknown', one.rate, of, 'unknown identifiers');
   }
 }
 
 /**
- * Takes a token for each identifier that an intent or a bill names. A call of a hundred costs as
+ * Takes a token for each identifier that an intent or a bill names: a call of a hundred costs as
  * much as a hundred calls of one.
  *
  * @throws Failure rate_limited where not all of them fit; then none is taken
@@ -132,9 +117,13 @@ export async function meterItems(
   if (count === 0) return;
   const rate = config.RATE_LIMIT_ITEMS;
   const state = await buckets.take({ key: `items:${ownerOf(caller)}`, rate, count });
-  if (state.admitted) return;
-  showRateLimit(res, 'items', rate, state);
-  throw tooManyRequests(rate, state.retryAfterS, 'identifiers');
+  if (!state.admitted) admit(res, 'items', rate, state, 'identifiers');
+}
+
+/** @throws Failure rate_limited */
+function admit(res: Response, name: string, rate: BucketRate, state: BucketState, what?: string): void {
+  showRateLimit(res, name, rate, state);
+  if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS, what);
 }
 
 /** The header fields of the IETF's draft-ietf-httpapi-ratelimit-headers. */

@@ -6,11 +6,11 @@ import { openApiDocument } from '../openapi/document';
 import type { Route } from './route';
 
 /**
- * What this process serves, told to tools (`/openapi.json`, OpenAPI 3.1) and to people (`/docs`,
- * Swagger UI out of our own package: nothing comes from elsewhere, and nothing is sent there).
+ * The API's document for tools (`/openapi.json`, OpenAPI 3.1) and for people (`/docs`, Swagger UI,
+ * which loads nothing from other hosts and sends them nothing).
  */
 export function referenceEndpoints(table: readonly Route[]): Endpoint[] {
-  // Made when it is first asked for: most processes never are.
+  // Most processes are never asked for it.
   let document: object | undefined;
   return [
     endpoint('get', '/openapi.json', (_req, res) => {
@@ -31,9 +31,8 @@ export function referenceEndpoints(table: readonly Route[]): Endpoint[] {
 const FOLDER = path.dirname(require.resolve('swagger-ui-dist/package.json'));
 
 /**
- * Some browsers would fetch the parts of a page on localhost, or in one's own network, by https.
- * Styles and fonts from elsewhere, which the defaults allow, are not taken; Swagger UI writes
- * styles into its own elements.
+ * Without this some browsers fetch the parts of a page on localhost by https. Helmet's defaults
+ * allow styles and fonts of other hosts. Swagger UI writes styles into its own elements.
  */
 const ownPartsByPlainHttpToo: RequestHandler = contentSecurityPolicy({
   directives: {
@@ -60,7 +59,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** A file of its own, for the page may run no inline scripts. */
+/** A file, because the page's policy forbids inline scripts. */
 const START = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',

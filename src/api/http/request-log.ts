@@ -6,7 +6,7 @@ import { clientAddress } from './client-address';
 /** Fit for a header, a log line, a URL and a support ticket. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** What handlers put on a request for its line. */
+/** Fields that handlers put on a request for its line. */
 export interface LoggedRequest {
   /** Made by us: no caller chooses it, and no other request has it. */
   ownRequestId: string;

@@ -3,12 +3,12 @@ import { performance } from 'node:perf_hooks';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { MeasureUnknown } from './unknown-identifier';
 
-/** Methods with a series of their own. Others share `other`: callers must not create series. */
+/** Methods with a series. Others share `other`, so callers create no series. */
 export const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** A read takes some milliseconds, and a database that is away a few seconds. */
+/** A read takes some milliseconds, a request without its database a few seconds. */
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Counts identifiers that named nothing: who guesses at identifiers shows here, whoever he is. */
+/** Counts identifiers that named nothing: guessing shows here. */
 export function measureUnknownIdentifiers(registry: Registry): MeasureUnknown {
   const unknown = new Counter({
     name: 'assent_unknown_identifiers_total',
@@ -19,10 +19,7 @@ export function measureUnknownIdentifiers(registry: Registry): MeasureUnknown {
   return (kind, count) => unknown.inc({ kind }, count);
 }
 
-/**
- * Counts the server's requests and takes their time, from their headers to the end of their
- * answers. A request goes by the pattern of its route, as in its log line, and never by its path.
- */
+/** Counts and times the server's requests, by the pattern of their route and never by their path. */
 export function measureRequests(registry: Registry, server: Server): void {
   const registers = [registry];
   const requests = new Counter({
@@ -45,7 +42,7 @@ export function measureRequests(registry: Registry, server: Server): void {
       const { route: matched } = req as IncomingMessage & { route?: { path: string } };
       const method = METHODS.has(req.method ?? '') ? (req.method ?? '') : 'other';
       const route = matched?.path ?? 'none';
-      // From the route's first request on, so that its first fault is seen as a rise.
+      // Prometheus sees the first fault as a rise.
       if (!routes.has(`${method} ${route}`)) {
         routes.add(`${method} ${route}`);
         for (const status of [500, 503]) requests.inc({ method, route, status }, 0);

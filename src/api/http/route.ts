@@ -41,12 +41,11 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
   requestId: string;
   ownRequestId: string;
   /**
-   * Runs the work of the request in one transaction, and answers with what it returns. On a route
-   * that takes idempotency keys, the key and the answer are part of that transaction, and a repeat
-   * gets the stored answer without the work being run.
+   * Runs the work of the request in one transaction. On a route that takes idempotency keys, key
+   * and answer are part of it, and a repeat gets the stored answer.
    *
-   * What the work throws undoes all of it. A `Failure` that says something about the thing asked
-   * for, and not about the request, is kept as the key's answer.
+   * An error undoes the work. A `Failure` about the thing, and not about the request, is kept as
+   * the key's answer.
    *
    * @param afterRefusal runs when that `Failure` has undone the work, and before it is kept; may
    *   throw another one
@@ -57,16 +56,15 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
   ) => Promise<Given | Accepted>;
 }
 
-/** A call of which only the query says more, or only the path. */
 export type QueryCall<Query extends z.ZodType> = Call<unknown, z.output<Query>>;
 export type PathCall<Path extends z.ZodType> = Call<unknown, unknown, z.output<Path>>;
 
 declare const BY_ACCEPT: unique symbol;
 
-/** A `Reply` that `accept` has made. A handler cannot make one, past what is documented. */
+/** A `Reply` of `accept`. The brand keeps a handler from making one that is not documented. */
 export type Accepted = Reply & { readonly [BY_ACCEPT]: true };
 
-/** Who a request is put on record as, where what it does is privileged. */
+/** The actor of an audit event. */
 export function actorOf({
   caller,
   requestId,
@@ -77,26 +75,21 @@ export function actorOf({
 
 interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
-  /** Which of the caller's token buckets pays for the request. */
+  /** The bucket of the caller that pays for the request. */
   limit: Bucket;
-  /** Of the JSON body; without it the request has none, or an empty object. */
+  /** Without it the request has no body, or an empty object. */
   body?: z.ZodType<Body>;
-  /** In place of `body`, for a role that sends another one. */
+  /** In place of `body`, for some roles. */
   bodyOf?: Partial<Record<Role, z.ZodType<Body>>>;
-  /** Of the query string; without it no parameter is taken. */
+  /** Without it the request has no parameters. */
   query?: z.ZodType<Query>;
-  /** Of the path's parameters. */
   params?: z.ZodType<Params>;
-  /**
-   * Requests name identifiers that their callers may have guessed, which `unknown-identifier.ts`
-   * bounds. Those of an intent or a bill pay from the owner's bucket of items.
-   */
+  /** Callers may guess the identifiers that they name, which `unknown-identifier.ts` bounds. */
   namesIdentifiers?: boolean;
-  /** The route takes an `Idempotency-Key`. */
   idempotent?: boolean;
-  /** Takes the body in as it arrives, in place of `body`, for which it is whole in memory. */
+  /** Reads a JSON body as it arrives, in place of `body`, which is whole in memory. */
   receiver?: Receiver<Body>;
-  /** Takes a file in as it arrives, in place of a JSON body. */
+  /** Reads a file as it arrives, in place of a JSON body. */
   upload?: Upload<Body, Query>;
 }
 
@@ -170,10 +163,7 @@ export const section =
 
 type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
 
-/**
- * Refusals come in one order, whatever the route: 401, 429, 403, 413 and 415, 400, 429 of the
- * items that a body names, and then the operation's.
- */
+/** Refusals come in one order: 401, 429, 403, 413 and 415, 400, 429 for items, the operation's. */
 export function serve(
   deps: ApiDeps,
   authenticate: Authenticate,
@@ -181,7 +171,7 @@ export function serve(
   one: Route,
 ): RequestHandler {
   const { options } = one;
-  // Where there are several, the answer says which.
+  // An answer of an operation with several statuses says which.
   const status = Number(Object.keys(one.operation.answers)[0]);
 
   async function answer(req: Request, res: Response, caller: Caller, place: BodyPlace): Promise<void> {
@@ -193,7 +183,7 @@ export function serve(
     const requestId = requestIdOf(res);
     const own = { ...deps, db: deps.db.on(requestId) };
     const prefersCsv = req.accepts(['json', 'csv']) === 'csv';
-    // It is long: what is wrong with the rest of the request is said before.
+    // The body is long: the rest of the request is checked before.
     const received = await (options.receiver ?? options.upload)?.receive(req, deps, caller, query);
     const indexes = () =>
       received?.indexes ??
@@ -213,7 +203,7 @@ export function serve(
         afterRefusal?: (refusal: Failure) => Promise<void>,
       ) =>
         acceptOnce(
-          // A large batch takes its time; each of its statements has the limit that all have.
+          // A large batch takes longer; each of its statements has the usual limit.
           received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
@@ -236,7 +226,6 @@ export function serve(
 
   return async (req: Request, res: Response) => {
     const caller = await authenticate(req, res);
-    // For the request's log line.
     req.caller = caller;
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
     await meterCaller(deps, res, options.limit, caller, unknown);
@@ -253,7 +242,7 @@ export function serve(
   };
 }
 
-/** Each page is read in a place of the caller's: between two of them others have their turn. */
+/** Each page is read in a place of the caller's, so that others have their turn between two. */
 async function* inPlaces(
   pages: Download['pages'],
   caller: Caller,
@@ -270,10 +259,7 @@ async function* inPlaces(
   }
 }
 
-/**
- * The JSON body that is asked for, or that comes unasked. Of a long one no more than its headers is
- * looked at.
- */
+/** The JSON body that the route takes, or that comes unasked; only the headers of a long one. */
 async function readInput(
   { method, options: { body, receiver, upload } }: Route,
   req: Request,
@@ -286,7 +272,7 @@ async function readInput(
     else requireJson(req);
     requireFit(req, long.limitBytes);
   }
-  // What comes with a GET means nothing in HTTP.
+  // The body of a GET has no meaning in HTTP.
   if (method === 'get' || long || !hasBody(req)) return undefined;
   return readUnneededBody(req, BODY_LIMIT_BYTES, place);
 }
@@ -317,21 +303,14 @@ function checkAll(
   return { body: body.value, query: query.value };
 }
 
-/**
- * The parameters of the path. What is no id of its kind cannot be known:
- *
- * @throws Failure not_found
- */
+/** @throws Failure not_found, also for a malformed id */
 function readPath(schema: Route['options']['params'], given: object): unknown {
   const parsed = (schema ?? NO_PARAMETERS).safeParse(given);
   if (!parsed.success) throw new Failure('not_found', 'There is no such thing, or it is not yours');
   return parsed.data;
 }
 
-/**
- * A path with its parameters as they were understood: the same however an id was spelled, and no
- * longer than an id, whatever stood in the place of one.
- */
+/** A path with its parsed parameters, which bound its length. */
 function filled(path: string, params: unknown): string {
   const values = new Map(Object.entries(params as Record<string, string>));
   return path.replaceAll(/:(\w+)/g, (_, name: string) => values.get(name) ?? '');

@@ -40,7 +40,7 @@ const OF_ADDRESS_MAX = CONNECTIONS_MAX / 4;
 /** Requests sent ahead on one connection, and on all; each has a few kilobytes until its turn. */
 const AHEAD_MAX = 10;
 const AHEAD_ALL_MAX = 1_000;
-/** What a refused request may still send: the largest body of any JSON route. */
+/** Bytes that a refused request may still send: the largest body of any JSON route. */
 const REST_BYTES_MAX = 16 * 1024 * 1024;
 const REST_MS = 5_000;
 const REST_CHECK_MS = 100;

@@ -9,26 +9,22 @@ import { ownerBucket, tooManyRequests } from './rate-limit';
 import type { Accepted, Call } from './route';
 
 /**
- * Bounds how fast a caller can find out which lookupIDs, paymentIDs, e-mail addresses and devices
- * there are.
+ * Bounds how fast a caller finds out which lookupIDs, paymentIDs, e-mail addresses and devices
+ * exist.
  *
- * Each identifier that names nothing takes a token of the caller's bucket, and of its owner's,
- * who could otherwise make up merchants for it. Identifiers that name something are free, so honest
- * callers notice nothing. While a bucket is empty every call that names identifiers is refused
+ * Each identifier that names nothing takes a token of the caller's bucket, and of its owner's. A
+ * known identifier is free. While a bucket is empty every call that names identifiers is refused
  * (`route.ts`): a refusal of unknown ones alone would tell which are known.
  *
- * A call may name a hundred identifiers, and is answered as long as there is one token left. What
- * it takes beyond that is a debt, which must flow in before the next call. So the rate bounds the
- * answers that anybody gets, but for one call. The statement that takes the tokens decides which
- * call that is, so calls at the same time gain nothing either.
+ * A call of a hundred identifiers is answered with one token left, and the rest is a debt, which
+ * flows in before the next call. One statement takes the tokens, so concurrent calls gain nothing.
  */
 
 export type IdentifierKind = 'lookup_id' | 'payment_id' | 'email' | 'device';
 
-/** Counts, for the metrics, identifiers that named nothing. */
 export type MeasureUnknown = (kind: IdentifierKind, count: number) => void;
 
-/** The buckets that a caller's unknown identifiers are paid from. */
+/** The buckets that pay for a caller's unknown identifiers. */
 export function unknownBuckets(
   { RATE_LIMIT_UNKNOWN: rate }: Pick<Config, 'RATE_LIMIT_UNKNOWN'>,
   caller: Caller,
@@ -75,7 +71,7 @@ export async function acceptItems<Item extends object>(
   kind: IdentifierKind,
   work: (trx: Transaction) => Promise<{ items: Item[]; refusals: Failure[] }>,
 ): Promise<{ items: Item[] } | Accepted> {
-  // Of items that are all refused: their transaction is undone, and the count with it.
+  // The refusal of all items undoes the transaction, and the count with it.
   let uncounted = 0;
   return call.accept(
     async (trx) => {

@@ -4,16 +4,13 @@ import { beginningOf } from '../../domain/plain-text';
 
 type Issue = z.core.$ZodRawIssue;
 
-/** More would help nobody to mend a request, and a hostile one must not make a long answer. */
+/** A hostile request gets no longer response. */
 const MAX_PROBLEMS = 100;
 
-/** What the schema makes of the input, or all that is wrong with it. */
+/** The schema's value, or all problems of the input. */
 export type Checked<Value> = { value: Value; problems?: never } | { problems: Problem[] };
 
-/**
- * @param root what the whole input is called in paths: `query` for the query string, nothing for
- *   the body
- */
+/** @param root name of the input in paths: `query` for the query string, nothing for the body */
 export function check<Value>(schema: z.ZodType<Value>, input: unknown, root: '' | 'query'): Checked<Value> {
   const parsed = schema.safeParse(input, { error: explain });
   return parsed.success ? { value: parsed.data } : { problems: problemsOf(parsed.error, root) };
@@ -21,7 +18,7 @@ export function check<Value>(schema: z.ZodType<Value>, input: unknown, root: '' 
 
 export function invalidRequest(problems: Problem[]): Failure {
   const [first] = problems;
-  // One sentence for people who see only the message.
+  // Some people see only the message.
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
   return new Failure('invalid_request', `The request is not valid: ${first?.path} ${first?.message}${more}`, {
     problems,
@@ -41,7 +38,7 @@ function problemsOf(error: z.ZodError, root: '' | 'query'): Problem[] {
     .slice(0, MAX_PROBLEMS);
 }
 
-/** Names that the sender made up may be long; this much of one tells which is meant. */
+/** The sender chooses names of any length. */
 const MAX_NAME_SHOWN = 100;
 
 function pathOf(path: PropertyKey[], root: string): string {
@@ -65,7 +62,7 @@ const TYPE_NAMES: Record<string, string> = {
   record: 'an object',
 };
 
-/** What is wrong, in words that follow the path: "amount must be a number". */
+/** The problem, in words that follow the path: "amount must be a number". */
 function explain(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
