@@ -199,7 +199,6 @@ describe('the layers', () => {
         .map(({ path }) => path);
     expect(importersOf((target) => target.startsWith('@opentelemetry/'))).toEqual([
       'src/tracing/opentelemetry.ts',
-      'src/tracing/span-losses.ts',
     ]);
     const [opening, ...others] = importersOf((target) => target === 'src/tracing/opentelemetry');
     expect([opening, others]).toEqual(['src/tracing/open.ts', []]);
