@@ -71,11 +71,7 @@ export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason
  */
 const PAGE = 1_000;
 
-/**
- * Reads audit events, oldest first, page by page.
- *
- * @param entityId only actions by this entity, or on it
- */
+/** @param entityId only actions by this entity, or on it */
 export function readActs(
   db: Executor,
   { entityId, since }: { entityId: string | undefined; since: Date | undefined },

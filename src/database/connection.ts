@@ -31,7 +31,6 @@ export interface Database extends Executor {
    * then fails, and is undone.
    */
   until(deadline: number): Database;
-  /** The same database for one call of the API. */
   on(requestId: string): Database;
   /**
    * Commits the work when it returns, and undoes it when it throws.
@@ -48,7 +47,6 @@ interface PoolUse {
   held: number;
   /** Held, but not in use. */
   idle: number;
-  /** Statements and transactions that wait for a connection. */
   waiting: number;
   max: number;
 }
@@ -236,7 +234,6 @@ export function openDatabase(
 /** A new connection answers at once; a check must not wait for a server that hangs. */
 const NEW_ANSWERS_WITHIN_MS = 4_000;
 
-/** An executor for checks of a new connection. */
 export function executorOf(connection: ClientBase): Executor {
   return {
     query: (text, values = []) =>
@@ -287,7 +284,6 @@ const PREPARED_MAX = 200;
  */
 const TEXTS_MAX = 1_000;
 
-/** Names the statements of one pool that are worth preparing. */
 function createPreparation() {
   const runs = new Map<string, number>();
   const names = new Map<string, string>();
@@ -345,7 +341,6 @@ function positional(sql: string): { text: string; names: string[] } {
 
 const POSITIONAL = new Map<string, { text: string; names: string[] }>();
 
-/** The only row of a statement; undefined if there is none. */
 export async function row<Row>(
   db: Executor,
   sql: string,
@@ -355,7 +350,6 @@ export async function row<Row>(
   return (await rows<Row>(db, sql, bindings, plan))[0];
 }
 
-/** The row of a statement that always has one. */
 export async function oneRow<Row>(
   db: Executor,
   sql: string,

@@ -31,7 +31,6 @@ export interface Listed<Item> {
   items: Item[];
   /** The number of items, at most `LIST_REACH`. */
   total: number;
-  /** Whether there are more items than `total`. */
   more: boolean;
 }
 
@@ -82,7 +81,6 @@ export async function listPage<Item>(
   return { items, total, more };
 }
 
-/** Counts the rows, at most `LIST_REACH`. */
 export async function countUpTo(
   db: Executor,
   counted: Counted,

@@ -68,7 +68,6 @@ export interface Addressee {
 const ownerOf = (party: string) =>
   `coalesce((SELECT coalesce(e.provider_id, e.id) FROM entities e WHERE e.id = ${party}), ${party}, 'none')`;
 
-/** Has workflows started once this transaction has committed. */
 export async function enqueueStarts(trx: Executor, starts: WorkflowStart[]): Promise<void> {
   if (starts.length === 0) return;
   const traceparent = trx.traceparent?.();
@@ -111,7 +110,6 @@ const asRuns = (starts: WorkflowStart[]) =>
     }),
   );
 
-/** Has workflows signalled once this transaction has committed. */
 export async function enqueueSignals(trx: Executor, signal: Signal, to: Addressee[]): Promise<void> {
   if (to.length === 0) return;
   const parties = new Map(to.map((one) => [one.workflowId, one.merchantId ?? one.bankId ?? null]));
@@ -124,9 +122,7 @@ export async function enqueueSignals(trx: Executor, signal: Signal, to: Addresse
 }
 
 /**
- * Signals all workflows that a statement finds, with the rank `later`.
- *
- * @param found selects their ids
+ * @param found SQL that selects their ids
  * @param partyId the party that caused it
  */
 export async function enqueueBulkSignals(
@@ -187,7 +183,6 @@ export async function outboxHasRows(db: Executor, rank: OutboxRank): Promise<boo
   return (await rows(db, nextOwner(rank, `''`))).length > 0;
 }
 
-/** SQL: the next owner after `after` with a message that is due. */
 const nextOwner = (rank: OutboxRank, after: string) => `SELECT owner_id FROM outbox
   WHERE rank = ${RANK[rank]} AND owner_id > ${after} AND not_before <= clock_timestamp() ORDER BY owner_id LIMIT 1`;
 

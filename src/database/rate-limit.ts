@@ -7,7 +7,6 @@ import { sweep } from './sweep';
  * token is left as long as the time is less than a full bucket ahead.
  */
 export interface BucketRate {
-  /** Tokens that flow in each second. */
   perSecond: number;
   /** Tokens in a full bucket. */
   burst: number;

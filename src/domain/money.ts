@@ -113,7 +113,6 @@ export function formatSum(minor: bigint, currency: string): ShownSum {
   return { rounded: rounded.toNumber(), ...(!rounded.eq(exact) && { exact: exact.toFixed(digits) }) };
 }
 
-/** A sum as `amount`, with `exact` if it was rounded. */
 export function shownSum(minor: bigint, currency: string) {
   const { rounded, exact } = formatSum(minor, currency);
   return { amount: rounded, ...(exact !== undefined && { exact }) };

@@ -291,7 +291,6 @@ export async function deleteCounted(db: Executor): Promise<boolean> {
   return old.length === SWEEP;
 }
 
-/** The differences found so far, in the order of the file. */
 export async function* readDifferences(
   db: Executor,
   statementId: string,

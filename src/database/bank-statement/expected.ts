@@ -6,7 +6,6 @@ import type { Direction } from '../../domain/books/bank-statement';
  * (`postEntries`), until a file has it, or until its money is found not to have moved.
  */
 
-/** A booking that a bank's file has, or lacks. */
 export interface CaseBooking {
   bankId: string;
   /** Null for a credit that the payee's bank lacks: that bank has an id of its own for it. */

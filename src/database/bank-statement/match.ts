@@ -160,14 +160,12 @@ const KNOWN_BY_NOW = `
       AND e.matched_by IS NULL)
   SELECT exception_id AS id FROM found WHERE verdict = 'matched'`;
 
-/** Exceptions of bookings that were missing, and are in a file by now. */
 const MISSING_NO_MORE = `
   SELECT x.id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = :bankId
     AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
     AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
   WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID}`;
 
-/** Ends exceptions that lines, or the bank's answers since an earlier file, have explained. */
 export async function endExplained({ db, keyring, beat }: Matching, statementId: string): Promise<void> {
   const explained = await inTurn(db, statementId, async (trx, { bankId }) => [
     ...(await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId })),

@@ -70,11 +70,7 @@ const waiting = (one: ReadLine) =>
         one.reference,
       ];
 
-/**
- * Keeps a page of a file that still arrives, until it is accepted or discarded.
- *
- * @param position number of lines before the page
- */
+/** @param position number of lines before the page */
 export async function stagePage(
   db: Executor,
   statementId: string,
@@ -170,7 +166,6 @@ export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: Line
 const IS_NOT_ACCEPTED = `NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = statement_id)`;
 const PAGE_KEY = 'statement_id, position';
 
-/** Deletes the staged pages of a file that is not accepted; an accepted file stays as it is. */
 export async function discardPages(db: Executor, statementId: string): Promise<void> {
   const ofFile = `statement_id = :statementId AND ${IS_NOT_ACCEPTED}`;
   while (await sweep(db, 'bank_statement_pages', PAGE_KEY, ofFile, { statementId }));

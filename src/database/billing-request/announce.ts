@@ -8,8 +8,6 @@ import type { Keyring } from '../keys/keyring';
 import { makePaymentId } from '../agreement/payment-id';
 import { announce, perBatch, type Announcement } from '../webhook/webhook';
 
-/** Ended charges, and the webhooks that tell both sides. */
-
 /** A merchant or its provider closes a charge by cancelling it. */
 export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
 
@@ -55,7 +53,6 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id,
   b.workflow_id, b.asleep, b.closed_at, b.closed_by, b.approval_required,
   b.metadata`;
 
-/** Tells the sides of requests that were declined at once. */
 export async function announceDeclinedAtOnce(
   trx: Executor,
   keyring: Keyring,
@@ -139,7 +136,6 @@ export async function announceOutcomes(
   );
 }
 
-/** Webhooks that tell payers' banks of ends that they did not cause. */
 function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>): Announcement[] {
   return perBatch(closed, 'bankId').map(({ group, ...to }) => ({
     ...to,

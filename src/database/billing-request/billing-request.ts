@@ -33,7 +33,6 @@ export interface Charge {
   metadata?: Metadata | undefined;
 }
 
-/** A line of a bill: its payer, as the biller named them. */
 export type BillLine =
   { phrase: string; agreementId: string | undefined } | { phrase: string; lookupId: string };
 
@@ -60,7 +59,6 @@ export interface AcceptedBill {
   bankIds: string[];
 }
 
-/** Names the workflow that will carry the accepted requests. */
 export type WorkflowIdOf = (batchId: string, billingRequestIds: string[]) => string;
 
 export type DecidedLine =
@@ -171,7 +169,6 @@ export function oneTimeRequest(
   };
 }
 
-/** Writes the accepted lines of a bill, and asks the banks. */
 export async function openBill(
   trx: Executor,
   keyring: Keyring,
@@ -343,7 +340,6 @@ async function insertRequests(
   if (declined.length > 0) await announceDeclinedAtOnce(trx, keyring, declined, 'network');
 }
 
-/** One webhook per bank, with all its items. */
 function questionsToBanks(
   keyring: Keyring,
   batch: Batch,

@@ -149,10 +149,7 @@ async function lockForAnswer(
 
 const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
 
-/**
- * Ends the request by the answer, if the request is open and the transaction is not another's. If
- * two answers with one id race, the first to claim the id is taken.
- */
+/** If two answers with one transaction id race, the first to claim the id is taken. */
 async function decide(
   trx: Executor,
   billingRequestId: string,
@@ -348,10 +345,6 @@ export async function close(
   ]);
 }
 
-/**
- * Applies an answer to the agreement: suspends it, or grants a standing approval to the merchant of
- * a one-time charge.
- */
 async function applyToAgreement(
   trx: Executor,
   keyring: Keyring,

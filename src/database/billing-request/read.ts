@@ -105,11 +105,7 @@ export interface BillingRequestRecord {
   closedAt: Date | null;
 }
 
-/**
- * Reads a charge, for its owner and for the bank that is asked.
- *
- * @throws Failure not_found
- */
+/** @throws Failure not_found */
 export async function readBillingRequest(
   db: Executor,
   entityId: string,

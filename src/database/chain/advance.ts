@@ -39,7 +39,6 @@ export async function chainStream(db: Database, stream: Stream, beat: () => void
 }
 
 interface Progress {
-  /** The id after which this run begins. */
   after: string;
   /**
    * The id after which the next run may begin; null while a transaction is open that may write a

@@ -100,7 +100,6 @@ export async function lastHead(db: Executor, before = 'infinity'): Promise<Store
   );
 }
 
-/** Heads in the order of their numbers, after a number. */
 export async function readHeads(db: Executor, after: bigint, limit: number): Promise<StoredHead[]> {
   return rows<StoredHead>(
     db,
@@ -136,7 +135,6 @@ export function signerOf(jws: string): string | undefined {
   return decode(jws, { complete: true })?.header.kid;
 }
 
-/** Whether one of these keys signed the text, as a head. */
 export function isSigned(jws: string, keys: PublicKeys): boolean {
   const key = keys.get(signerOf(jws) ?? '');
   if (!key) return false;

@@ -2,8 +2,6 @@ import { row, rows, type Executor, type Transaction } from '../connection';
 import type { Indexes, Keyring } from '../keys/keyring';
 import { seal } from '../keys/sealing';
 
-/** Customers, found by the blind index of their e-mail, and the changes that their banks make. */
-
 /**
  * Most customers shown for an e-mail address: more banks than a person has, for a response must
  * end.

@@ -27,11 +27,7 @@ export function openDeviceToken(ring: Keyring, token: string, holderId: string):
   return id !== undefined && isId('device', id) ? id : undefined;
 }
 
-/**
- * Creates the holder's token for the device with this fingerprint.
- *
- * @returns also whether the holder is new to the device
- */
+/** @returns also whether the holder is new to the device */
 export async function enrolDevice(
   trx: Transaction,
   ring: Keyring,

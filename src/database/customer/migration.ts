@@ -62,7 +62,6 @@ export async function onboardBatch(
   return { ...(await count(trx, batchId, counts)), customers, failures };
 }
 
-/** Stages a page, encrypted, until its batch is accepted or discarded. */
 export async function stagePage(
   db: Executor,
   ring: Keyring,
@@ -93,7 +92,6 @@ export async function acceptStaged(
   return insertBatch(trx, bankId, batchId, total);
 }
 
-/** Deletes the staged pages of a batch that is not accepted; an accepted batch stays as it is. */
 export async function discardStaged(db: Executor, batchId: string): Promise<void> {
   await rows(db, `DELETE FROM staged_customers WHERE batch_id = :batchId AND NOT accepted`, { batchId });
 }
@@ -171,7 +169,6 @@ async function insertBatch(trx: Transaction, bankId: string, batchId: string, to
   );
 }
 
-/** Adds a page's counts to its batch; the page that makes up the total completes the batch. */
 async function count(
   trx: Transaction,
   batchId: string,
@@ -209,7 +206,6 @@ function found(batch: Batch | undefined): Batch {
 /** Rows in memory at once while a file is made. */
 const EXPORT_PAGE = 1_000;
 
-/** The customers that a batch has onboarded so far, in the order of the batch. */
 export function readBatchCustomers(
   db: Executor,
   batchId: string,
@@ -229,7 +225,6 @@ export function readBatchCustomers(
   );
 }
 
-/** The entries of a batch that were refused so far, in the order of the batch. */
 export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator<BatchFailure[], void, void> {
   return pages<BatchFailure, number>(
     EXPORT_PAGE,

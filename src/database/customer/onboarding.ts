@@ -19,7 +19,6 @@ interface NewCustomer {
   reference?: string | undefined;
 }
 
-/** An entry of a batch: a valid person, or the reason of its refusal. */
 export type BatchEntry = { person: NewCustomer } | { clientRef?: string; reason: string };
 
 export interface OnboardedCustomer {
@@ -130,7 +129,6 @@ interface Keys {
   accounts: Set<string>;
 }
 
-/** The keys among the candidates' that the bank, or an earlier page of the batch, has. */
 async function knownKeys(
   trx: Transaction,
   { bankId, batchId }: { bankId: string; batchId: string },

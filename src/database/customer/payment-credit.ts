@@ -34,11 +34,7 @@ const CREDITED = `(
 /** SQL over a billing request `b`: its workflow has to wait for the credit, or settle it. */
 export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND (NOT b.credit_overdue OR ${CREDITED}))`;
 
-/**
- * Records which webhooks tell the payees' banks.
- *
- * @param deliveryIds one for each of the requests
- */
+/** @param deliveryIds one for each of the credits */
 export async function expectCredits(
   trx: Executor,
   credits: readonly { id: string }[],

@@ -14,11 +14,7 @@ import { sweep } from '../sweep';
 
 type PromptRules = Pick<BillingRules, 'timeZone' | 'intentsPerCustomerDay' | 'approvalsPerCustomerDay'>;
 
-/**
- * Counts an intent for each of these customers.
- *
- * @returns the customers that may not be asked again today, and why
- */
+/** @returns the customers that may not be asked again today, and why */
 export async function takeIntents(
   trx: Executor,
   { intentsPerCustomerDay, timeZone }: PromptRules,
@@ -27,11 +23,7 @@ export async function takeIntents(
   return takePrompts(trx, 'intent', intentsPerCustomerDay, timeZone, customerIds);
 }
 
-/**
- * Counts a charge without an agreement for each of these customers.
- *
- * @returns the customers that may not be asked again today, and why
- */
+/** @returns the customers that may not be asked again today, and why */
 export async function takeApprovals(
   trx: Executor,
   { approvalsPerCustomerDay, timeZone }: PromptRules,
@@ -88,11 +80,7 @@ async function untilTomorrow(trx: Executor, timeZone: string): Promise<number> {
   return seconds;
 }
 
-/**
- * Deletes the prompts of earlier days.
- *
- * @returns whether there may be more
- */
+/** @returns whether there may be more */
 export function forgetPrompts(db: Executor, timeZone: string): Promise<boolean> {
   return sweep(
     db,

@@ -95,7 +95,6 @@ function searchOf(ring: Keyring, search: string): { condition: string; bindings:
 const THREE_IN_A_ROW = /[a-z0-9]{3}/i;
 const ONE_OR_TWO = /^.{1,2}$/u;
 
-/** SQL that matches a word within the names, by the index that can look the word up. */
 function namedBy(word: string, i: number): string {
   const lower = (name: string) => `lower(:${name}${i}::text COLLATE "pg_c_utf8")`;
   if (THREE_IN_A_ROW.test(word)) return `searched_names LIKE ${lower('like')}`;

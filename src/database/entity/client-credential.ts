@@ -129,7 +129,6 @@ export const SECRET_KEYS = `
     secret_hash, CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret_hash END]) AS hash
   WHERE hash IS NOT NULL`;
 
-/** Counts the valid secrets that an older key has hashed. */
 export async function olderSecrets(db: Executor, ring: Keyring): Promise<number> {
   const found = await row<{ count: number }>(
     db,

@@ -113,11 +113,7 @@ export async function changeTrust(
   return true;
 }
 
-/**
- * Ends all access tokens of an entity; the entity may get new ones.
- *
- * @returns false for an unknown entity
- */
+/** @returns false for an unknown entity */
 export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
   if (!(await endTokens(trx, entityId))) return false;
   await recordAct(trx, by, { action: 'entity.tokens_revoked', entityId });

@@ -90,7 +90,6 @@ export async function listEntities(db: Executor): Promise<Entity[]> {
   return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
 }
 
-/** The facts by which an entity's token is judged. */
 export interface Standing {
   role: Role;
   active: boolean;
@@ -132,7 +131,7 @@ export async function setEntityStatus(
   return set?.before;
 }
 
-/** Ends all tokens of an entity; it may get new ones. @returns false for an unknown entity */
+/** @returns false for an unknown entity */
 export async function endTokens(db: Executor, entityId: string): Promise<boolean> {
   const ended = await row(
     db,
@@ -157,7 +156,6 @@ export async function holdActive(trx: Transaction, entityId: string): Promise<bo
 
 const PAGE = 100;
 
-/** The active merchants that a provider created since a moment, page by page. */
 export function merchantsMadeSince(
   db: Executor,
   providerId: string,
@@ -191,8 +189,6 @@ export async function isMerchantOf(db: Executor, providerId: string, merchantId:
 }
 
 /**
- * Sets a merchant's trust level.
- *
  * @param providerId limits the search to its merchants; the operator gives none
  * @returns the level before; undefined for an unknown merchant
  */

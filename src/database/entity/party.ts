@@ -3,8 +3,6 @@ import { row, rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { open } from '../keys/sealing';
 
-/** The parties of a charge, as the other side sees them. */
-
 /** A customer, with the fields that their own bank is told. Never shown to a merchant. */
 export interface Payer {
   customerId: string;

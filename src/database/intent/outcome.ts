@@ -176,7 +176,6 @@ type Asked = EndedIntent & {
   monthlyLimitBefore: bigint | null;
 };
 
-/** The open intent of the pair, or else the last one. */
 async function latestIntent(trx: Executor, agreementId: string) {
   return row<Asked>(
     trx,
@@ -218,7 +217,6 @@ async function closeByAnswer(
   );
 }
 
-/** Handles an answer to an intent that was no longer open; the answer may agree with its end. */
 async function answerTooLate(
   trx: Executor,
   keyring: Keyring,
@@ -333,11 +331,7 @@ export async function announceEnds(
   await announce(trx, keyring, endAnnouncements(keyring, ended, cause, undelivered));
 }
 
-/**
- * Webhooks that tell both sides of the end.
- *
- * @param undelivered intents that their bank was not asked for, nor will be
- */
+/** @param undelivered intents that their bank was not asked for, nor will be */
 function endAnnouncements(
   keyring: Keyring,
   ended: EndedIntent[],

@@ -69,11 +69,7 @@ export interface IntentRecord {
   closedAt: Date | null;
 }
 
-/**
- * Reads an intent, for its merchant or its bank.
- *
- * @throws Failure not_found
- */
+/** @throws Failure not_found */
 export async function readIntent(db: Executor, entityId: string, intentId: string): Promise<IntentRecord> {
   const found = await row<IntentRecord>(
     db,

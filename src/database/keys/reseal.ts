@@ -44,7 +44,6 @@ const secretOf = (one: Row) => secretPlace(id(one, 'entity_id'));
 const answerOf = (one: Row) =>
   answerPlace({ callerId: id(one, 'caller_id'), path: id(one, 'path'), key: id(one, 'key') });
 
-/** All encrypted columns. */
 export const SEALED: readonly Sealed[] = [
   {
     table: 'customers',
@@ -251,7 +250,6 @@ export interface KeyUse {
   seals: Record<string, number>;
   paymentIds: number;
   deviceIds: number;
-  /** Client secrets that it has hashed. */
   clientSecrets: number;
 }
 

@@ -15,7 +15,6 @@ const LOCK_PERIODS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_peri
 
 const END_OF_MONTH = dayBegin(`:month::date + interval '1 month'`);
 
-/** The first month before `:month` that has entries and is not closed. */
 const EARLIER_OPEN = `
   SELECT least(
     (SELECT min(month) FROM ledger_periods WHERE month < :month AND state = 'reopened'),

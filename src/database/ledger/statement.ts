@@ -92,11 +92,7 @@ export function readFinality(
   );
 }
 
-/**
- * Reads a day in one snapshot, knowing whether the day is final.
- *
- * @param party for whom; null for the network
- */
+/** @param party for whom; null for the network */
 export async function readInOneSnapshot<Read>(
   db: Database,
   timeZone: string,
@@ -124,7 +120,6 @@ export async function hasSettledIn(
   return (await row(db, `SELECT WHERE EXISTS (${posted})`, { partyId, currency }, 'anew')) !== undefined;
 }
 
-/** Reads in the executor's snapshot, where it has one. */
 export async function readTotals(db: Executor, timeZone: string, of: StatementOf): Promise<StatementTotals> {
   const { party, date, currency } = of;
   const found = await rows<{ what: string; count: number; amount: string; balance: string }>(

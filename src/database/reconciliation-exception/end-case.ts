@@ -48,7 +48,6 @@ export async function endCases(
   return ended;
 }
 
-/** SQL: bookings of the charge, or the refund, of an exception `x`. */
 const BOOKINGS = `(
   SELECT b.bank_id, 'bankTransactionId' AS identified_by, coalesce(r.bank_transaction_id, b.bank_transaction_id) AS identifier
   UNION ALL SELECT b.payee_bank_id, 'reference', b.reference WHERE r.id IS NULL
@@ -112,7 +111,6 @@ export async function endExplained(
   await endCases(trx, keyring, { cause, note: null }, ids, { resolution, bankTransactionId: null });
 }
 
-/** Ends the exception of a duplicate bank id, once the bank has sent the right id. */
 export async function endDuplicates(
   trx: Executor,
   keyring: Keyring,

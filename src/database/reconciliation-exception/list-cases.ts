@@ -150,11 +150,7 @@ export async function listExceptions(
   );
 }
 
-/**
- * Exceptions of all parties, oldest first.
- *
- * @param filter without a state: all that are not resolved
- */
+/** @param filter without a state: all that are not resolved */
 export async function operatorsExceptions(
   db: Executor,
   filter: { state?: ExceptionState; kind?: ExceptionKind; entityId?: string | undefined },

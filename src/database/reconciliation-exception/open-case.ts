@@ -58,7 +58,6 @@ export async function openCases(
   return new Map(given.flatMap(({ id }, n) => (ids.has(id) ? [[n, id] as const] : [])));
 }
 
-/** Opens exceptions for credits that the payees' banks were not told of in time. */
 export async function openUndelivered(trx: Executor, keyring: Keyring, ids: string[]): Promise<void> {
   const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
   const cases = ids.map((billingRequestId) => ({ ...undelivered, billingRequestId }));

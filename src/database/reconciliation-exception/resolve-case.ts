@@ -165,11 +165,7 @@ async function lockCase(trx: Transaction, by: Resolver, exceptionId: string): Pr
   return found;
 }
 
-/**
- * Claims the bank's transaction, if the finding names one and is admissible.
- *
- * @throws Failure already_resolved; resolution_not_allowed; duplicate_transaction_id
- */
+/** @throws Failure already_resolved; resolution_not_allowed; duplicate_transaction_id */
 async function admit(trx: Transaction, one: Case, finding: Finding): Promise<void> {
   const { exceptionId, state, bankId } = one;
   const { resolution, bankTransactionId } = finding;

@@ -37,11 +37,7 @@ interface OfCharge {
   refundId: string | null;
 }
 
-/**
- * Reverses the rest of a charge, if there is any.
- *
- * @param timeZone of the network, for the ledger's day
- */
+/** @param timeZone of the network, for the ledger's day */
 export async function reverseRest(
   trx: Executor,
   keyring: Keyring,
@@ -82,7 +78,6 @@ export async function reverseRest(
   await announceReversal(trx, keyring, { ...reversed, billingRequestId, reversalReference, creditWithdrawn });
 }
 
-/** Moves the rest of the charge into a reversal; undefined if there is none. */
 async function takeRest(
   trx: Executor,
   reversal: OfCharge & { transactionId: string; reversalReference: string },

@@ -22,7 +22,6 @@ import { announce, type Announcement } from '../webhook/webhook';
 
 /** Moves a refund on: by a reminder, or by the bank's answer, which alone can end it. */
 
-/** The bank's answer: the id of its transfer, or the reason why there is none. */
 export interface RefundAnswer {
   action: 'completed' | 'rejected';
   bankTransactionId: string | null;
@@ -192,8 +191,6 @@ async function announceToMerchant(trx: Executor, keyring: Keyring, refund: Refun
 }
 
 /**
- * The merchant's webhook about a refund.
- *
  * @param sequence by default 2 for the end of an overdue refund, of which the merchant was told
  *   before
  */

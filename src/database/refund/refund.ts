@@ -178,7 +178,6 @@ function whyNot({ status, untaken }: Charge, wished = 1n): Failure {
   return new Failure('held_by_exception', message, { data });
 }
 
-/** Asks the bank, first and at each reminder. */
 export async function askForRefund(
   trx: Executor,
   keyring: Keyring,

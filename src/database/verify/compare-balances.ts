@@ -37,7 +37,6 @@ interface Sums {
   unbalanced: Difference[];
 }
 
-/** Adds a page's postings to the sums of the pages before. */
 const POSTED = `
   WITH page AS MATERIALIZED (
     SELECT id, kind FROM ledger_entries WHERE settlement_day = :day AND id > :after::bigint ORDER BY id LIMIT ${PAGE}),

@@ -210,7 +210,6 @@ const OF_IDS = comparison(`
       .join(' UNION ')}) AS ids
   ORDER BY id`);
 
-/** Rows that have changed, by the ids of their events. */
 const OF_EVENTS = comparison(`
   SELECT resource_id AS id, e.id AS place FROM events e WHERE ${BETWEEN('e.id')} ORDER BY e.id`);
 

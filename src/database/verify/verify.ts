@@ -18,14 +18,12 @@ import type { Days, Difference, Page, Pages } from './page';
 
 export interface Means {
   db: Database;
-  /** Keys that heads may be signed with. */
   keys: PublicKeys;
   timeZone: string;
   /** Heads that were kept elsewhere. */
   kept?: string[] | undefined;
 }
 
-/** Keys that the keyring proves to be the network's. */
 export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKeys> {
   return publicKeys(await chainKeys(db, ring));
 }

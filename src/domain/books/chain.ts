@@ -22,7 +22,6 @@ export const GENESIS = '0'.repeat(64);
 export const linkHash = (previous: string, stream: Stream, content: string): string =>
   hash('sha256', previous + stream + content);
 
-/** The last link of a chain. */
 export interface Tip {
   n: number;
   hash: string;

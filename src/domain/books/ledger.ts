@@ -50,7 +50,6 @@ export interface LedgerEntry {
   booking?: ExpectedBooking | undefined;
 }
 
-/** A line that a bank's files are to have. */
 interface ExpectedBooking {
   bankId: string;
   /** The payee's bank knows a payment between customers by its reference alone. */
@@ -64,7 +63,6 @@ interface ExpectedBooking {
   refundId: string | null;
 }
 
-/** An amount, and the parties that it moves between. */
 export interface Payment {
   amount: bigint;
   currency: string;
@@ -101,7 +99,6 @@ const MOVES: Record<EntryKind, (paid: Payment) => [from: Holder, to: Holder]> = 
   write_off: (paid) => [disputed(paid), customerBank(paid)],
 };
 
-/** The id of an entry's booking, and the resource that it is part of. */
 export interface BookedBy {
   /** The reference of a credited payment, otherwise the bank's id; null if the bank named none. */
   identifier: string | null;

@@ -27,7 +27,6 @@ export const SAID = ['approved', 'declined', 'completed', 'rejected'] as const;
 
 export type Said = (typeof SAID)[number];
 
-/** Findings that a bank can report about the money. */
 export const BANK_RESOLUTIONS = [
   'no_money_moved', // the money in doubt never moved
   'reversed', // the money moved, and the bank has reversed it

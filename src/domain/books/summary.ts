@@ -2,8 +2,6 @@ import type { KindOfReason } from '../charge';
 import { groupBy } from '../group';
 import type { Movement } from './statement';
 
-/** A party's movements on the days of a span, and in total. */
-
 /** The total of a day, currency and type of movement. */
 export type DailyTotal = Movement & {
   /** `2026-11-21`, in the network's zone. */
@@ -37,11 +35,7 @@ export function daysBetween(from: string, to: string): number {
 
 export const firstOfMonth = (day: string) => `${day.slice(0, 7)}-01`;
 
-/**
- * Adds the lines up, by day and in total.
- *
- * @returns in order of day and currency; days without movements are left out
- */
+/** @returns in order of day and currency; days without movements are left out */
 export function summarized(lines: DailyTotal[]) {
   return {
     days: inOrder(lines, ({ day, currency }) => `${day} ${currency}`).map(([key, ofDay]) => ({

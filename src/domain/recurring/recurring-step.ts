@@ -55,7 +55,6 @@ export type OpenBilling = {
   maybeDebited: boolean;
 } & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: Date; reason: string });
 
-/** The state of the latest attempt at a billing. */
 export type ChargeOutcome =
   { status: 'pending'; expiresAt: Date } | { status: 'successful' } | { status: 'declined'; reason: string };
 
@@ -118,7 +117,6 @@ export function nextStep(schedule: Schedule, billings: Billings, now: Date, rule
   return inHand.until < step.until ? inHand : step;
 }
 
-/** The next billing and its due date; undefined if the schedule has no more. */
 export function nextBilling(
   schedule: Schedule,
   hasOpen: boolean,
@@ -132,7 +130,6 @@ export function nextBilling(
   return schedule.endAt !== null && dueAt > schedule.endAt ? undefined : { n: schedule.nextN, dueAt };
 }
 
-/** The step of a billing whose latest attempt has an outcome. */
 function settled(
   schedule: Schedule,
   open: OpenBilling,

@@ -1,6 +1,3 @@
-/** The states of a recurring schedule, and the facts that decide them. */
-
-/** Final states of a schedule. */
 export const SCHEDULE_ENDS = ['completed', 'cancelled', 'failed'] as const;
 export type Ended = (typeof SCHEDULE_ENDS)[number];
 
