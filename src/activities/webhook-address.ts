@@ -66,7 +66,7 @@ export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true
 const PACKET_TIMEOUT_MS = 700;
 const TRIES = 4;
 /**
- * How long the second family's addresses are awaited once the first's are known (RFC 8305, 3): some
+ * Longest wait for the second family's addresses once the first's are known (RFC 8305, 3): some
  * servers drop that question.
  */
 const OTHER_FAMILY_MS = 50;

@@ -25,7 +25,7 @@ import {
  */
 export interface WebhookConnector {
   /**
-   * Sends one POST. What goes wrong with the receiver is the outcome's `error`.
+   * Sends one POST. A receiver's fault is the outcome's `error`.
    *
    * @returns undefined where `begin` said no
    * @throws what `begin` throws
@@ -43,8 +43,7 @@ export interface WebhookConnector {
 interface SendOptions {
   timeoutMs: number;
   /**
-   * Asked once the connection stands, before a byte of the request leaves. Where it says no, none
-   * does.
+   * Asked once the connection stands, before a byte of the request leaves. None does after a no.
    */
   begin?: (() => Promise<boolean>) | undefined;
 }
@@ -199,7 +198,7 @@ export async function readHead(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(kept).toString('utf8');
 }
 
-/** What Node and undici call what happens often, in words; anything else shows its code. */
+/** Frequent codes of Node and undici, in words; any other code is shown as it is. */
 const REASONS: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',

@@ -1,8 +1,8 @@
 import { remember } from '../domain/remember';
 
 /**
- * How much of a worker one origin (scheme, host and port), and one owner of receivers, may take up:
- * a dead receiver holds each request until its time-out.
+ * Shares of a worker for each origin (scheme, host and port) and each owner of receivers: a dead
+ * receiver holds each request until its time-out.
  *
  * An owner is a provider with all its merchants, else the entity itself. It has places in all, and
  * fewer at one origin, which others may name too. Its last places are for receivers that answered
@@ -98,8 +98,8 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
       const pace = timeoutMs / full.most;
       const line = `line ${full.of}`;
       const [lineMs, ownMs] = [waitMs(line), waitMs(full.sharer)];
-      // A sharer that waits already lengthens nobody else's line. What else it sends comes no
-      // faster than that line is long, so that all come no faster than places are free.
+      // A sharer that waits already lengthens no other's line. Its further webhooks come no faster
+      // than that line is long, so that all come no faster than places are free.
       const wish = ownMs > 0 ? ownMs + Math.max(pace, lineMs) : lineMs + pace;
       const wait = Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wish)));
       for (const key of ownMs > 0 ? [full.sharer] : [full.sharer, line]) {
@@ -110,7 +110,7 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   };
 }
 
-/** What an attempt is counted for. A provider's webhooks are not its merchants'. */
+/** The shares that count an attempt. A provider's webhooks are not its merchants'. */
 function keysOf(kind: AttemptKind, { url, entityId, ownerId }: Addressee) {
   const origin = URL.canParse(url) ? new URL(url).origin : url;
   return {

@@ -33,8 +33,8 @@ import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
  * Sending webhooks.
  *
  * No billing waits for a receiver. The workflow whose work a webhook tells of makes its first
- * attempt, within seconds that are bounded however many receivers are dead. What that leaves undone
- * goes on in workflows and on a task queue of its own.
+ * attempt, within seconds that are bounded however many receivers are dead. The rest goes on in
+ * workflows and on a task queue of its own.
  *
  * A body holds personal data and a URL may hold a secret, so the log gets neither.
  */
@@ -71,7 +71,7 @@ const LINES_MAX = 10;
 export interface MeasuredAttempt extends Pick<SendOutcome, 'durationMs' | 'httpStatus' | 'error'> {
   webhookType: WebhookType;
   kind: AttemptKind;
-  /** Of the delivery, after it. */
+  /** The delivery's, after the attempt. */
   status: DeliveryStatus;
 }
 
@@ -143,9 +143,9 @@ export function createWebhookActivities({
     withinMs: number,
   ): Promise<Attempted | Unmade> {
     const n = delivery.attempts + 1;
-    // A redelivery begins the table of retries anew.
+    // A redelivery begins the table of retries again.
     const sinceAsked = n - delivery.earlierAttempts;
-    // What a workflow sends was counted as sent when it was claimed.
+    // A workflow's claim has counted its attempts as sent.
     let begun = kind === 'first';
     const outcome = await send(delivery, kind, {
       timeoutMs: withinMs,

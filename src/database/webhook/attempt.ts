@@ -12,14 +12,14 @@ import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } fr
  * Attempts at webhooks: which worker makes them, and what became of them.
  *
  * Before the first byte of an attempt leaves, the row says that it may have been sent (`sent`), and
- * that nobody else is to send it for now (`claimed_until`). So the end of a charge's window knows
+ * that no other worker is to send it for now (`claimed_until`). So the end of a charge's window knows
  * whether its bank may have it, also where the process that sent it has died.
  *
  * `next_attempt_at` says when the next attempt is due. A workflow that is woken before makes none.
  * A redelivery, or enabling the receiver, puts the present into it.
  */
 
-/** What one attempt needs to know, as stored; `openDelivery` gives the rest. */
+/** A delivery as stored; `openDelivery` decrypts it. */
 export interface DeliveryToAttempt extends SealedSecrets {
   id: string;
   entityId: string;
@@ -28,7 +28,7 @@ export interface DeliveryToAttempt extends SealedSecrets {
   webhookType: WebhookType;
   status: DeliveryStatus;
   attempts: number;
-  /** How many of them were made before it was last asked for again. */
+  /** Those made before it was last asked for again. */
   earlierAttempts: number;
   /** The receiver's URL now, which may be another one than when it was announced. */
   url: string | null;
@@ -39,7 +39,7 @@ export interface DeliveryToAttempt extends SealedSecrets {
   onlyOnce: boolean;
   /** Then: what else the old address may take for the receiver's secret. */
   alsoSealed: Buffer[];
-  /** How long another worker still has to record its attempt; 0 where none makes one. */
+  /** Until another worker has to have recorded its attempt; 0 where none makes one. */
   claimedForMs: number;
   notDueForMs: number;
   /** As Postgres writes it, for a Date is less exact. */
@@ -103,11 +103,11 @@ const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id
   JOIN entities e ON e.id = d.entity_id`;
 
 /**
- * What a workflow announced and nobody has attempted yet, oldest first: at most one for each bank
+ * A workflow's announcements without an attempt, oldest first: at most one for each bank
  * of a call, and one for the merchant.
  *
  * One statement claims them all and counts them as sent, so that a charge waits for the disk once.
- * What is sent, and where to, is read after it. So a change of the receiver either sees the claim
+ * Body and URL are read after it. So a change of the receiver either sees the claim
  * (`attemptsUnderWay`), or is seen by the reading.
  */
 export async function claimUnattempted(
@@ -233,7 +233,7 @@ export async function attemptsUnderWay(db: Executor, entityId: string): Promise<
   );
 }
 
-/** How many of these attempts still may be made. */
+/** Counts those of these attempts that may still be made. */
 export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
   const still = await row<{ count: number }>(
     db,

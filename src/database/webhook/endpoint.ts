@@ -4,7 +4,7 @@ import { row, type Executor, type Transaction } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { open, seal, type SealedPlace } from '../keys/sealing';
 
-/** Where an entity wants its webhooks, and the secrets that they are signed with. */
+/** An entity's webhook URL, and the secrets that sign its webhooks. */
 
 /** `whsec_` and 32 random bytes in base64, the form that Standard Webhooks libraries take. */
 export function newWebhookSecret(): string {
@@ -57,17 +57,17 @@ export async function setWebhookUrl(db: Executor, entityId: string, url: string 
   );
 }
 
-/** How long the old secret stays good after a rotation. */
+/** The old secret stays good for this long after a rotation. */
 const ROTATION = '24 hours';
 /**
- * How long a retired secret still signs the notice of a changed endpoint: the owner's receiver
+ * A retired secret still signs, for this long, the notice of a changed endpoint: the owner's receiver
  * would not believe a notice signed with a thief's secret alone. By then it has refused every
  * webhook for three days, which its owner notices.
  */
 const KEPT = '72 hours';
 /**
- * Most that are kept of one entity, so that a notice stays short. The older ones stay: rotating
- * drives the owner's out for nobody.
+ * Most that are kept of one entity, so that a notice stays short. The oldest stay: a thief that
+ * rotates drives out none of the owner's.
  */
 const KEPT_MAX = 10;
 

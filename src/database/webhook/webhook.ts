@@ -18,8 +18,8 @@ import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './endpoi
  * exists without the other; the row is also the receiver's entry in its events feed. The body is
  * made, signed and encrypted once, and every attempt sends those bytes, after the commit.
  *
- * The workflow whose work is announced makes the first attempt. What that leaves undone, and what
- * no workflow announced, goes to the workflow `webhook-delivery/<id>`.
+ * The workflow whose work is announced makes the first attempt. The workflow
+ * `webhook-delivery/<id>` makes the later ones, and all that no workflow announced.
  */
 
 export interface Announcement {
@@ -158,7 +158,7 @@ function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announceme
 }
 
 /**
- * The same webhook without some of its items, signed anew.
+ * The same webhook without some of its items, signed again.
  *
  * @param item the member by which an item names its resource
  */

@@ -49,7 +49,7 @@ interface Asked {
   deliveryId: string;
   /** Not a byte of it was sent, and it has not been read in the feed. */
   undelivered: boolean;
-  /** Where the delivery also asks for what is still open, or was superseded. */
+  /** Null where the delivery asks for nothing else that is open or superseded. */
   bodySealed: Buffer | null;
 }
 
@@ -119,7 +119,7 @@ async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   );
 }
 
-/** A sender reads the bytes after it has claimed the delivery, so nobody has seen these. */
+/** A sender reads the bytes after it has claimed the delivery, so no receiver has seen these. */
 async function shortenBodies(
   trx: Executor,
   keyring: Keyring,
