@@ -70,10 +70,7 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 2_000;
 /** A failed transaction is undone within this time, or its connection is closed. */
 const UNDO_WITHIN_MS = 500;
-/**
- * A dead database must become a 503 within 5 s, so connecting and waiting for a connection end
- * sooner.
- */
+/** A dead database must become a 503 within 5 s, so connecting ends sooner. */
 const ACQUIRE_TIMEOUT_MS = 4_000;
 
 /** An idle connection costs Postgres some megabytes; those of a burst are closed again. */
@@ -119,8 +116,7 @@ export function openDatabase(
   // error event would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  // A connection serves many requests, so its errors must not be traced to the request that opened
-  // it.
+  // A connection's errors must not be traced to the one request that opened it.
   const outside = AsyncLocalStorage.snapshot();
   const release = (client: PoolClient, broken = false) => outside(() => client.release(broken));
   const prepare = createPreparation();
@@ -186,8 +182,7 @@ export function openDatabase(
         isTransaction: true,
         requestId,
         traceparent,
-        // Work may run side by side: one part may still send statements after another's failure has
-        // undone both.
+        // One part of the work may send statements after another's failure has undone both.
         query: async (text, values, plan) => {
           if (over) throw new Error('the transaction is over');
           try {
@@ -212,8 +207,7 @@ export function openDatabase(
           // The state of a session that cannot even undo is unknown; closing it undoes all.
           () => release(client, true),
         );
-        // Of statements sent together, a later one may fail first; the earlier one's error is the
-        // cause.
+        // A later statement's error may come first; the earlier one's is the cause.
         throw isAborted(error) ? (failed ?? error) : error;
       }
     },
@@ -272,10 +266,7 @@ async function commit(committing: Promise<{ command: string }>): Promise<void> {
  * work of the hot paths. A rare statement is planned for its values.
  */
 const PREPARED_AFTER_RUNS = 20;
-/**
- * Postgres keeps some 20 kB for each in each connection, and a list has a text for each set of
- * filters.
- */
+/** Postgres keeps some 20 kB for each in each connection; a list has many texts. */
 const PREPARED_MAX = 200;
 /**
  * Texts remembered by a process: more than there are, but for those lists. Beyond the limit the

@@ -5,8 +5,5 @@ export const afterS = (r: string) =>
 /** SQL: a time as 16 hexadecimal digits, its microseconds since 2000; the same in every session. */
 export const microseconds = (column: string) => `encode(timestamptz_send(${column}), 'hex')`;
 
-/**
- * SQL: the time of the test clock that is furthest ahead, which bounds scans of a time index. In
- * production it is the real time.
- */
+/** SQL: the furthest test clock's time, which bounds scans of a time index. */
 export const FURTHEST = `now() + coalesce((SELECT max(clock_offset) FROM entities WHERE clock_offset > '0'), '0')`;

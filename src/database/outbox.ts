@@ -42,10 +42,7 @@ export interface OutboxRow {
   /** A row has either a start or a signal. */
   start: OutboxStart | null;
   signal: Signal | null;
-  /**
-   * The owner whose turn the row takes: a provider for all its merchants, else the party; `none`
-   * without a party.
-   */
+  /** A provider for all its merchants, else the party; `none` without a party. */
   ownerId: string;
   /** The time of the commit, kept through all retries. */
   createdAt: Date;

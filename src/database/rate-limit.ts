@@ -24,10 +24,7 @@ export interface Bucket {
 export interface TokenWish extends Bucket {
   /** All are taken or none; 1 by default, and never more than the burst. */
   count?: number;
-  /**
-   * A second bucket that pays the same count, once the first has paid: a refusal by the first takes
-   * nothing from it.
-   */
+  /** A second bucket that pays the same count, but only if the first has paid. */
   also?: Bucket;
   readOnly?: true;
 }

@@ -162,10 +162,7 @@ const instead = (filter: TransactionFilter, otherwise: string) =>
     ? 'narrow it with settledFrom and settledTo, or take it day by day with GET /v1/statements/:date.csv'
     : `narrow it with from and to, or ${otherwise}`;
 
-/**
- * Rows in memory at once while a whole history is read: a megabyte, and some ten milliseconds of
- * Postgres.
- */
+/** Rows in memory at once: a megabyte, and some ten milliseconds of Postgres. */
 const EXPORT_PAGE = 1000;
 /** A page ends early if its rows have more bytes of metadata: 50 long values have 100 kB. */
 const EXPORT_PAGE_BYTES = 1_000_000;
@@ -218,9 +215,7 @@ export interface TransactionEvent {
   kind: ExceptionKind | null;
 }
 
-/**
- * Most events shown, the latest ones. Only a charge that is refunded in hundreds of parts has more.
- */
+/** The latest events are shown. Only a charge with hundreds of refunds has more. */
 const EVENTS_MAX = 1_000;
 
 /**

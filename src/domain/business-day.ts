@@ -21,8 +21,7 @@ const HOLIDAYS: Readonly<Record<string, Holidays>> = {
     yearly: ['01-01', '05-01', '06-12', '10-01', '12-25', '12-26'],
     // Good Friday and Easter Monday.
     fromEaster: [-2, 1],
-    // Eid al-Fitr, Eid al-Adha and Mawlid follow the moon. These are forecasts: correct them once
-    // proclaimed.
+    // Eid al-Fitr, Eid al-Adha and Mawlid follow the moon: correct them once proclaimed.
     proclaimed: [
       '2026-03-20',
       '2026-05-27',

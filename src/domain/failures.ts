@@ -1,7 +1,4 @@
-/**
- * All refusals of the API: the `code` of its responses, with the text for `docs/errors.md` and the
- * OpenAPI document.
- */
+/** All refusals of the API, with texts for `docs/errors.md` and the OpenAPI document. */
 
 interface Row {
   status: number;

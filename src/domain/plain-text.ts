@@ -6,14 +6,9 @@ import { accept, refuse, type Parsed } from './parsed';
  * there.
  */
 
-/**
- * Unpaired halves of a UTF-16 pair: UTF-8 has no form for them, so they cannot be stored or signed.
- */
+/** Unpaired UTF-16 halves: UTF-8 has no form for them to be stored or signed in. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/**
- * U+0000 to U+001F and U+007F to U+009F, line breaks among them, which forge lines in logs and
- * prompts.
- */
+/** U+0000 to U+001F, U+007F to U+009F: line breaks among them forge lines in logs. */
 const CONTROL = /\p{Control}/u;
 /**
  * Embeddings, overrides and isolates: they reorder the text after them, so that one name shows as
@@ -38,9 +33,7 @@ export function ownText(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/**
- * The first `maxUnits` UTF-16 units of a text, or one less, so that it ends with a whole character.
- */
+/** The first `maxUnits` UTF-16 units, or one less, to end with a whole character. */
 export function beginningOf(text: string, maxUnits: number): string {
   return text.length <= maxUnits ? text : text.slice(0, maxUnits).replace(HALF_AT_THE_END, '');
 }

@@ -1,9 +1,6 @@
 import { addCalendarDays } from './calendar';
 
-/**
- * Retry times vary by this share either way, so that calls that failed together do not return
- * together.
- */
+/** Jitter either way, so that calls that failed together do not return together. */
 const JITTER = 0.2;
 
 /**

@@ -81,9 +81,7 @@ async function lockOfBank(
   return found;
 }
 
-/**
- * An approval needs terms, and the merchant's first intent still waits for an answer to its own.
- */
+/** The merchant's first intent still waits for an answer to its own terms. */
 async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement): Promise<void> {
   if (decision !== 'pending') return;
   const open = await row<{ id: string }>(

@@ -21,10 +21,7 @@ export interface DecisionRecord {
   currency: string;
   dailyLimit: bigint | null;
   monthlyLimit: bigint | null;
-  /**
-   * Pending or settled on the current day, and in its month, by the merchant's clock and the
-   * network's calendar.
-   */
+  /** Pending or settled on the merchant's current day and month, by the network's calendar. */
   spentToday: bigint;
   spentThisMonth: bigint;
   createdAt: Date;

@@ -121,9 +121,7 @@ function openNext(
   });
 }
 
-/**
- * An unknown line belongs to its bank and to no charge, even if it resembles a charge's booking.
- */
+/** An unknown line belongs to its bank and to no charge, even if it resembles a booking. */
 function caseOf(bankId: string, one: Opening): NewCase {
   const isUnknown = one.difference === 'unknown_here';
   const [amount, currency] = isUnknown

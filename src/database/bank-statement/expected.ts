@@ -46,9 +46,7 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<C
   );
 }
 
-/**
- * Ends the credit that the payee's bank need not book after a reversal. A line of it still matches.
- */
+/** Ends the credit that a reversal has made needless. A line of it still matches. */
 export async function endExpectedCredit(trx: Executor, billingRequestId: string): Promise<void> {
   await rows(
     trx,

@@ -61,8 +61,7 @@ export async function findMissing(matching: Matching, statementId: string): Prom
 /** @returns whether a booking was missing: there may be more */
 function findNextMissing({ db, bookingDays }: Matching, statementId: string): Promise<boolean> {
   return inTurn(db, statementId, async (trx, { bankId, done, summary }) => {
-    // A restored back-up may have lost lines of the file: their bookings are not missing at the
-    // bank.
+    // A restored back-up may have lost lines of the file, which the bank does not lack.
     if (done < summary.lines) return false;
     const reaches = await rows<{ currency: string; day: string; country: string | null }>(trx, REACHES, {
       bankId,

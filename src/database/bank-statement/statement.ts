@@ -7,9 +7,7 @@ import { dayBegin } from '../day-begin';
 import { enqueueStarts } from '../outbox';
 import { sweep } from '../sweep';
 
-/**
- * Bank files, as they arrive. Their lines wait in pages, with only the fields that are compared.
- */
+/** Arriving bank files. Their lines wait in pages, with only the fields to compare. */
 
 /** Lines that one transaction matches: some tens of milliseconds. */
 export const PAGE_LINES = 1_000;

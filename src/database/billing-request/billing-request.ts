@@ -104,8 +104,7 @@ export async function acceptCharges(
 ): Promise<AcceptedBill> {
   const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
   const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
-  // These run in this order on one connection, so the agreements are locked before they are
-  // counted.
+  // In this order on one connection: agreements are locked before they are counted.
   const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
     lockAgreements(trx, ids),
     countSpending(trx, rules, merchantId, ids, charge),

@@ -94,10 +94,7 @@ export async function answerBillingRequest(
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 
-/**
- * Locks in the decided order: first the agreement that the answer may change, then (by the UPDATE)
- * the request.
- */
+/** Locks first the agreement that the answer may change, then (by the UPDATE) the request. */
 async function lockForAnswer(
   trx: Transaction,
   keyring: Keyring,

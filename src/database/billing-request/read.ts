@@ -20,10 +20,7 @@ export interface AwaitedCharge {
   approvalRequired: boolean;
   /** The charge has succeeded, and the payee's bank is still to be told. */
   creditWaits: boolean;
-  /**
-   * Milliseconds of business time until the window closes, or until the credit is overdue; negative
-   * after that.
-   */
+  /** Business milliseconds until the window closes or the credit is overdue; may be negative. */
   leftMs: number;
   /** The end of `leftMs`, RFC 3339. */
   endsAt: string;

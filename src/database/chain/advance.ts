@@ -40,10 +40,7 @@ export async function chainStream(db: Database, stream: Stream, beat: () => void
 
 interface Progress {
   after: string;
-  /**
-   * The id after which the next run may begin; null while a transaction is open that may write a
-   * row before it.
-   */
+  /** Start of the next run; null while a transaction may still write an earlier row. */
   settled: string | null;
   /** An id before which rows may still appear, and the next transaction's number. */
   latest: string | null;

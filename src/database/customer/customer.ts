@@ -2,10 +2,7 @@ import { row, rows, type Executor, type Transaction } from '../connection';
 import type { Indexes, Keyring } from '../keys/keyring';
 import { seal } from '../keys/sealing';
 
-/**
- * Most customers shown for an e-mail address: more banks than a person has, for a response must
- * end.
- */
+/** Most customers shown for an address: more banks than a person has. */
 const FOUND_MAX = 100;
 /** Most customers shown of one bank: a person, a family or a firm may share the address. */
 const FOUND_OF_BANK_MAX = 10;

@@ -38,8 +38,7 @@ export async function enrolDevice(
   const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
   await row(
     trx,
-    // The constraint sees fingerprints indexed under the current key; the read sees those from
-    // before a rotation.
+    // The constraint sees indexes of the current key; the read, those from before a rotation.
     `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
      SELECT :id, :sealed, :index::bytea, :tokenKey
      WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(:indexes))
@@ -154,8 +153,7 @@ export async function listDevices(
       : {
           bankId,
           deviceId: openDeviceToken(ring, search, bankId) ?? null,
-          // `normalizePhrase` leaves ids as they are, for they are in lower case and have no
-          // blanks.
+          // Ids survive `normalizePhrase`: they are in lower case and have no blanks.
           beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
         };
   const found = await listPage<{

@@ -19,10 +19,7 @@ import { announce } from '../webhook/webhook';
 
 /** Most entries of a batch that is onboarded while the bank waits, and shown in one response. */
 export const SMALL_BATCH = 500;
-/**
- * Entries of a large batch that one transaction onboards: it holds their keys for some ten
- * milliseconds.
- */
+/** Entries that one transaction onboards; it holds their keys for some ten milliseconds. */
 export const PAGE_ENTRIES = 250;
 
 export type BatchStatus = 'processing' | 'completed' | 'failed';

@@ -43,10 +43,7 @@ interface OnboardedPage {
   duplicates: number;
 }
 
-/**
- * Two draws of a phrase rarely collide, and two batches with the same people rarely meet. A page
- * that needs more rounds is broken.
- */
+/** Phrases and batches rarely collide: a page that needs more rounds is broken. */
 const ROUNDS_MAX = 5;
 
 interface Candidate {

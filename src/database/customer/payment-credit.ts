@@ -112,10 +112,7 @@ interface Credited {
 
 type DeliveredCredits = { deliveryIds: string[] } | { eventIds: string[] };
 
-/**
- * Settles delivered credits: resolves their exceptions, and signals the workflows that wait for
- * them. Safe to repeat.
- */
+/** Resolves the exceptions of delivered credits, and signals waiting workflows. Safe to repeat. */
 export async function settleCredits(
   trx: Transaction,
   keyring: Keyring,
@@ -231,10 +228,7 @@ export interface Credit {
   dueBy: Date;
 }
 
-/**
- * @returns undefined if there is nothing to credit: another kind of charge, or one that has not
- *   succeeded
- */
+/** @returns undefined for other kinds of charges, and for those that have not succeeded */
 export async function readCredit(db: Executor, billingRequestId: string): Promise<Credit | undefined> {
   return row<Credit>(
     db,

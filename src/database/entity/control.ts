@@ -17,10 +17,7 @@ import { syncSchedulesOf } from '../recurring/schedule';
 import { lockWebhookUrl, setWebhookUrl } from '../webhook/endpoint';
 import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold';
 
-/**
- * Decisions about a party, by an operator or the party itself, with their consequences and their
- * audit events.
- */
+/** Decisions about a party, by an operator or itself, with their audit events. */
 
 /** Creates a party; undefined if the provider's `clientRef` is taken. */
 export async function admitEntity(

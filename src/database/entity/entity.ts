@@ -36,10 +36,7 @@ export interface Entity {
   createdAt: Date;
 }
 
-/**
- * Creates an entity with its client and webhook endpoint; undefined if the provider's `clientRef`
- * is taken.
- */
+/** @returns undefined if the provider's `clientRef` is taken */
 export async function createEntity(
   trx: Transaction,
   ring: Keyring,

@@ -64,10 +64,7 @@ export async function merchantFace(trx: Executor, merchantId: string): Promise<M
   return { id: merchantId, trusted, now, shown };
 }
 
-/**
- * A bank's own customer, to be paid by another; read at the moment `now` of the bank's business
- * time.
- */
+/** A customer to be paid, read at the moment `now` of their bank's business time. */
 export interface PayeeFace {
   customerId: string;
   now: Date;

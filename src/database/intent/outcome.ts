@@ -52,10 +52,7 @@ export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id, i.merchant_id,
   (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS payment_id_key, i.sequence,
   i.workflow_id, i.asleep, i.closed_at, i.metadata`;
 
-/**
- * The customer's answer, as the bank relays it. Limits are numbers in major units of the intent's
- * currency.
- */
+/** The customer's answer, as the bank relays it. Limits are in major units. */
 export interface IntentAnswer {
   customerId: string;
   merchantId: string;

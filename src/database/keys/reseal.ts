@@ -162,8 +162,7 @@ export async function reseal(
     }
     changed[sealed.table] = total;
   }
-  // The account numbers are gone, so their indexes cannot be made again; no index is needed once
-  // its batch is done.
+  // The account numbers are gone, so these cannot be indexed again; nor need they be.
   await rows(
     db,
     `UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b

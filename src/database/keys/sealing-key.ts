@@ -53,10 +53,7 @@ export async function requireSigningKey(db: Executor, ring: Keyring): Promise<vo
   refuse(await wrongWithSigning(db, ring));
 }
 
-/**
- * Faults of the keyring of a running process: another process may have put a key in front that this
- * one lacks.
- */
+/** Faults of a running process's keyring: others may have put a new key in front. */
 export async function ringFaults(db: Executor, ring: Keyring): Promise<RingFault[]> {
   const keys = await readKeys(db);
   const wrong = keys.flatMap((key) => wrongWith(ring, key));

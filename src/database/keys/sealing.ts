@@ -38,9 +38,7 @@ export function keyIdOf(stored: Buffer): string {
 export const keyIdIn = (column: string) =>
   `convert_from(substring(${column} FROM 3 FOR get_byte(${column}, 1)), 'UTF8')`;
 
-/**
- * @throws KeyringError if the keyring lacks the key, or the value is damaged or from another place
- */
+/** @throws KeyringError if the key is not held, or the value is damaged or from another place */
 export function open(ring: Keyring, sealed: Buffer, place: SealedPlace): string {
   const kidLength = sealed[1] ?? 0;
   const nonceAt = 2 + kidLength;

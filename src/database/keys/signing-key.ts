@@ -161,10 +161,7 @@ export function openSigningKey(ring: Keyring, { kid, sealed }: StoredKey): KeyOb
   return createPrivateKey(open(ring, sealed, signingKeyPlace(kid)));
 }
 
-/**
- * The public half of a stored key; undefined if the keyring cannot decrypt the private half, for
- * then nothing proves the key to be ours.
- */
+/** @returns undefined if the private half cannot be decrypted: nothing proves the key ours */
 export function openPublicJwk(
   ring: Keyring,
   { kid, sealed }: StoredKey,

@@ -2,9 +2,7 @@ import type { LedgerEntry } from '../../domain/books/ledger';
 import { rows, type Executor } from '../connection';
 import { jsonOf } from '../json';
 
-/**
- * Only the table's owner can give an entry an id below 1; reads start below that, to find it too.
- */
+/** Only the table's owner can give an entry an id below 1, which reads must find, too. */
 export const FIRST_ID = '-9223372036854775808';
 
 /**

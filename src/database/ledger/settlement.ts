@@ -4,9 +4,7 @@ import { endExpectedCredit } from '../bank-statement/expected';
 import { oneRow, row, type Executor } from '../connection';
 import { postEntries } from './entry';
 
-/**
- * Entries for the transitions that move money, each posted by the transaction of its transition.
- */
+/** Entries of transitions that move money, posted by the transitions' own transactions. */
 
 /** A closed charge; only a `successful` charge has an entry. */
 interface EndedCharge extends Payment {
@@ -64,9 +62,7 @@ const ended = (resourceId: string, { closedAt }: { closedAt: Date | null }) => (
   settledAt: closedAt ?? new Date(Number.NaN),
 });
 
-/**
- * Posts the contra entry of a completed refund whose money came back, on the day this was found.
- */
+/** Posts the contra entry of a refund whose money came back, on the day this was found. */
 export async function postRefundReturn(
   trx: Executor,
   timeZone: string,
@@ -113,10 +109,7 @@ export async function postReversal(
   if (merchantId === null) await endExpectedCredit(trx, billingRequestId);
 }
 
-/**
- * Writes off the customer's bank's debt for a charge: the payee keeps the money, the network bears
- * it.
- */
+/** Writes off the customer's bank's debt for a charge: the payee keeps the money. */
 export async function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
   await postUndone(trx, timeZone, 'write_off', writeOff);
 }

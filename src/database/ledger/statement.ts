@@ -44,9 +44,7 @@ export interface StatementTotals extends Movements {
   exceptionsOpen: number;
 }
 
-/**
- * The parties whose postings a viewer sees: itself, and for a provider the merchants it created.
- */
+/** The parties of a viewer's postings: itself, and for a provider its merchants. */
 export const POSTED_TO: Record<Viewer['role'], string> = {
   bank: 'ARRAY[:partyId::text]',
   merchant: 'ARRAY[:partyId::text]',

@@ -64,9 +64,7 @@ export async function openUndelivered(trx: Executor, keyring: Keyring, ids: stri
   await openCases(trx, keyring, 'network', cases);
 }
 
-/**
- * Adds an answer to the exception of its charge or refund; opens the exception if there is none.
- */
+/** Adds an answer to the exception of its charge or refund, which it opens if need be. */
 export async function takeAnswerInDoubt(
   trx: Executor,
   keyring: Keyring,

@@ -3,9 +3,7 @@ import { recordEvents } from '../event';
 
 /** Answers of a bank that change nothing, kept so that the operator can look them up. */
 
-/**
- * Refused answers kept per resource, the first of each kind: a program may repeat its own for days.
- */
+/** Refused answers kept per resource: a program may repeat its own for days. */
 const REFUSED_MAX = 20;
 
 const ABOUT = {

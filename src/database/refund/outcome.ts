@@ -87,10 +87,7 @@ export async function answerRefund(
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
-/**
- * Ends the refund and claims the bank's transaction in one statement; does neither if the
- * transaction is another's.
- */
+/** Ends the refund and claims the bank's transaction in one statement, or neither. */
 async function end(
   trx: Executor,
   refundId: string,
@@ -165,8 +162,7 @@ export async function remindBank(
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
   const reminded = await row<RefundRecord>(
     trx,
-    // The refund's workflow runs this: it asks the bank next, and sees an answer that comes at
-    // once.
+    // The refund's workflow runs this, and sees an answer that comes at once.
     `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next,
        asleep = false
      WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,

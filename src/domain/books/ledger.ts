@@ -8,9 +8,7 @@ import type { Direction } from './bank-statement';
  * balance, credits less debits, is positive if the network owes the party.
  */
 
-/**
- * An account is named by its party, its kind and its currency. It exists from its first posting on.
- */
+/** An account has a party, a kind and a currency, and exists from its first posting on. */
 type LedgerAccount =
   | 'customer_bank' // of a bank: payments of its customers, which it owes the network
   | 'merchant' // of a merchant: payments to it, less those that it gives back

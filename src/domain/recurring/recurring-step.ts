@@ -60,9 +60,7 @@ export type ChargeOutcome =
 
 export interface Billings {
   open: OpenBilling | undefined;
-  /**
-   * When the latest billings were first charged, newest first; `catchUpPerDay` of them are enough.
-   */
+  /** When the latest billings were first charged, newest first, up to `catchUpPerDay`. */
   starts: readonly Date[];
   /** Whether the due date of the schedule's next billing lies in a span without charges. */
   heldFor: 'paused' | 'suspended' | undefined;

@@ -1,12 +1,6 @@
-/**
- * A future moment in business time, for a workflow: how long to sleep, and the time to show an
- * operator.
- */
+/** A future moment in business time: how long to sleep, and the time to show an operator. */
 export interface Moment {
-  /**
-   * Milliseconds until then, at least 0, rounded up so that a sleep ends after it and not just
-   * before.
-   */
+  /** Milliseconds until then, at least 0, rounded up so that no sleep ends before it. */
   inMs: number;
   /** RFC 3339, by the clock of the row's owner: in a sandbox the merchant's test clock. */
   at: string;

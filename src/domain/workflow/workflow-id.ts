@@ -1,7 +1,4 @@
-/**
- * A workflow's id follows from the business id: starting it twice is harmless, and row and workflow
- * find each other.
- */
+/** Ids follow from business ids, so that starting a workflow twice is harmless. */
 export const workflowIds = {
   intent: (intentId: string) => `intent/${intentId}`,
   billingRequest: (billingRequestId: string) => `billing-request/${billingRequestId}`,
