@@ -27,7 +27,6 @@ const REFUND = 'src/database/refund/refund.ts';
 const ANNOUNCE = 'src/database/billing-request/announce.ts';
 const MISSING = 'src/database/bank-statement/missing.ts';
 const DUE = 'greatest(r.day, :ofAll::date)';
-const IS_DUE = `e.settlement_day <= ${DUE}`;
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -46,17 +45,6 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a due date is a day late, from the fourth on',
-    seed: 39,
-    changes: [
-      {
-        file: CALENDAR,
-        find: `.add({ [UNIT[frequency]]: n * interval }));`,
-        replace: `.add({ [UNIT[frequency]]: n * interval }).add({ days: n > 2 ? 1 : 0 }));`,
-      },
-    ],
-  },
-  {
     name: 'after a short month a monthly charge stays on its last day',
     seed: 117,
     changes: [
@@ -70,32 +58,10 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'due dates keep their time in UTC, and not on the wall',
-    seed: 163,
-    changes: [
-      {
-        file: CALENDAR,
-        find: `return toDate(zoned(startAt, timeZone).add({ [UNIT[frequency]]: n * interval }));`,
-        replace: `return toDate(zoned(startAt, timeZone && 'UTC').add({ [UNIT[frequency]]: n * interval }));`,
-      },
-    ],
-  },
-  {
     name: 'what a decline took from a limit is not given back',
     seed: 285,
     changes: [
       { file: OUTCOME, find: `releaseSpending(trx, released),`, replace: `releaseSpending(trx, []),` },
-    ],
-  },
-  {
-    name: 'a charge that comes to a limit, to the kobo, is refused',
-    seed: 227,
-    changes: [
-      {
-        file: AGREEMENT,
-        find: `:amount <= a.daily_limit)`,
-        replace: `:amount < a.daily_limit)`,
-      },
     ],
   },
   {
@@ -123,17 +89,6 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a refund that its bank has rejected is not free to be sent again',
-    seed: 39,
-    changes: [
-      {
-        file: 'src/database/refund/return.ts',
-        find: `SET refunded_amount = refunded_amount - :amount WHERE`,
-        replace: `SET refunded_amount = refunded_amount - 0 * :amount WHERE`,
-      },
-    ],
-  },
-  {
     name: 'a late answer settles a charge that has expired',
     seed: 39,
     changes: [
@@ -155,17 +110,6 @@ export const MUTATIONS: readonly Mutation[] = [
         replace: `  'temporarily_unavailable',
   'expired',
 ]);`,
-      },
-    ],
-  },
-  {
-    name: 'a declined billing is tried again a day late',
-    seed: 39,
-    changes: [
-      {
-        file: 'src/domain/retry.ts',
-        find: `addCalendarDays(firstAttemptAt, days, timeZone)`,
-        replace: `addCalendarDays(firstAttemptAt, days + 1, timeZone)`,
       },
     ],
   },
@@ -197,47 +141,10 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a schedule makes one billing more than maxBillings',
-    seed: 29,
-    changes: [{ file: STEP, find: `used >= schedule.maxBillings`, replace: `used > schedule.maxBillings` }],
-  },
-  {
-    name: 'a charge that is due at the very end is not made',
-    seed: 39,
-    changes: [{ file: STEP, find: `dueAt > schedule.endAt ?`, replace: `dueAt >= schedule.endAt ?` }],
-  },
-  {
-    name: 'a new amount is taken, and the old one charged',
-    seed: 117,
-    changes: [
-      {
-        file: 'src/database/recurring/action.ts',
-        find: `UPDATE schedules SET amount = :amount, end_at`,
-        replace: `UPDATE schedules SET amount = amount + 0 * :amount, end_at`,
-      },
-    ],
-  },
-  {
     name: 'what was missed is made up for all at once',
     seed: 285,
     changes: [
       { file: STEP, find: `starts[rules.catchUpPerDay - 1]`, replace: `starts[rules.catchUpPerDay]` },
-    ],
-  },
-  {
-    name: 'what was missed two months ago is still charged',
-    seed: 285,
-    changes: [{ file: STEP, find: `rules.arrearsDays * DAY_MS`, replace: `rules.arrearsDays * 2 * DAY_MS` }],
-  },
-  {
-    name: 'a customer that is billed by name is not asked',
-    seed: 39,
-    changes: [
-      {
-        file: 'src/database/billing-request/billing-request.ts',
-        find: `approvalRequired: true,`,
-        replace: `approvalRequired: false,`,
-      },
     ],
   },
   {
@@ -274,59 +181,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a payment between customers is credited to whoever has paid it',
-    seed: 39,
-    changes: [
-      { file: ANNOUNCE, find: `lookupID: request.payeeLookupId,`, replace: `lookupID: request.lookupId,` },
-    ],
-  },
-  {
-    name: 'a payment between customers is booked for the bank that paid it',
-    seed: 39,
-    changes: [
-      {
-        file: 'src/domain/books/ledger.ts',
-        find: `=== null ? inTransit(paid) :`,
-        replace: `=== null ? { party: paid.bankId, account: 'in_transit' } :`,
-      },
-    ],
-  },
-  {
-    name: 'an amount that a bank has booked otherwise is no difference',
-    seed: 39,
-    changes: [
-      {
-        file: 'src/database/bank-statement/match.ts',
-        find: `= (coalesce(e.amount, x.amount), coalesce`,
-        replace: `= (coalesce(l.amount, e.amount, x.amount), coalesce`,
-      },
-    ],
-  },
-  {
     name: 'what a bank has not booked is missed by nobody',
-    seed: 39,
-    changes: [{ file: MISSING, find: IS_DUE, replace: `e.settlement_day < least(${DUE}, '2000-01-01')` }],
-  },
-  {
-    name: 'a day of a bank that no file covers is missed by nobody',
     seed: 39,
     changes: [
       {
         file: MISSING,
-        find: IS_DUE,
-        replace: `${IS_DUE} AND EXISTS (SELECT FROM expected_bookings o
-           WHERE o.bank_id = e.bank_id AND o.settlement_day = e.settlement_day AND o.matched_by IS NOT NULL)`,
-      },
-    ],
-  },
-  {
-    name: 'what a bank has booked late is missed for ever',
-    seed: 39,
-    changes: [
-      {
-        file: 'src/database/bank-statement/match.ts',
-        find: `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL`,
-        replace: `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NULL`,
+        find: `e.settlement_day <= ${DUE}`,
+        replace: `e.settlement_day < least(${DUE}, '2000-01-01')`,
       },
     ],
   },
@@ -342,17 +203,6 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a refund that came back is told to nobody',
-    seed: 39,
-    changes: [
-      {
-        file: 'src/database/refund/return.ts',
-        find: `await announceReturn(trx, keyring, returned);`,
-        replace: `void announceReturn;`,
-      },
-    ],
-  },
-  {
     name: 'a charge is accepted, and never billed',
     seed: 39,
     changes: [
@@ -360,17 +210,6 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'src/api/billing/billing-request.ts',
         find: `if (workflowId === undefined) return;`,
         replace: `if (workflowId === undefined || charge.amount > 0n) return;`,
-      },
-    ],
-  },
-  {
-    name: 'a charge is in the history, and in no balance',
-    seed: 39,
-    changes: [
-      {
-        file: 'src/database/ledger/settlement.ts',
-        find: `if (status !== 'successful') return;`,
-        replace: `if (status !== 'successful' || charge.amount % 2n === 0n) return;`,
       },
     ],
   },
