@@ -1,11 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Client, Connection, type ScheduleHandle, type WorkflowHandle } from '@temporalio/client';
-import { oneRow } from '../../src/database/connection';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt } from '../support/held-step';
-import { linesOf, settleManyOn } from '../support/statements';
 
 /** What somebody who never saw the code reads in a workflow's history, from top to bottom. */
 
@@ -419,26 +417,6 @@ test('an effect that Postgres cut off tells so in words, and is made at the next
   expect(begun?.activityTaskStartedEventAttributes?.lastFailure?.message).toBe(
     'Postgres cannot be reached, or does not answer (error 57P01)',
   );
-});
-
-test('the SHA-256 of a long statement is null until its file is sent, and is that of the file then', async () => {
-  const day = '2026-01-31';
-  const { entityId: merchantId } = merchant;
-  const { agreementId } = await oneRow<{ agreementId: string }>(
-    engine.database.db,
-    `SELECT id AS "agreementId" FROM agreements WHERE merchant_id = :merchantId`,
-    { merchantId },
-  );
-  await settleManyOn(engine.database, day, { agreementId, bankId: bank.entityId, merchantId }, 10_001);
-  const told = async () => (await merchant.api.get('/v1/statements', { date: day })).body.data;
-  expect(await told()).toMatchObject({ final: true, sha256: null });
-  const taken = await fetch(`${engine.apiUrl}/v1/statements/${day}.csv`, {
-    headers: { authorization: `Bearer ${await merchant.api.accessToken()}` },
-  });
-  const file = await taken.text();
-  expect(linesOf(file)).toHaveLength(10_001);
-  const sha256 = createHash('sha256').update(file).digest('hex');
-  await eventually(async () => (await told()).sha256 === sha256);
 });
 
 test('a run of verify says how many differences the books have', async () => {

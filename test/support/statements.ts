@@ -5,7 +5,6 @@ import { calendarDay } from '../../src/domain/calendar';
 import type { Role } from '../../src/domain/entity';
 import { entryOf } from '../../src/domain/books/ledger';
 import { send, tokenOf, type Answered, type ServedApi } from './api';
-import { asOwner, type TestDatabase } from './database';
 import type { Standing } from './standing';
 
 /** What a party is told of its money, and much of it at once. */
@@ -117,26 +116,4 @@ async function settleAtOnce(
       closed.map(({ id, settledAt }) => entryOf('charge', { resourceId: id, settledAt }, paid)),
     );
   });
-}
-
-/** The same, with all that the merchant settled lately, on a day that is long over. */
-export async function settleManyOn(
-  { db, url }: Pick<TestDatabase, 'db' | 'url'>,
-  day: string,
-  standing: Settling,
-  count: number,
-): Promise<void> {
-  const { bankId, merchantId } = standing;
-  await settleMany(db, standing, count);
-  const since = `> current_date - 2`;
-  await asOwner(
-    url,
-    `SET session_replication_role = replica;
-     UPDATE billing_requests SET closed_at = '${day}T12:00:00Z' WHERE closed_at ${since} AND merchant_id = '${merchantId}';
-     UPDATE ledger_entries SET settled_at = '${day}T12:00:00Z', settlement_day = '${day}'
-       WHERE settlement_day ${since} AND id IN (SELECT entry_id FROM ledger_postings WHERE party_id = '${merchantId}');
-     WITH folded AS (DELETE FROM ledger_folded_balances WHERE day ${since} AND party_id IN ('${bankId}', '${merchantId}') RETURNING *)
-       INSERT INTO ledger_balance_changes SELECT * FROM folded;
-     UPDATE ledger_balance_changes SET day = '${day}' WHERE day ${since} AND party_id IN ('${bankId}', '${merchantId}')`,
-  );
 }

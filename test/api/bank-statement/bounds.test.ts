@@ -1,7 +1,7 @@
 import { deleteCounted } from '../../../src/database/bank-statement/difference';
 import { oneRow } from '../../../src/database/connection';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { workOnFile } from '../../support/bank-file';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
 import { standingApproval, type Standing } from '../../support/standing';
@@ -44,16 +44,7 @@ const post = (token: string, url: string, body: unknown) =>
 const upload = (file: string, query = '', token = bank): Promise<Answered> =>
   send(api.url, 'POST', `${STATEMENTS}${query}`, file, { 'content-type': 'text/csv', ...authorized(token) });
 
-async function charged(): Promise<{ reference: string; id: string }> {
-  const { body } = await post(merchant, '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
-    amount: 100,
-    currency: 'NGN',
-    description: 'Shoes',
-  });
-  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
-  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
-}
+const charged = () => chargeUnder(api, standing, merchant);
 
 async function paid(bankTransactionId: string): Promise<{ reference: string }> {
   const { id, reference } = await charged();

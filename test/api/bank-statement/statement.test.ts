@@ -8,7 +8,7 @@ import { resolveException } from '../../../src/database/reconciliation-exception
 import { isBusinessDay } from '../../../src/domain/business-day';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { bookDifferences } from '../../support/books';
 import { lookForMissing, matchingOf, workOnFile } from '../../support/bank-file';
 import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
@@ -66,16 +66,7 @@ const post = (token: string, url: string, body: unknown, served = api): Promise<
   send(served.url, 'POST', url, body, { authorization: `Bearer ${token}` });
 
 /** A charge of 100 naira, not answered yet. */
-async function charge(amount = 100): Promise<{ reference: string; id: string }> {
-  const { body } = await post(tokens.merchant, '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
-    amount,
-    currency: 'NGN',
-    description: 'Shoes',
-  });
-  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
-  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
-}
+const charge = (amount = 100) => chargeUnder(api, standing, tokens.merchant, amount);
 
 /** The same, approved. */
 async function paid(bankTransactionId: string, amount = 100): Promise<{ reference: string; id: string }> {

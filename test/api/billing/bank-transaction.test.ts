@@ -1,7 +1,7 @@
 import { claimBankTransaction } from '../../../src/database/billing-request/bank-transaction';
 import { row, rows, type Database } from '../../../src/database/connection';
 import { remindBank } from '../../../src/database/refund/outcome';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { openTransaction, type OpenTransaction } from '../../support/open-transaction';
@@ -34,16 +34,7 @@ beforeEach(async () => {
 const post = (token: string, path: string, body: unknown): Promise<Answered> =>
   send(api.url, 'POST', path, body, { authorization: `Bearer ${token}` });
 
-async function charge(): Promise<{ reference: string; id: string }> {
-  const { body } = await post(merchant, '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
-    amount: 100,
-    currency: 'NGN',
-    description: 'Shoes',
-  });
-  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
-  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
-}
+const charge = () => chargeUnder(api, standing, merchant);
 
 const approve = (id: string, bankTransactionId: string, more = {}) =>
   post(bank, '/v1/billing/bank-response', { billingRequestId: id, bankTransactionId, ...more });

@@ -2,7 +2,15 @@ import { rows, type Database, type Executor } from '../../../src/database/connec
 import { answerIntent } from '../../../src/database/intent/outcome';
 import { listTransactions } from '../../../src/database/transaction';
 import { recurringRules } from '../../../src/config';
-import { enter, send, serveApi, tokenOf, type Answered, type Party, type ServedApi } from '../../support/api';
+import {
+  enter,
+  send,
+  serveApi,
+  tokensOf,
+  type Answered,
+  type Party,
+  type ServedApi,
+} from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { runSchedule } from '../../support/schedule';
 import {
@@ -33,11 +41,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   standing = await standingApproval(db, api.deps.ring);
-  const { bank, provider, merchant } = standing.credentials;
-  const [ofBank, ofProvider, ofMerchant] = await Promise.all(
-    [bank, provider, merchant].map((one) => tokenOf(api, one)),
-  );
-  tokens = { bank: String(ofBank), provider: String(ofProvider), merchant: String(ofMerchant) };
+  tokens = await tokensOf(api, standing);
 });
 
 const as = (who: Who, method: string, path: string, body?: unknown, headers = {}): Promise<Answered> =>

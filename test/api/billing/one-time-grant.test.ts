@@ -9,7 +9,7 @@ import {
   type Party,
   type ServedApi,
 } from '../../support/api';
-import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
 import {
   announcedTo,
   lookupIdOf,
@@ -163,18 +163,6 @@ test('the denial of what was granted in another currency brings back the terms t
   expect(await decisionOn(merchant)).toMatchObject({ customerDecision: 'approve_recurring', ...terms });
   const { body } = await merchant.send('GET', `/v1/billing/recurring/${scheduleId}`);
   expect(body.data).toMatchObject({ status: 'active' });
-});
-
-test('they come back though the trail of all of that is gone', async () => {
-  const merchant = await known();
-  await decide('suspended');
-  await ask(merchant, 'NGN');
-  await grant(merchant, 'NGN');
-  await asOwner(database.url, 'SET session_replication_role = replica; DELETE FROM events');
-
-  expect(await refuse(merchant)).toMatchObject({ status: 200 });
-  const terms = { currency: 'USD', spendingLimits: { daily: 5 } };
-  expect(await decisionOn(merchant)).toMatchObject({ customerDecision: 'suspended', ...terms });
 });
 
 test('the terms that come back have counted in their limits what was charged under them', async () => {

@@ -8,7 +8,7 @@ import {
   takeAsOperator,
 } from '../../../src/database/reconciliation-exception/resolve-case';
 import { bookDifferences } from '../../support/books';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { balancesOf, postingsOf } from '../../support/ledger';
 import { openTransaction } from '../../support/open-transaction';
@@ -41,17 +41,8 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   standing = await standingApproval(db, api.deps.ring);
-  tokens = await tokensOf(standing);
+  tokens = await tokensOf(api, standing);
 });
-
-async function tokensOf({ credentials }: Standing): Promise<typeof tokens> {
-  const [bank, provider, merchant] = await Promise.all([
-    tokenOf(api, credentials.bank),
-    tokenOf(api, credentials.provider),
-    tokenOf(api, credentials.merchant),
-  ]);
-  return { bank, provider, merchant };
-}
 
 const get = (token: string, path: string): Promise<Answered> =>
   send(api.url, 'GET', path, undefined, { authorization: `Bearer ${token}` });
@@ -75,16 +66,7 @@ async function theOne(query = ''): Promise<Shown & { exceptionId: string }> {
 }
 
 /** A charge of 100 naira. */
-async function charge(): Promise<{ reference: string; id: string }> {
-  const { body } = await post(tokens.merchant, '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
-    amount: 100,
-    currency: 'NGN',
-    description: 'Shoes',
-  });
-  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
-  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
-}
+const charge = () => chargeUnder(api, standing, tokens.merchant);
 
 const approve = (id: string, bankTransactionId = `debit-of-${id}`) =>
   post(tokens.bank, '/v1/billing/bank-response', { billingRequestId: id, bankTransactionId });
@@ -143,7 +125,7 @@ async function contradicted(): Promise<{ reference: string; id: string }> {
 describe('the list', () => {
   test.each(ROLES)('shows a %s its own exception, and none of the money of others', async (role) => {
     const { reference, id } = await contradicted();
-    const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
+    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
 
     expect(await listed(tokens[role])).toEqual([
       {
@@ -287,7 +269,7 @@ describe('one exception', () => {
   test.each(ROLES)('of somebody else’s money is to a %s what does not exist', async (role) => {
     await contradicted();
     const { exceptionId } = await theOne();
-    const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
+    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
 
     const foreign = await get(stranger[role], `${EXCEPTIONS}/${exceptionId}`);
 
@@ -618,7 +600,7 @@ describe('the bank that is asked', () => {
   test('is no other bank: to that the exception does not exist', async () => {
     await contradicted();
     const { exceptionId } = await theOne();
-    const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
+    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
 
     const foreign = await respond(exceptionId, REVERSED, stranger.bank);
 
@@ -1026,7 +1008,7 @@ describe('a merchant that bills again', () => {
     expect(await bill({ amount: 100.01 })).not.toHaveProperty('warning');
 
     standing = await standingApproval(db, api.deps.ring);
-    tokens = await tokensOf(standing);
+    tokens = await tokensOf(api, standing);
     expect(await bill()).not.toHaveProperty('exceptionId');
   });
 });
@@ -1068,7 +1050,7 @@ describe('both sides of an exception', () => {
     'of a payment between customers are banks: the payer’s, and that of the payee, %s',
     async (whose) => {
       const payee = whose === 'the same bank' ? standing : await standingApproval(db, api.deps.ring);
-      const payees = (await tokensOf(payee)).bank;
+      const payees = (await tokensOf(api, payee)).bank;
       const { body } = await post(payees, '/v1/customer/bill', {
         lookupIDs: [await lookupIdOf(db, standing.customerId)],
         payee: { lookupID: await lookupIdOf(db, await anotherCustomer(payee)) },
@@ -1100,7 +1082,7 @@ describe('both sides of an exception', () => {
 
   test('of a payment that is taken back before the payee’s bank has heard of it: that credits nobody', async () => {
     const payee = await standingApproval(db, api.deps.ring);
-    const payees = (await tokensOf(payee)).bank;
+    const payees = (await tokensOf(api, payee)).bank;
     const { id, deliveryId } = await payAnother(db, api.deps.ring, standing, payee);
     await decline(id);
     const { exceptionId } = await theOne();

@@ -1,7 +1,7 @@
 import { array, assert, asyncProperty, boolean, constantFrom, nat, oneof, record } from 'fast-check';
 import { row, type Database } from '../../../src/database/connection';
 import { answerRefund } from '../../../src/database/refund/outcome';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
 import { answerCharges, standingApproval, type Standing } from '../../support/standing';
@@ -47,15 +47,9 @@ const respond = (refundId: string, action: 'completed' | 'rejected', id = `trans
 
 /** A successful charge of 100 naira. */
 async function charge(): Promise<{ reference: string; id: string }> {
-  const { body } = await post(merchant, '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
-    amount: 100,
-    currency: 'NGN',
-    description: 'Shoes',
-  });
+  const made = await chargeUnder(api, standing, merchant);
   await answerCharges(db, api.deps.ring, standing);
-  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
-  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
+  return made;
 }
 
 async function refund(reference: string, amount?: number): Promise<string> {

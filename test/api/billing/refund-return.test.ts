@@ -1,7 +1,7 @@
 import type { Database } from '../../../src/database/connection';
 import { rows } from '../../../src/database/connection';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { bookDifferences } from '../../support/books';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { balancesOf, postingsOf } from '../../support/ledger';
@@ -37,9 +37,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   standing = await standingApproval(db, api.deps.ring);
-  const { credentials } = standing;
-  const [bank, provider, merchant] = await Promise.all(ROLES.map((role) => tokenOf(api, credentials[role])));
-  tokens = { bank: bank ?? '', provider: provider ?? '', merchant: merchant ?? '' };
+  tokens = await tokensOf(api, standing);
 });
 
 const LAGOS = 'Africa/Lagos';
@@ -55,15 +53,9 @@ const answer = (refundId: string, action: 'completed' | 'rejected', bankTransact
 
 /** A successful charge of 100 naira. */
 async function charge(): Promise<{ reference: string; id: string }> {
-  const { body } = await post('merchant', '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
-    amount: 100,
-    currency: 'NGN',
-    description: 'Shoes',
-  });
+  const made = await chargeUnder(api, standing, tokens.merchant);
   await answerCharges(db, api.deps.ring, standing);
-  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
-  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
+  return made;
 }
 
 /** A completed refund. */

@@ -1,6 +1,6 @@
 import { row, rows, type Database } from '../../../src/database/connection';
 import { refundState, remindBank } from '../../../src/database/refund/outcome';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { answerCharges, moveClock, standingApproval, type Standing } from '../../support/standing';
 
@@ -24,31 +24,17 @@ afterAll(async () => {
 
 beforeEach(async () => {
   standing = await standingApproval(db, api.deps.ring);
-  tokens = await tokensOf(standing);
+  tokens = await tokensOf(api, standing);
 });
-
-async function tokensOf({ credentials }: Standing): Promise<typeof tokens> {
-  const { bank, provider, merchant } = credentials;
-  const [ofBank, ofProvider, ofMerchant] = await Promise.all(
-    [bank, provider, merchant].map((one) => tokenOf(api, one)),
-  );
-  return { bank: String(ofBank), provider: String(ofProvider), merchant: String(ofMerchant) };
-}
 
 const as = (token: string, method: string, path: string, body?: unknown, headers = {}): Promise<Answered> =>
   send(api.url, method, path, body, { authorization: `Bearer ${token}`, ...headers });
 
 /** A charge of 100 naira, successful unless left open. @returns its reference */
 async function charge({ open = false, declined = false } = {}): Promise<string> {
-  const { body } = await as(tokens.merchant, 'POST', '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
-    amount: 100,
-    currency: 'NGN',
-    description: 'Shoes',
-  });
+  const { reference } = await chargeUnder(api, standing, tokens.merchant);
   if (!open) await answerCharges(db, api.deps.ring, standing, declined ? 'insufficient_funds' : undefined);
-  const [item] = body as unknown as { reference: string }[];
-  return String(item?.reference);
+  return reference;
 }
 
 const initiate = (body: object, headers = {}): Promise<Answered> =>
@@ -133,7 +119,7 @@ describe('initiating a refund', () => {
 
   test('of another merchant’s charge gets what that of nobody’s gets', async () => {
     const reference = await charge();
-    const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
+    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
 
     const ofAnother = await as(stranger.merchant, 'POST', '/v1/refunds/initiate', { reference });
     const ofNobody = await as(stranger.merchant, 'POST', '/v1/refunds/initiate', { reference: 'NOBODYS' });
@@ -292,7 +278,7 @@ describe('the bank’s answer', () => {
 
   test('to another bank’s refund gets what that to nobody’s gets', async () => {
     const refundId = await refund(await charge());
-    const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
+    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
 
     const answer = { action: 'rejected' };
     const toAnother = await respond({ refundId, ...answer }, stranger.bank);
@@ -379,7 +365,7 @@ describe('reading refunds', () => {
 
   test.each(ROLES)('of others is to a %s like reading nobody’s', async (role) => {
     const refundId = await refund(await charge());
-    const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
+    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
 
     const ofAnother = await as(stranger[role], 'GET', `/v1/refunds/${refundId}`);
     const ofNobody = await as(stranger[role], 'GET', '/v1/refunds/rfd_x');

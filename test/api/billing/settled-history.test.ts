@@ -1,12 +1,11 @@
 import type { Database } from '../../../src/database/connection';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
-import { LIST_REACH } from '../../../src/database/list';
 import { serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { answerBill, bill, charge, payAnother, refund } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
 import { letMidnightPass } from '../../support/midnight';
-import { asking, linesOf, settleMany } from '../../support/statements';
+import { asking, linesOf } from '../../support/statements';
 
 /** The history as a bank's books ask for it: by when money moved, and by the bank's own ids. */
 
@@ -79,16 +78,6 @@ describe('the history', () => {
         ],
       },
     });
-  });
-
-  it('of too many that moved then is taken from statements', async () => {
-    const one = await standingIn();
-    await settleMany(db, one, LIST_REACH + 1);
-    const { status, body } = await (
-      await asking(api, one, 'bank')
-    ).get('/v1/transaction-history?settledFrom=2026-01-01T00:00:00Z');
-    expect(status).toBe(400);
-    expect(body.message).toContain('/v1/statements/:date.csv');
   });
 
   it('is asked for by the id that a bank gave, by banks alone', async () => {

@@ -1,5 +1,5 @@
 import { rows, type Database } from '../../../src/database/connection';
-import { serveApi, tokenOf, send, type Answered, type ServedApi } from '../../support/api';
+import { send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { answerCharges, standingApproval, type Standing } from '../../support/standing';
 
@@ -21,16 +21,8 @@ afterAll(async () => {
 
 beforeEach(async () => {
   standing = await standingApproval(db, api.deps.ring);
-  tokens = await tokensOf(standing);
+  tokens = await tokensOf(api, standing);
 });
-
-async function tokensOf({ credentials }: Standing): Promise<typeof tokens> {
-  const { bank, provider, merchant } = credentials;
-  const [ofBank, ofProvider, ofMerchant] = await Promise.all(
-    [bank, provider, merchant].map((one) => tokenOf(api, one)),
-  );
-  return { bank: String(ofBank), provider: String(ofProvider), merchant: String(ofMerchant) };
-}
 
 const ROLES = ['bank', 'provider', 'merchant'] as const;
 
@@ -153,7 +145,7 @@ describe('the timeline of a transaction', () => {
     const before = await answers();
 
     standing = await standingApproval(db, api.deps.ring);
-    tokens = await tokensOf(standing);
+    tokens = await tokensOf(api, standing);
     const others = await details(tokens.merchant, `?reference=${await charge('Boots')}`);
     const { billingRequestId } = others.body.data ?? {};
     const body = { billingRequestId, bankTransactionId: reference };
@@ -219,7 +211,7 @@ describe('the details of a transaction', () => {
 
   test.each(ROLES)('of someone else are to a %s what those of nobody are', async (role) => {
     const reference = await charge();
-    const stranger = await tokensOf(await standingApproval(db, api.deps.ring));
+    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
 
     const ofAnother = await details(stranger[role], `?reference=${reference}`);
     const ofNobody = await details(stranger[role], '?reference=NOBODYS');

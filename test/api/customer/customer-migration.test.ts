@@ -5,14 +5,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Request } from 'express';
 import { batchReceiver } from '../../../src/api/customer/migration';
 import { row, rows } from '../../../src/database/connection';
-import {
-  acceptStaged,
-  deleteAbandoned,
-  onboardBatch,
-  onboardNextPage,
-  stagePage,
-} from '../../../src/database/customer/migration';
-import { newId } from '../../../src/database/ids';
+import { deleteAbandoned, onboardBatch, onboardNextPage } from '../../../src/database/customer/migration';
 import { open } from '../../../src/database/keys/sealing';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
@@ -584,18 +577,6 @@ describe('a large batch', () => {
     expect((await download(batchId, 'failures.csv')).text).toMatch(
       /^7,ref-\d+,"\uFFFD is not a known field"\r\n300,ref-\d+,"\uFFFD is not a known field"\r\n/m,
     );
-  });
-
-  it('that an older version staged with such a name comes free', async () => {
-    const batchId = newId('batch');
-    const entries = [{ reason: 'x\ud83d is not a known field' }, { person: person() }];
-    await stagePage(test.db, api.deps.ring, batchId, 0, entries);
-    await test.db.transaction((trx) => acceptStaged(trx, bank.entityId, batchId, entries.length));
-    await work(batchId);
-    expect((await retrieve(batchId)).body.data).toMatchObject({
-      status: 'completed',
-      summary: { total: 2, successful: 1, failed: 1 },
-    });
   });
 
   it('of up to 500 entries is none', async () => {

@@ -1,7 +1,7 @@
 import { lockAgreement } from '../../../src/database/agreement/agreement';
 import { rows, type Database } from '../../../src/database/connection';
 import { applyDecision } from '../../../src/database/agreement/decision';
-import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { enter, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import {
   announcedTo,
@@ -33,11 +33,7 @@ afterAll(async () => {
 /** Every test has parties and a standing approval of its own. */
 beforeEach(async () => {
   standing = await standingApproval(db, api.deps.ring, { dailyLimit: 500_000n });
-  const { bank, provider, merchant } = standing.credentials;
-  const [ofBank, ofProvider, ofMerchant] = await Promise.all(
-    [bank, provider, merchant].map((one) => tokenOf(api, one)),
-  );
-  tokens = { bank: String(ofBank), provider: String(ofProvider), merchant: String(ofMerchant) };
+  tokens = await tokensOf(api, standing);
 });
 
 const DECISIONS = '/v1/bank/customer-decisions';

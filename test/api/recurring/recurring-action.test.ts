@@ -4,7 +4,7 @@ import { lockAgreement } from '../../../src/database/agreement/agreement';
 import { applyDecision } from '../../../src/database/agreement/decision';
 import { recurringRules } from '../../../src/config';
 import type { Database } from '../../../src/database/connection';
-import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { enter, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { runSchedule } from '../../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../../support/standing';
@@ -31,11 +31,7 @@ afterAll(async () => {
 /** Every test has parties and a schedule of its own. */
 beforeEach(async () => {
   standing = await standingApproval(db, api.deps.ring);
-  const { bank, provider, merchant } = standing.credentials;
-  const [ofBank, ofProvider, ofMerchant] = await Promise.all(
-    [bank, provider, merchant].map((one) => tokenOf(api, one)),
-  );
-  tokens = { bank: String(ofBank), provider: String(ofProvider), merchant: String(ofMerchant) };
+  tokens = await tokensOf(api, standing);
   scheduleId = await makeSchedule(db, api.deps.ring, standing);
 });
 

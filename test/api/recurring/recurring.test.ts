@@ -3,7 +3,7 @@ import { applyDecision } from '../../../src/database/agreement/decision';
 import { setEntityStatus } from '../../../src/database/entity/entity';
 import { rows, type Database } from '../../../src/database/connection';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
-import { enter, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { enter, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { runSchedule } from '../../support/schedule';
 import { answerCharges, moveClock, standingApproval, type Standing } from '../../support/standing';
@@ -26,11 +26,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   standing = await standingApproval(db, api.deps.ring);
-  const { bank, provider, merchant } = standing.credentials;
-  const [ofBank, ofProvider, ofMerchant] = await Promise.all(
-    [bank, provider, merchant].map((one) => tokenOf(api, one)),
-  );
-  tokens = { bank: String(ofBank), provider: String(ofProvider), merchant: String(ofMerchant) };
+  tokens = await tokensOf(api, standing);
 });
 
 const CREATE = '/v1/billing/recurring/create';
