@@ -15,7 +15,7 @@ import { workflowSummary } from '../domain/workflow/workflow-summary';
 import { BOTH } from './callers';
 import { section, type Call } from './http/route';
 import { invalidRequest } from './http/validation';
-import { moment } from './openapi/parts';
+import { moment } from './openapi/shown';
 
 /** The test clock of the caller, in sandbox mode: a year of billing, watched in seconds. */
 

@@ -4,7 +4,7 @@ import { acceptedIntent, echoed } from '../../src/api/billing/intent-schema';
 import { batch as batchShown, largeBatch, smallBatch } from '../../src/api/customer/customer-schema';
 import { decision as decisionShown } from '../../src/api/customer/decision-schema';
 import type { Operation } from '../../src/api/openapi/operation';
-import { decidedItem, pageOf } from '../../src/api/openapi/parts';
+import { decidedItem, pageOf } from '../../src/api/openapi/shown';
 import { clock as clockShown } from '../../src/api/sandbox-clock';
 import { rotatedSecret } from '../../src/api/webhook/webhook-schema';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Config } from '../../config';
 import { TRUST_LEVELS } from '../../domain/entity';
-import { email, id, NAME_MAX, textFor, webUrl } from '../http/fields';
-import { errorCode, oneOf, shownId, words } from '../openapi/parts';
+import { email, id, NAME_MAX, oneOf, textFor, webUrl } from '../http/fields';
+import * as shown from '../openapi/shown';
 import { webhookUrl } from '../webhook/webhook-schema';
 
 /** Most merchants in one call, as the network's document says. */
@@ -54,18 +54,18 @@ export const trustBody = z.strictObject({
 });
 
 export const trust = z.strictObject({
-  merchantId: shownId('merchant'),
+  merchantId: shown.id('merchant'),
   trustLevel: z.enum(TRUST_LEVELS).meta({ example: 'trusted' }),
 });
 
-const clientRef = words('Your own reference for the merchant', 'shop-17');
+const clientRef = shown.words('Your own reference for the merchant', 'shop-17');
 
 const refused = z
   .strictObject({
     statusCode: z.literal(409),
     success: z.literal(false),
-    code: errorCode.meta({ example: 'client_ref_taken' }),
-    message: words('Why', 'You have a merchant with this clientRef already'),
+    code: shown.errorCode.meta({ example: 'client_ref_taken' }),
+    message: shown.words('Why', 'You have a merchant with this clientRef already'),
     clientRef,
   })
   .meta({ title: 'Refused' });
@@ -74,18 +74,22 @@ const created = z
   .strictObject({
     statusCode: z.literal(201),
     success: z.literal(true),
-    message: words('For people', 'Merchant created'),
+    message: shown.words('For people', 'Merchant created'),
     clientRef,
-    merchantId: shownId('merchant'),
-    clientId: shownId('client', 'With `clientSecret`, what the merchant gets access tokens with'),
-    clientSecret: words(
-      'Shown only in this answer, and for an hour in the answer to a repeat of the request',
-      'YCPMuZ2RKRk6N7vRrQ3yb1Gx7nJ0hXo2y3pTg9sVb5E',
-    ).optional(),
-    webhookSecret: words(
-      'The secret that webhooks to the merchant are signed with; shown like `clientSecret`',
-      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw5Zb6Xy0cV1s=',
-    ).optional(),
+    merchantId: shown.id('merchant'),
+    clientId: shown.id('client', 'With `clientSecret`, what the merchant gets access tokens with'),
+    clientSecret: shown
+      .words(
+        'Shown only in this answer, and for an hour in the answer to a repeat of the request',
+        'YCPMuZ2RKRk6N7vRrQ3yb1Gx7nJ0hXo2y3pTg9sVb5E',
+      )
+      .optional(),
+    webhookSecret: shown
+      .words(
+        'The secret that webhooks to the merchant are signed with; shown like `clientSecret`',
+        'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw5Zb6Xy0cV1s=',
+      )
+      .optional(),
   })
   .meta({ title: 'Created' });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { day, id } from '../http/fields';
+import { day, id, oneOf } from '../http/fields';
 import { exampleId } from '../openapi/example';
-import { count, moment, oneOf, shownId, words } from '../openapi/parts';
+import * as shown from '../openapi/shown';
 import type { StatementType } from './intake';
 
 export const statementQuery = z.strictObject({
@@ -37,21 +37,21 @@ export const statementPath = z.strictObject({ statementId: id('statement') });
 
 const summary = z
   .strictObject({
-    lines: count('Lines of the file, without its header; each is one of the following', 5),
-    matched: count('The network has the same', 2),
-    duplicates: count('The file has said it before', 0),
-    unknownHere: count('The network counts no such transaction', 1),
-    missingAtBank: count(
+    lines: shown.count('Lines of the file, without its header; each is one of the following', 5),
+    matched: shown.count('The network has the same', 2),
+    duplicates: shown.count('The file has said it before', 0),
+    unknownHere: shown.count('The network counts no such transaction', 1),
+    missingAtBank: shown.count(
       'Settled business days before what your files reach, in none of them, and told by this one first; these are no lines',
       1,
     ),
-    amountDiffers: count('The network has another amount, currency or direction', 1),
-    malformed: count('Cannot be read', 1),
+    amountDiffers: shown.count('The network has another amount, currency or direction', 1),
+    malformed: shown.count('Cannot be read', 1),
   })
   .meta({ id: 'BankStatementSummary' });
 
 export const sentStatement = z.strictObject({
-  statementId: shownId('statement'),
+  statementId: shown.id('statement'),
   status: oneOf(
     ['processing', 'completed', 'failed'],
     '`processing` while it is matched; `failed` where lines of it were lost, by a restored back-up for one: send it again with any change, as an empty line at its end',
@@ -62,11 +62,11 @@ export const sentStatement = z.strictObject({
 export const bankStatement = sentStatement
   .extend({
     summary,
-    differencesUrl: words(
+    differencesUrl: shown.words(
       'Path of the CSV file, below the address of this API',
       `/v1/bank/statements/${exampleId('statement')}/differences.csv`,
     ),
-    createdAt: moment('When it had arrived'),
-    completedAt: moment('When all of it was compared').nullable(),
+    createdAt: shown.moment('When it had arrived'),
+    completedAt: shown.moment('When all of it was compared').nullable(),
   })
   .meta({ id: 'BankStatement' });

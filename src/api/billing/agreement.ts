@@ -6,7 +6,7 @@ import * as schema from '../customer/decision-schema';
 import type { ApiDeps } from '../deps';
 import { listAnswer } from '../http/list';
 import { section, type PathCall, type QueryCall } from '../http/route';
-import { pageOf } from '../openapi/parts';
+import { pageOf } from '../openapi/shown';
 
 /** The agreements of a merchant with its customers, for the merchant and its provider. */
 

@@ -11,6 +11,7 @@ import {
   id,
   list,
   NAME_MAX,
+  oneOf,
   paymentId,
   phrase,
   textFor,
@@ -18,24 +19,7 @@ import {
 } from '../http/fields';
 import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
 import { EXAMPLE_PAYMENT_ID, exampleId } from '../openapi/example';
-import {
-  credit,
-  currencyCode,
-  declineReason,
-  flag,
-  lookupID,
-  metadataForMerchants,
-  moment,
-  money,
-  oneOf,
-  paymentID,
-  reference,
-  scheduleId,
-  seldom,
-  shownId,
-  words,
-  wordsOrNull,
-} from '../openapi/parts';
+import * as shown from '../openapi/shown';
 
 const billed = textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Shoes');
 
@@ -160,62 +144,67 @@ function answerOf({
 
 export const billingRequestPath = z.strictObject({ billingRequestId: id('billingRequest') });
 
-const biller = z.union([shownId('merchant'), shownId('bank')]);
+const biller = z.union([shown.id('merchant'), shown.id('bank')]);
 
 /** Each item has these, whether its charge was accepted or not. */
 export const echoed = {
-  phrase: words('The `paymentID` or `lookupID` that was billed, as you sent it', EXAMPLE_PAYMENT_ID),
+  phrase: shown.words('The `paymentID` or `lookupID` that was billed, as you sent it', EXAMPLE_PAYMENT_ID),
   entityId: biller.meta({ description: 'You' }),
 };
 
 export const acceptedCharge = {
-  billingRequestId: shownId('billingRequest'),
-  reference,
+  billingRequestId: shown.id('billingRequest'),
+  reference: shown.reference,
   status: z.literal('pending'),
-  warning: seldom(
+  warning: shown.seldom(
     z.literal('open_exception'),
     'The customer may have paid you this already: a reconciliation exception of the same amount and currency is not resolved. The charge is made all the same',
   ),
-  exceptionId: seldom(shownId('exception'), 'The exception that is warned of'),
+  exceptionId: shown.seldom(shown.id('exception'), 'The exception that is warned of'),
 };
 
 export const billingRequest = z
   .strictObject({
-    billingRequestId: shownId('billingRequest'),
-    batchId: shownId('batch', 'The API request that created it; of its own for a scheduled charge'),
-    transactionId: shownId('transaction'),
-    reference,
+    billingRequestId: shown.id('billingRequest'),
+    batchId: shown.id('batch', 'The API request that created it; of its own for a scheduled charge'),
+    transactionId: shown.id('transaction'),
+    reference: shown.reference,
     status: oneOf(BILLING_REQUEST_STATUSES, 'Status of the charge', 'successful'),
-    declineReason,
-    amount: money('The amount charged'),
-    currency: currencyCode,
-    description: words('Text shown to the customer', 'Shoes'),
-    approvalRequired: flag('Whether the customer must approve this charge', true),
-    customerId: shownId('customer'),
+    declineReason: shown.declineReason,
+    amount: shown.money('The amount charged'),
+    currency: shown.currency,
+    description: shown.words('Text shown to the customer', 'Shoes'),
+    approvalRequired: shown.flag('Whether the customer must approve this charge', true),
+    customerId: shown.id('customer'),
     entityId: biller.meta({ description: 'The merchant that bills, or the payee’s bank' }),
-    bankId: shownId('bank'),
-    payee: seldom(
-      z.strictObject({ bankId: shownId('bank'), lookupID }),
+    bankId: shown.id('bank'),
+    payee: shown.seldom(
+      z.strictObject({ bankId: shown.id('bank'), lookupID: shown.lookupID }),
       'The customer who is paid; only for a payment between customers',
     ),
-    credit,
-    phrase: words('The identifier that was billed: the `paymentID` or the `lookupID`', EXAMPLE_PAYMENT_ID),
-    paymentID: paymentID.optional(),
-    lookupID: seldom(lookupID, 'Instead of `paymentID`, for a one-time payment'),
-    scheduleId,
-    metadata: metadataForMerchants,
-    bankTransactionId: wordsOrNull(
-      'The bank’s identifier of the debit; shown only to the bank',
-      'FT26081XK2',
-    ).optional(),
-    expiresAt: moment('When the charge is declined if it has not been answered', '2026-03-02T08:15:00.000Z'),
-    createdAt: moment('When it was created'),
-    closedAt: moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
+    credit: shown.credit,
+    phrase: shown.words(
+      'The identifier that was billed: the `paymentID` or the `lookupID`',
+      EXAMPLE_PAYMENT_ID,
+    ),
+    paymentID: shown.paymentID.optional(),
+    lookupID: shown.seldom(shown.lookupID, 'Instead of `paymentID`, for a one-time payment'),
+    scheduleId: shown.scheduleId,
+    metadata: shown.metadataForMerchants,
+    bankTransactionId: shown
+      .wordsOrNull('The bank’s identifier of the debit; shown only to the bank', 'FT26081XK2')
+      .optional(),
+    expiresAt: shown.moment(
+      'When the charge is declined if it has not been answered',
+      '2026-03-02T08:15:00.000Z',
+    ),
+    createdAt: shown.moment('When it was created'),
+    closedAt: shown.moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
   })
   .meta({ id: 'BillingRequest' });
 
 export const chargeOutcome = z.strictObject({
-  billingRequestId: shownId('billingRequest'),
+  billingRequestId: shown.id('billingRequest'),
   status: oneOf(['successful', 'declined'], 'Final status of the charge'),
 });
 
@@ -223,7 +212,7 @@ export const chargeStanding = (description: string) =>
   chargeOutcome.extend({ status: oneOf(BILLING_REQUEST_STATUSES, description) });
 
 export const cancelledCharge = z.strictObject({
-  billingRequestId: shownId('billingRequest'),
+  billingRequestId: shown.id('billingRequest'),
   status: z.literal('declined'),
   declineReason: z.literal('cancelled'),
 });

@@ -24,7 +24,7 @@ import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import { section, type Call, type PathCall } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
-import { decidedItem, fieldsOf, refusedItems } from '../openapi/parts';
+import { decidedItem, fieldsOf, refusedItems } from '../openapi/shown';
 import * as schema from './billing-request-schema';
 
 /**

@@ -3,21 +3,20 @@ import type { Config } from '../../config';
 import { CUSTOMER_DECISIONS, INTENT_STATUSES } from '../../domain/lifecycle';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { blockMerchant, spendingLimits } from '../customer/decision-schema';
-import { BATCH_MAX, currency, DESCRIPTION_MAX, id, instant, list, phrase, textFor } from '../http/fields';
+import {
+  BATCH_MAX,
+  currency,
+  DESCRIPTION_MAX,
+  id,
+  instant,
+  list,
+  oneOf,
+  phrase,
+  textFor,
+} from '../http/fields';
 import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
 import { EXAMPLE_PHRASE } from '../openapi/example';
-import {
-  currencyCode,
-  lookupID,
-  metadataForMerchants,
-  moment,
-  oneOf,
-  paymentID,
-  reference,
-  shownId,
-  words,
-  wordsOrNull,
-} from '../openapi/parts';
+import * as shown from '../openapi/shown';
 
 export const intentBody = (config: Config) =>
   z
@@ -44,7 +43,7 @@ export const intentResponseBody = z.strictObject({
 export const intentPath = z.strictObject({ intentId: id('intent') });
 
 const outcomeFields = {
-  intentId: shownId('intent'),
+  intentId: shown.id('intent'),
   status: oneOf(
     INTENT_STATUSES,
     '`superseded`: replaced by a newer intent of the same merchant for the same customer',
@@ -59,23 +58,26 @@ const outcomeFields = {
 export const intent = z
   .strictObject({
     ...outcomeFields,
-    batchId: shownId('batch', 'The API request that created it'),
-    reference,
-    reason: wordsOrNull(
+    batchId: shown.id('batch', 'The API request that created it'),
+    reference: shown.reference,
+    reason: shown.wordsOrNull(
       'Why it was declined: `denied`, `suspended`, `blocked` or `expired` (no answer in time)',
     ),
-    currency: currencyCode,
-    description: words('As the merchant wrote it', 'Gold plan'),
-    customerId: shownId('customer'),
-    lookupID,
-    entityId: shownId('merchant'),
-    bankId: shownId('bank'),
-    metadata: metadataForMerchants,
-    paymentID: paymentID.optional(),
-    dueDate: moment('When the merchant intends to bill first', '2026-03-05T08:00:00.000Z').nullable(),
-    expiresAt: moment('When the intent is declined if it has not been answered', '2026-03-03T08:00:00.000Z'),
-    createdAt: moment('When it was created'),
-    closedAt: moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
+    currency: shown.currency,
+    description: shown.words('As the merchant wrote it', 'Gold plan'),
+    customerId: shown.id('customer'),
+    lookupID: shown.lookupID,
+    entityId: shown.id('merchant'),
+    bankId: shown.id('bank'),
+    metadata: shown.metadataForMerchants,
+    paymentID: shown.paymentID.optional(),
+    dueDate: shown.moment('When the merchant intends to bill first', '2026-03-05T08:00:00.000Z').nullable(),
+    expiresAt: shown.moment(
+      'When the intent is declined if it has not been answered',
+      '2026-03-03T08:00:00.000Z',
+    ),
+    createdAt: shown.moment('When it was created'),
+    closedAt: shown.moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
   })
   .meta({ id: 'Intent' });
 
@@ -83,8 +85,8 @@ export const intentOutcome = z.strictObject(outcomeFields);
 
 /** Each item has these, however the intent was decided. */
 export const echoed = {
-  lookupID: words('As you sent it', EXAMPLE_PHRASE),
-  entityId: shownId('merchant', 'You'),
+  lookupID: shown.words('As you sent it', EXAMPLE_PHRASE),
+  entityId: shown.id('merchant', 'You'),
 };
 
-export const acceptedIntent = { intentId: shownId('intent'), reference };
+export const acceptedIntent = { intentId: shown.id('intent'), reference: shown.reference };

@@ -7,19 +7,9 @@ import {
   SAID,
 } from '../../domain/books/reconciliation-exception';
 import { EXCEPTION_STATES } from '../../domain/lifecycle';
-import { DESCRIPTION_MAX, id, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { DESCRIPTION_MAX, id, instant, NAME_MAX, oneOf, pagination, textFor } from '../http/fields';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
-import {
-  currencyCode,
-  metadataForMerchants,
-  moment,
-  money,
-  oneOf,
-  reference,
-  shownId,
-  words,
-  wordsOrNull,
-} from '../openapi/parts';
+import * as shown from '../openapi/shown';
 
 export const exceptionsQuery = z.strictObject({
   state: oneOf(EXCEPTION_STATES, 'Only those in this state').optional(),
@@ -83,68 +73,76 @@ const resolution = oneOf(
 
 /** Each party whose exception it is sees these, and is sent them. */
 export const exceptionFields = {
-  exceptionId: shownId('exception'),
+  exceptionId: shown.id('exception'),
   kind,
   state,
-  reference: reference.nullable().meta({
+  reference: shown.reference.nullable().meta({
     description:
       'Reference of the charge; where `refundId` is set, that of the refund. Of what is `unknown_here` the one that the bank wrote down, or `null`',
     example: EXAMPLE_REFERENCE,
   }),
-  billingRequestId: shownId('billingRequest')
+  billingRequestId: shown
+    .id('billingRequest')
     .nullable()
     .meta({ description: 'Id of the charge; `null` for what is `unknown_here`' }),
-  refundId: shownId('refund')
+  refundId: shown
+    .id('refund')
     .nullable()
     .meta({ description: 'Id of the refund, where it is about one', example: null }),
-  merchantId: shownId('merchant').nullable().meta({
+  merchantId: shown.id('merchant').nullable().meta({
     description: 'Id of the merchant; `null` for a payment between customers, and for what is `unknown_here`',
   }),
-  bankId: shownId('bank', 'Id of the payer’s bank'),
-  amount: money('The amount in doubt: of the charge, or of the refund; of what is `unknown_here`, as booked'),
-  currency: currencyCode,
-  bankTransactionId: wordsOrNull(
-    'The first id in the answers, or in the statement, that is in doubt; shown only to banks, `null` to the payee’s',
-    'FT26081XK2',
-  ).optional(),
-  metadata: metadataForMerchants.meta({
+  bankId: shown.id('bank', 'Id of the payer’s bank'),
+  amount: shown.money(
+    'The amount in doubt: of the charge, or of the refund; of what is `unknown_here`, as booked',
+  ),
+  currency: shown.currency,
+  bankTransactionId: shown
+    .wordsOrNull(
+      'The first id in the answers, or in the statement, that is in doubt; shown only to banks, `null` to the payee’s',
+      'FT26081XK2',
+    )
+    .optional(),
+  metadata: shown.metadataForMerchants.meta({
     description: 'The merchant’s own data with the charge or the refund; not shown to banks',
   }),
-  openedAt: moment('When it was opened'),
-  resolvedAt: moment('When it was resolved').nullable().meta({ example: null }),
+  openedAt: shown.moment('When it was opened'),
+  resolvedAt: shown.moment('When it was resolved').nullable().meta({ example: null }),
   resolution,
 };
 
 export const exception = z
   .strictObject({
     ...exceptionFields,
-    note: wordsOrNull('Your own note; what others noted is not shown'),
+    note: shown.wordsOrNull('Your own note; what others noted is not shown'),
     sequence: z.int().min(0).meta({ description: 'That of the latest webhook about it', example: 1 }),
   })
   .meta({ id: 'ReconciliationException' });
 
-export const resolvedException = z.strictObject({ exceptionId: shownId('exception'), state, resolution });
+export const resolvedException = z.strictObject({ exceptionId: shown.id('exception'), state, resolution });
 
 const answer = z
   .strictObject({
-    at: moment('When the bank gave it'),
+    at: shown.moment('When the bank gave it'),
     says: oneOf(
       SAID,
       '`approved` or `declined` of a charge, `completed` or `rejected` of a refund',
       'approved',
     ),
-    bankTransactionId: wordsOrNull(
-      'The id that the bank gave with it; shown only to banks, `null` to the payee’s',
-      'FT26081XK2',
-    ).optional(),
+    bankTransactionId: shown
+      .wordsOrNull(
+        'The id that the bank gave with it; shown only to banks, `null` to the payee’s',
+        'FT26081XK2',
+      )
+      .optional(),
   })
   .meta({ id: 'BankAnswer' });
 
 export const CAUSES = ['merchant', 'provider', 'bank', 'operator', 'network'] as const;
 
 const event = z.strictObject({
-  type: words('Type of the event', 'exception.opened'),
-  at: moment('When it happened'),
+  type: shown.words('Type of the event', 'exception.opened'),
+  at: shown.moment('When it happened'),
   cause: oneOf(CAUSES, 'Who caused it; `network` for a response window that ended', 'bank'),
   kind: kind.optional(),
 });

@@ -13,7 +13,7 @@ import { ANSWER, ANYONE } from '../callers';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import { section, type Call, type PathCall, type QueryCall } from '../http/route';
-import { pageOf } from '../openapi/parts';
+import { pageOf } from '../openapi/shown';
 import * as schema from './reconciliation-exception-schema';
 
 /**

@@ -1,20 +1,10 @@
 import { z } from 'zod';
 import { BILLING_REQUEST_STATUSES, REFUND_STATUSES } from '../../domain/lifecycle';
 import { REFUND_SORTS } from '../../database/refund/refund';
-import { amount, DESCRIPTION_MAX, id, NAME_MAX, pagination, textFor } from '../http/fields';
+import { amount, DESCRIPTION_MAX, id, NAME_MAX, oneOf, pagination, textFor } from '../http/fields';
 import { metadata } from '../http/metadata';
 import { EXAMPLE_REFERENCE, EXAMPLE_REFUND_REFERENCE, exampleId } from '../openapi/example';
-import {
-  currencyCode,
-  flag,
-  metadataForMerchants,
-  moment,
-  money,
-  oneOf,
-  reference,
-  shownId,
-  wordsOrNull,
-} from '../openapi/parts';
+import * as shown from '../openapi/shown';
 
 export const refundBody = z.strictObject({
   reference: textFor('Reference of the charge', NAME_MAX, EXAMPLE_REFERENCE),
@@ -65,34 +55,37 @@ const status = oneOf(
 );
 
 export const refundReferences = {
-  reference: reference.meta({ description: 'Reference of the refund', example: EXAMPLE_REFUND_REFERENCE }),
-  originalReference: reference.meta({ description: 'Reference of the charge' }),
+  reference: shown.reference.meta({
+    description: 'Reference of the refund',
+    example: EXAMPLE_REFUND_REFERENCE,
+  }),
+  originalReference: shown.reference.meta({ description: 'Reference of the charge' }),
 };
 
 export const refund = z
   .strictObject({
-    refundId: shownId('refund'),
-    transactionId: shownId('transaction'),
+    refundId: shown.id('refund'),
+    transactionId: shown.id('transaction'),
     ...refundReferences,
-    billingRequestId: shownId('billingRequest', 'Id of the charge'),
-    merchantId: shownId('merchant'),
-    customerId: shownId('customer'),
-    bankId: shownId('bank'),
-    amount: money('The amount refunded'),
-    currency: currencyCode,
-    reason: wordsOrNull('The reason that the merchant gave', 'Wrong size'),
-    metadata: metadataForMerchants,
+    billingRequestId: shown.id('billingRequest', 'Id of the charge'),
+    merchantId: shown.id('merchant'),
+    customerId: shown.id('customer'),
+    bankId: shown.id('bank'),
+    amount: shown.money('The amount refunded'),
+    currency: shown.currency,
+    reason: shown.wordsOrNull('The reason that the merchant gave', 'Wrong size'),
+    metadata: shown.metadataForMerchants,
     status,
-    overdue: flag('Whether it is still pending after `expectedBy`', false),
-    rejectReason: wordsOrNull('The reason that the bank gave for a rejection'),
-    bankTransactionId: wordsOrNull(
-      'The bank’s identifier of the transfer; shown only to the bank',
-    ).optional(),
-    expectedBy: moment('Three business days after it was created', '2026-03-05T08:00:00.000Z'),
-    createdAt: moment('When it was created'),
-    closedAt: moment('When the bank answered it').nullable().meta({ example: null }),
+    overdue: shown.flag('Whether it is still pending after `expectedBy`', false),
+    rejectReason: shown.wordsOrNull('The reason that the bank gave for a rejection'),
+    bankTransactionId: shown
+      .wordsOrNull('The bank’s identifier of the transfer; shown only to the bank')
+      .optional(),
+    expectedBy: shown.moment('Three business days after it was created', '2026-03-05T08:00:00.000Z'),
+    createdAt: shown.moment('When it was created'),
+    closedAt: shown.moment('When the bank answered it').nullable().meta({ example: null }),
   })
   .meta({ id: 'Refund' });
 
-export const refundOutcome = z.strictObject({ refundId: shownId('refund'), status });
+export const refundOutcome = z.strictObject({ refundId: shown.id('refund'), status });
 export const chargeStatus = z.strictObject({ status: z.enum(BILLING_REQUEST_STATUSES) });

@@ -12,7 +12,7 @@ import { ANSWER, ANYONE, MERCHANT } from '../callers';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import { section, type Call, type PathCall, type QueryCall } from '../http/route';
-import { fieldsOf, pageOf } from '../openapi/parts';
+import { fieldsOf, pageOf } from '../openapi/shown';
 import { DUPLICATE_TRANSACTION } from './billing-request';
 import * as schema from './refund-schema';
 

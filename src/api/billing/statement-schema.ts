@@ -1,15 +1,6 @@
 import { z } from 'zod';
 import { day, id, settledCurrency } from '../http/fields';
-import {
-  calendarDay,
-  count,
-  currencyCode,
-  exactBalances,
-  flag,
-  seldom,
-  shownId,
-  timezone,
-} from '../openapi/parts';
+import * as shown from '../openapi/shown';
 import { format } from './transaction-schema';
 
 const filters = {
@@ -30,15 +21,15 @@ const sum = (description: string, example: number) =>
 const moved = (description: string, many: number, amount: number) =>
   z
     .strictObject({
-      count: count('How many', many),
+      count: shown.count('How many', many),
       amount: z.number().min(0).meta({ description: 'Their sum; in major units', example: amount }),
     })
     .meta({ description });
 
 const ofDay = {
-  date: calendarDay('The settlement day', '2026-03-02'),
-  timezone,
-  final: flag(
+  date: shown.day('The settlement day', '2026-03-02'),
+  timezone: shown.timezone,
+  final: shown.flag(
     'Whether nothing can settle on this day any more, so that it never changes; today never is',
     true,
   ),
@@ -47,7 +38,7 @@ const ofDay = {
 export const statement = z
   .strictObject({
     ...ofDay,
-    currency: currencyCode,
+    currency: shown.currency,
     openingBalance: sum(
       'What the network owed you when the day began; below 0 where you owed it. Before your first day 0',
       12_000,
@@ -58,12 +49,12 @@ export const statement = z
     refundReturns: moved('Completed refunds whose money came back', 0, 0),
     reversals: moved('Charges whose money did not stay', 0, 0),
     credits: moved('For a bank, payments to its customers', 0, 0),
-    creditsReversed: seldom(
+    creditsReversed: shown.seldom(
       moved('For a bank, payments to its customers whose money did not stay; only if any', 0, 0),
     ),
-    writeOffs: seldom(moved('For a bank, what it was let off; only if any', 0, 0)),
-    exceptionsOpen: count('Reconciliation exceptions that were not resolved when the day ended', 0),
-    exact: exactBalances(
+    writeOffs: shown.seldom(moved('For a bank, what it was let off; only if any', 0, 0)),
+    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when the day ended', 0),
+    exact: shown.exactBalances(
       'openingBalance',
       'closingBalance',
       'charges',
@@ -88,15 +79,15 @@ export const statement = z
 
 const position = z
   .strictObject({
-    counterpartyId: z.union([shownId('bank'), shownId('merchant'), z.literal('network')]).meta({
+    counterpartyId: z.union([shown.id('bank'), shown.id('merchant'), z.literal('network')]).meta({
       description: 'The bank or merchant; `network` for what the network bears of a write-off',
       example: 'bnk_01kafz3q9sew7r5v4t2h8m6xc0',
     }),
-    currency: currencyCode,
+    currency: shown.currency,
     owedToYou: z.number().min(0).meta({ description: 'What it owes you; in major units', example: 1500.5 }),
     owedByYou: z.number().min(0).meta({ description: 'What you owe it; in major units', example: 500 }),
     net: sum('`owedToYou` less `owedByYou`', 1000.5),
-    exact: exactBalances('owedToYou', 'owedByYou', 'net'),
+    exact: shown.exactBalances('owedToYou', 'owedByYou', 'net'),
   })
   .meta({ id: 'Position' });
 

@@ -13,18 +13,10 @@ import {
   type Activity,
 } from '../../domain/books/summary';
 import { ANYONE } from '../callers';
-import { day } from '../http/fields';
+import { day, oneOf } from '../http/fields';
 import { section, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import {
-  calendarDay,
-  count as counted,
-  currencyCode,
-  exact,
-  oneOf,
-  successRate as rate,
-  timezone as zone,
-} from '../openapi/parts';
+import * as parts from '../openapi/shown';
 
 /** Sums of charges, declines and money given back, per day: for each party its own. */
 
@@ -44,12 +36,12 @@ const summaryQuery = z.strictObject({
 });
 
 const sum = {
-  count: counted('How many', 2),
+  count: parts.count('How many', 2),
   amount: z.number().min(0).meta({
     description: 'Their sum; in major units. Rounded to 15 digits where it has more',
     example: 3001,
   }),
-  exact,
+  exact: parts.exact,
 };
 
 const moved = (description: string) => z.strictObject(sum).meta({ description });
@@ -62,7 +54,7 @@ const declinedFor = z
   .meta({ id: 'DeclinedFor' });
 
 const activityShown = {
-  currency: currencyCode,
+  currency: parts.currency,
   charged: moved('Charges that succeeded; of a bank, of its customers'),
   declined: z
     .strictObject({
@@ -75,7 +67,7 @@ const activityShown = {
   refunded: moved('Refunds that were completed'),
   returned: moved('Completed refunds whose money came back'),
   reversed: moved('Charges whose money did not stay'),
-  successRate: rate(
+  successRate: parts.successRate(
     'Part of all charges of these days that succeeded, from 0 to 1; `null` where none was decided',
     0.9524,
   ),
@@ -83,16 +75,16 @@ const activityShown = {
 
 const summaryDay = z
   .strictObject({
-    date: calendarDay('The day, in the network’s time zone', '2026-03-02'),
+    date: parts.day('The day, in the network’s time zone', '2026-03-02'),
     ...activityShown,
   })
   .meta({ id: 'SummaryDay' });
 
 const summary = z.strictObject({
-  timezone: zone,
-  today: calendarDay('The day that it is by your clock', '2026-03-31'),
-  from: calendarDay('The first day', '2026-03-01'),
-  to: calendarDay('The last day', '2026-03-31'),
+  timezone: parts.timezone,
+  today: parts.day('The day that it is by your clock', '2026-03-31'),
+  from: parts.day('The first day', '2026-03-01'),
+  to: parts.day('The last day', '2026-03-31'),
   totals: z
     .array(z.strictObject(activityShown).meta({ id: 'SummaryTotal' }))
     .meta({ description: 'All days together, in order of currency' }),

@@ -2,25 +2,10 @@ import { z } from 'zod';
 import { TRANSACTION_SORTS } from '../../database/transaction';
 import { EXCEPTION_KINDS } from '../../domain/books/reconciliation-exception';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/lifecycle';
-import { dayOrInstant, idFilter, instant, NAME_MAX, pagination, textFor } from '../http/fields';
+import { dayOrInstant, idFilter, instant, NAME_MAX, oneOf, pagination, textFor } from '../http/fields';
 import { withMetadataPair } from '../http/metadata';
 import { EXAMPLE_REFERENCE } from '../openapi/example';
-import {
-  credit,
-  currencyCode,
-  declineReason,
-  lookupID,
-  metadataForMerchants,
-  moment,
-  money,
-  oneOf,
-  reference,
-  scheduleId,
-  seldom,
-  shownId,
-  words,
-  wordsOrNull,
-} from '../openapi/parts';
+import * as shown from '../openapi/shown';
 import { CAUSES } from './reconciliation-exception-schema';
 
 export const format = oneOf(
@@ -67,8 +52,8 @@ const part = (description: string) => z.number().min(0).meta({ description, exam
 
 export const transaction = z
   .strictObject({
-    transactionId: shownId('transaction'),
-    reference,
+    transactionId: shown.id('transaction'),
+    reference: shown.reference,
     type: oneOf(
       TRANSACTION_TYPES,
       'Type of the transaction. `refund_return`: the money of a completed refund came back to the bank',
@@ -79,71 +64,79 @@ export const transaction = z
       '`pending`, `successful` or `declined` for a charge; `pending`, `completed`, `rejected` or `returned` for a refund; `completed` for a reversal and a refund return',
       'successful',
     ),
-    amount: money('The amount'),
-    currency: currencyCode,
-    description: words('Text shown to the customer', 'Shoes'),
-    customerId: shownId('customer'),
-    merchantId: shownId('merchant')
+    amount: shown.money('The amount'),
+    currency: shown.currency,
+    description: shown.words('Text shown to the customer', 'Shoes'),
+    customerId: shown.id('customer'),
+    merchantId: shown
+      .id('merchant')
       .nullable()
       .meta({ description: 'Id of the merchant; `null` for a payment between customers' }),
-    bankId: shownId('bank'),
-    billingRequestId: shownId('billingRequest'),
-    scheduleId,
-    bankTransactionId: wordsOrNull(
-      'The bank’s identifier of the debit or transfer; shown only to banks, to the payee’s bank only for a charge',
-      'FT26081XK2',
-    ).optional(),
-    payeeBankId: shownId('bank').nullable().optional().meta({
+    bankId: shown.id('bank'),
+    billingRequestId: shown.id('billingRequest'),
+    scheduleId: shown.scheduleId,
+    bankTransactionId: shown
+      .wordsOrNull(
+        'The bank’s identifier of the debit or transfer; shown only to banks, to the payee’s bank only for a charge',
+        'FT26081XK2',
+      )
+      .optional(),
+    payeeBankId: shown.id('bank').nullable().optional().meta({
       description: 'For a payment between customers, the payee’s bank; shown only to banks',
       example: null,
     }),
-    payeeLookupID: lookupID.nullable().optional().meta({
+    payeeLookupID: shown.lookupID.nullable().optional().meta({
       description: 'For a payment between customers, the payee; shown only to banks',
       example: null,
     }),
-    declineReason,
+    declineReason: shown.declineReason,
     refundedAmount: part(
       'For a charge, the sum of its pending and completed refunds, without those that were returned; in major units',
     ),
     reversedAmount: part(
       'For a charge, how much of it did not stay: the sum of its reversals; in major units',
     ),
-    createdAt: moment('When it was created'),
-    settledAt: moment(
-      'When it settled: money moved, or came back by a reversal or a refund return; `null` unless `status` is `successful`, `completed` or `returned`',
-      '2026-03-02T08:05:00.000Z',
-    ).nullable(),
-    metadata: metadataForMerchants,
+    createdAt: shown.moment('When it was created'),
+    settledAt: shown
+      .moment(
+        'When it settled: money moved, or came back by a reversal or a refund return; `null` unless `status` is `successful`, `completed` or `returned`',
+        '2026-03-02T08:05:00.000Z',
+      )
+      .nullable(),
+    metadata: shown.metadataForMerchants,
   })
   .meta({ id: 'Transaction' });
 
 const event = z.strictObject({
-  type: words('Type of the event', 'billing_request.accepted'),
-  at: moment('When it happened'),
+  type: shown.words('Type of the event', 'billing_request.accepted'),
+  at: shown.moment('When it happened'),
   cause: oneOf(CAUSES, 'Who caused it; `network` for a schedule, or a response window that ended'),
-  declineReason: seldom(z.string(), 'Why it was declined; only for a decline'),
-  exceptionId: seldom(
-    shownId('exception'),
+  declineReason: shown.seldom(z.string(), 'Why it was declined; only for a decline'),
+  exceptionId: shown.seldom(
+    shown.id('exception'),
     'Id of the reconciliation exception; only for events of type `exception.…`',
   ),
-  kind: seldom(
+  kind: shown.seldom(
     z.enum(EXCEPTION_KINDS),
     'Kind of the reconciliation exception. `exception.updated`: a late answer to what was `unanswered`',
   ),
 });
 
 const timelineEntry = z.strictObject({
-  at: moment('When it happened, in real time'),
+  at: shown.moment('When it happened, in real time'),
   what: oneOf(
     ['call', 'event', 'webhook', 'attempt', 'receipt', 'ledger', 'act'],
     'A call of the API, a transition, a webhook to you, an attempt at one, what is left of a forgotten one, an entry of the ledger, an act of an operator or of yours on your own settings',
   ),
-  text: words('The same in words', 'attempt 1 at billing.response dlv_… to mch_…: answered 200, after 12 ms'),
+  text: shown.words(
+    'The same in words',
+    'attempt 1 at billing.response dlv_… to mch_…: answered 200, after 12 ms',
+  ),
 });
 
 export const transactionWithEvents = transaction
   .extend({
-    credit,
+    credit: shown.credit,
     events: z.array(event).meta({ description: 'Oldest first; of more than 1 000 the latest' }),
     timeline: z.array(timelineEntry).meta({
       description:

@@ -14,7 +14,7 @@ import { ANYONE } from '../callers';
 import { listAnswer } from '../http/list';
 import { section, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import { pageOf } from '../openapi/parts';
+import { pageOf } from '../openapi/shown';
 import { timelineOf } from './timeline';
 import * as schema from './transaction-schema';
 

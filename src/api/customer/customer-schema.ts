@@ -8,13 +8,14 @@ import {
   EMAIL_MAX,
   id,
   NAME_MAX,
+  oneOf,
   pagination,
   phrase,
   text,
   textFor,
 } from '../http/fields';
 import { exampleId } from '../openapi/example';
-import { count, lookupID, moment, oneOf, shownId, words, wordsOrNull } from '../openapi/parts';
+import * as shown from '../openapi/shown';
 
 export const byEmail = z.strictObject({ email });
 
@@ -60,29 +61,29 @@ export const customersQuery = z.strictObject({
 
 export const customer = z
   .strictObject({
-    customerId: shownId('customer'),
-    lookupID,
-    clientRef: words('Your own reference for the customer', 'core-000017'),
-    firstname: words('First name', 'Ada'),
-    middlename: wordsOrNull('Middle name'),
-    lastname: words('Last name', 'Obi'),
-    accountName: words('Name of the account', 'OBI ADA'),
-    email: words('E-mail address', 'ada.obi@example.com'),
-    country: words('ISO 3166 alpha-2 code', 'NG'),
-    reference: wordsOrNull('Free text, as onboarded'),
-    address: wordsOrNull('Postal address'),
-    phone: wordsOrNull('Telephone number'),
-    displayPicture: wordsOrNull('URL of a picture'),
-    createdAt: moment('When the customer was onboarded'),
-    updatedAt: moment('When it was last changed'),
+    customerId: shown.id('customer'),
+    lookupID: shown.lookupID,
+    clientRef: shown.words('Your own reference for the customer', 'core-000017'),
+    firstname: shown.words('First name', 'Ada'),
+    middlename: shown.wordsOrNull('Middle name'),
+    lastname: shown.words('Last name', 'Obi'),
+    accountName: shown.words('Name of the account', 'OBI ADA'),
+    email: shown.words('E-mail address', 'ada.obi@example.com'),
+    country: shown.words('ISO 3166 alpha-2 code', 'NG'),
+    reference: shown.wordsOrNull('Free text, as onboarded'),
+    address: shown.wordsOrNull('Postal address'),
+    phone: shown.wordsOrNull('Telephone number'),
+    displayPicture: shown.wordsOrNull('URL of a picture'),
+    createdAt: shown.moment('When the customer was onboarded'),
+    updatedAt: shown.moment('When it was last changed'),
   })
   .meta({ id: 'Customer' });
 
 const bank = z.strictObject({
-  bankId: shownId('bank'),
-  bankName: words('Name of the bank', 'Harbour Bank'),
-  lookupID,
-  customerId: shownId('customer'),
+  bankId: shown.id('bank'),
+  bankName: shown.words('Name of the bank', 'Harbour Bank'),
+  lookupID: shown.lookupID,
+  customerId: shown.id('customer'),
 });
 
 export const banks = z.strictObject({
@@ -125,15 +126,15 @@ export const batchPath = z.strictObject({ batchId: id('batch') });
 
 const summary = z
   .strictObject({
-    total: count('Customers in the batch', 2),
-    successful: count('Onboarded so far', 1),
-    failed: count('Refused because they are not valid', 1),
-    duplicates: count('Refused because the account number or the `clientRef` is already there', 0),
+    total: shown.count('Customers in the batch', 2),
+    successful: shown.count('Onboarded so far', 1),
+    failed: shown.count('Refused because they are not valid', 1),
+    duplicates: shown.count('Refused because the account number or the `clientRef` is already there', 0),
   })
   .meta({ id: 'BatchSummary' });
 
 export const batchOutcome = {
-  batchId: shownId('batch'),
+  batchId: shown.id('batch'),
   status: oneOf(
     ['processing', 'completed', 'failed'],
     '`processing` while a large batch is being onboarded; `failed` where it was abandoned',
@@ -144,8 +145,8 @@ export const batchOutcome = {
 
 const failure = z.strictObject({
   index: z.int().min(0).meta({ description: 'Place in the request, from 0', example: 1 }),
-  clientRef: words('Your own reference for the customer', 'core-000018').optional(),
-  reason: words('Why the customer was not onboarded', 'email must be an e-mail address'),
+  clientRef: shown.words('Your own reference for the customer', 'core-000018').optional(),
+  reason: shown.words('Why the customer was not onboarded', 'email must be an e-mail address'),
 });
 
 export const smallBatch = z
@@ -159,7 +160,7 @@ export const smallBatch = z
   .meta({ id: 'SmallBatch', title: 'Up to 500 customers' });
 
 const fileOf = (name: string) =>
-  words(
+  shown.words(
     'Path of the CSV file, below the address of this API',
     `/v1/bank/customers/batches/${exampleId('batch')}/${name}.csv`,
   );

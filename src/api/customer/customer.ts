@@ -6,7 +6,7 @@ import { BANK, SEEKER } from '../callers';
 import { listAnswer } from '../http/list';
 import { section, type Call, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
-import { pageOf } from '../openapi/parts';
+import { pageOf } from '../openapi/shown';
 import * as schema from './customer-schema';
 
 /** Customers: kept and listed by their banks, found by merchants. */

@@ -1,18 +1,8 @@
 import { z } from 'zod';
 import { DECISION_SORTS } from '../../database/agreement/decision-read';
 import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
-import { amount, id, idFilter, pagination } from '../http/fields';
-import {
-  currencyCode,
-  exactSums,
-  flag,
-  lookupID,
-  moment,
-  named,
-  oneOf,
-  paymentID,
-  shownId,
-} from '../openapi/parts';
+import { amount, id, idFilter, oneOf, pagination } from '../http/fields';
+import * as shown from '../openapi/shown';
 
 export const decisionsQuery = z.strictObject({
   ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
@@ -36,7 +26,7 @@ export const spendingLimits = z
   .meta({ description: 'The most that the merchant may charge per calendar day and month' })
   .optional();
 
-export const blockMerchant = flag('Whether the customer blocks the merchant').optional();
+export const blockMerchant = shown.flag('Whether the customer blocks the merchant').optional();
 
 export const decisionBody = z.strictObject({
   customerDecision: oneOf(CUSTOMER_DECISIONS, 'The customer’s decision'),
@@ -70,25 +60,25 @@ const spent = (span: string, example: number) =>
     });
 
 const terms = {
-  currency: currencyCode,
+  currency: shown.currency,
   spendingLimits: z.strictObject({ daily: limit('day', 10_000), monthly: limit('month', 50_000) }),
   spent: z.strictObject({
     daily: spent('day', 1500.5),
     monthly: spent('month', 6001),
-    exact: exactSums('daily', 'monthly'),
+    exact: shown.exactSums('daily', 'monthly'),
   }),
-  createdAt: moment('When the merchant first asked'),
-  updatedAt: moment('When the decision last changed'),
+  createdAt: shown.moment('When the merchant first asked'),
+  updatedAt: shown.moment('When the decision last changed'),
 };
 
 export const decision = z
   .strictObject({
-    id: shownId('agreement'),
-    customerId: shownId('customer'),
-    lookupID,
-    merchant: named('merchant', 'Palm Grocers'),
+    id: shown.id('agreement'),
+    customerId: shown.id('customer'),
+    lookupID: shown.lookupID,
+    merchant: shown.named('merchant', 'Palm Grocers'),
     customerDecision,
-    blockMerchant: flag('Whether the customer has blocked the merchant'),
+    blockMerchant: shown.flag('Whether the customer has blocked the merchant'),
     ...terms,
   })
   .meta({ id: 'Decision' });
@@ -96,17 +86,17 @@ export const decision = z
 /** The same for the merchant and its provider. */
 export const agreement = z
   .strictObject({
-    agreementId: shownId('agreement'),
-    paymentID: paymentID.nullable().meta({
+    agreementId: shown.id('agreement'),
+    paymentID: shown.paymentID.nullable().meta({
       description:
         'Used to bill, and the same for good; `null` as long as the customer has never approved the agreement',
     }),
-    customerId: shownId('customer'),
-    bankId: shownId('bank'),
-    merchantId: shownId('merchant'),
+    customerId: shown.id('customer'),
+    bankId: shown.id('bank'),
+    merchantId: shown.id('merchant'),
     decision: customerDecision,
     ...terms,
   })
   .meta({ id: 'Agreement' });
 
-export const intentOpen = z.strictObject({ status: customerDecision, intentId: shownId('intent') });
+export const intentOpen = z.strictObject({ status: customerDecision, intentId: shown.id('intent') });

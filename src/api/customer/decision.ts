@@ -5,7 +5,7 @@ import { formatAmount, shownSums } from '../../domain/money';
 import { BANK } from '../callers';
 import { listAnswer } from '../http/list';
 import { section, type Call, type QueryCall } from '../http/route';
-import { pageOf } from '../openapi/parts';
+import { pageOf } from '../openapi/shown';
 import * as schema from './decision-schema';
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */

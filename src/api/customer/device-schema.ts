@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DEVICE_SORTS } from '../../database/customer/device';
 import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from '../http/fields';
 import { EXAMPLE_DEVICE_ID } from '../openapi/example';
-import { lookupID, moment, shownId } from '../openapi/parts';
+import * as shown from '../openapi/shown';
 
 /**
  * A fingerprint is a digest or a few joined ones; a shorter text could be guessed, or be that of
@@ -46,15 +46,15 @@ export const enrolled = z.strictObject({ deviceId });
 export const linkedDevice = z
   .strictObject({
     deviceId,
-    customerId: shownId('customer'),
-    phrase: lookupID,
-    linkedAt: moment('When it was linked'),
+    customerId: shown.id('customer'),
+    phrase: shown.lookupID,
+    linkedAt: shown.moment('When it was linked'),
   })
   .meta({ id: 'LinkedDevice' });
 
 export const customerOfDevice = z.strictObject({
   deviceId,
-  phrase: lookupID,
-  customerId: shownId('customer'),
-  bankId: shownId('bank'),
+  phrase: shown.lookupID,
+  customerId: shown.id('customer'),
+  bankId: shown.id('bank'),
 });

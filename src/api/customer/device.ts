@@ -13,7 +13,7 @@ import { BANK, BOTH, SEEKER } from '../callers';
 import { listAnswer } from '../http/list';
 import { section, type Call, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
-import { pageOf } from '../openapi/parts';
+import { pageOf } from '../openapi/shown';
 import * as schema from './device-schema';
 
 /**

@@ -137,6 +137,12 @@ export const webUrl = (schemes: readonly ('http' | 'https')[]) => {
     .meta({ format: 'uri', pattern, example: 'https://www.example.com/' });
 };
 
+export const oneOf = <const Value extends string>(
+  values: readonly Value[],
+  description: string,
+  example?: NoInfer<Value>,
+) => z.enum(values).meta({ description, ...(example !== undefined && { example }) });
+
 /** Text that may be empty. */
 export const note = read((value) =>
   value.trim() === '' && parseShown(value).ok ? accept('') : parseText(value, 500),

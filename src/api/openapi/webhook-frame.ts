@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { exampleId } from './example';
-import { moment, shownId } from './parts';
+import { moment, id } from './shown';
 import type { JsonSchema, OpenApiOperation, Schemas } from './schema';
 import { WEBHOOKS } from './webhook';
 
@@ -32,11 +32,11 @@ const oneOf = ([first, ...others]: z.ZodType[]) =>
 /** The body of a webhook. */
 const envelope = ({ type, to, item }: (typeof KINDS)[number]) =>
   z.strictObject({
-    entityId: oneOf(to.map((role) => shownId(role, 'Your own id'))),
+    entityId: oneOf(to.map((role) => id(role, 'Your own id'))),
     entityType: z.enum(to),
     webhookType: z.literal(type),
     timestamp: moment('When the event happened'),
-    batchId: shownId('batch', 'The API request that caused it; of its own if there was none'),
+    batchId: id('batch', 'The API request that caused it; of its own if there was none'),
     data: z.array(item).min(1).meta({ description: 'One item per intent, charge, schedule, …' }),
     itemCount: z.int().min(1).meta({ description: 'Number of items in `data`', example: 1 }),
     signature: signature.meta({
@@ -49,7 +49,7 @@ export const feedEvent = z.union(
   KINDS.map(({ type, item }) =>
     z
       .strictObject({
-        eventId: shownId('event'),
+        eventId: id('event'),
         webhookType: z.literal(type),
         timestamp: moment('When the event happened'),
         data: z.array(item),

@@ -7,24 +7,8 @@ import { refund, refundReferences } from '../billing/refund-schema';
 import { batchOutcome } from '../customer/customer-schema';
 import { customerDecision } from '../customer/decision-schema';
 import { schedule, scheduleStatus } from '../recurring/recurring-schema';
-import {
-  currencyCode,
-  declineReason,
-  flag,
-  lookupID,
-  metadata,
-  metadataForMerchants,
-  moment,
-  money,
-  oneOf,
-  paymentID,
-  reference,
-  scheduleId,
-  seldom,
-  shownId,
-  words,
-  wordsOrNull,
-} from './parts';
+import { oneOf } from '../http/fields';
+import * as shown from './shown';
 
 /** The types of webhooks, each with the fields of its items, beside their `sequence`. */
 
@@ -37,30 +21,34 @@ interface DocumentedWebhook {
 
 const merchant = z
   .strictObject({
-    id: shownId('merchant'),
-    name: words('Name', 'Palm Grocers'),
-    icon: wordsOrNull('URL of a picture'),
-    email: wordsOrNull('E-mail address', 'help@shop.example.com'),
-    website: wordsOrNull('URL', 'https://shop.example.com/'),
+    id: shown.id('merchant'),
+    name: shown.words('Name', 'Palm Grocers'),
+    icon: shown.wordsOrNull('URL of a picture'),
+    email: shown.wordsOrNull('E-mail address', 'help@shop.example.com'),
+    website: shown.wordsOrNull('URL', 'https://shop.example.com/'),
   })
   .meta({ id: 'MerchantFace', description: 'The merchant, to show to the customer' });
 
 const payee = z
-  .strictObject({ bankId: shownId('bank'), lookupID, name: words('Name on the account', 'EZE CHIDI') })
+  .strictObject({
+    bankId: shown.id('bank'),
+    lookupID: shown.lookupID,
+    name: shown.words('Name on the account', 'EZE CHIDI'),
+  })
   .meta({ id: 'PayeeFace', description: 'The customer who is paid, in a payment between customers' });
 
 const customer = {
-  customerId: shownId('customer'),
-  customerEmail: words('The customer’s e-mail address', 'ada.obi@example.com'),
-  lookupID,
+  customerId: shown.id('customer'),
+  customerEmail: shown.words('The customer’s e-mail address', 'ada.obi@example.com'),
+  lookupID: shown.lookupID,
 };
-const description = words('Text to show to the customer', 'Gold plan');
+const description = shown.words('Text to show to the customer', 'Gold plan');
 
-const ofIntent = { intentId: shownId('intent'), reference };
-const ofCharge = { billingRequestId: shownId('billingRequest'), reference };
-const ofRefund = { refundId: shownId('refund'), ...refundReferences, currency: currencyCode };
+const ofIntent = { intentId: shown.id('intent'), reference: shown.reference };
+const ofCharge = { billingRequestId: shown.id('billingRequest'), reference: shown.reference };
+const ofRefund = { refundId: shown.id('refund'), ...refundReferences, currency: shown.currency };
 const whyDeclined = 'Why it was declined; `null` if it was not';
-const expectedBy = moment('When the customer should have the money', '2026-03-05T08:00:00.000Z');
+const expectedBy = shown.moment('When the customer should have the money', '2026-03-05T08:00:00.000Z');
 
 export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
   'billing.intent': {
@@ -71,11 +59,11 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     item: {
       ...ofIntent,
       ...customer,
-      paymentID,
-      currency: currencyCode,
+      paymentID: shown.paymentID,
+      currency: shown.currency,
       merchant,
       description,
-      dueDate: moment(
+      dueDate: shown.moment(
         'When the merchant intends to bill first; if it has not said so, the end of the response window',
         '2026-03-05T08:00:00.000Z',
       ),
@@ -88,9 +76,9 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       'The response window has ended, or the merchant has sent a newer intent. Stop asking the customer.',
     item: {
       ...ofIntent,
-      lookupID,
+      lookupID: shown.lookupID,
       status: z.enum(['declined', 'superseded']).meta({ example: 'declined' }),
-      reason: wordsOrNull(whyDeclined, 'expired'),
+      reason: shown.wordsOrNull(whyDeclined, 'expired'),
     },
   },
   'billing.intent.response': {
@@ -100,15 +88,15 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       'The customer’s decision on your intent, or its end without one. If it is approved, use the `paymentID` to bill.',
     item: {
       ...ofIntent,
-      lookupID,
-      customerId: shownId('customer'),
+      lookupID: shown.lookupID,
+      customerId: shown.id('customer'),
       status: z.enum(['approved', 'declined', 'superseded']).meta({ example: 'approved' }),
-      reason: wordsOrNull(whyDeclined),
+      reason: shown.wordsOrNull(whyDeclined),
       customerDecision: customerDecision.nullable(),
       customerAction: z.enum(['approved', 'declined']),
-      currency: currencyCode,
-      paymentID: paymentID.optional(),
-      metadata,
+      currency: shown.currency,
+      paymentID: shown.paymentID.optional(),
+      metadata: shown.metadata,
     },
   },
   'billing.request': {
@@ -119,15 +107,20 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     item: {
       ...ofCharge,
       approvalRequired: billingRequest.shape.approvalRequired,
-      amount: money('The amount to debit'),
-      currency: currencyCode,
+      amount: shown.money('The amount to debit'),
+      currency: shown.currency,
       description,
       ...customer,
-      paymentID: paymentID.nullable().meta({ description: 'The agreement; `null` for a one-time payment' }),
+      paymentID: shown.paymentID
+        .nullable()
+        .meta({ description: 'The agreement; `null` for a one-time payment' }),
       merchant: merchant.optional(),
-      payee: seldom(payee, 'Instead of `merchant`, for a payment between customers'),
-      dueDate: moment('When the charge is declined if it has not been answered', '2026-03-02T08:15:00.000Z'),
-      scheduleId: seldom(shownId('schedule'), 'The recurring schedule that it belongs to, if any'),
+      payee: shown.seldom(payee, 'Instead of `merchant`, for a payment between customers'),
+      dueDate: shown.moment(
+        'When the charge is declined if it has not been answered',
+        '2026-03-02T08:15:00.000Z',
+      ),
+      scheduleId: shown.seldom(shown.id('schedule'), 'The recurring schedule that it belongs to, if any'),
     },
   },
   'billing.closed': {
@@ -138,7 +131,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     item: {
       ...ofCharge,
       status: z.literal('declined'),
-      declineReason: words('`expired`, `not_delivered` or `cancelled`', 'expired'),
+      declineReason: shown.words('`expired`, `not_delivered` or `cancelled`', 'expired'),
     },
   },
   'billing.credit': {
@@ -147,11 +140,11 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     description: 'Credit your customer; the payer’s bank has debited the payer.',
     item: {
       ...ofCharge,
-      amount: money('The amount to credit'),
-      currency: currencyCode,
-      lookupID: lookupID.meta({ description: 'The `lookupID` of your customer, who is paid' }),
-      payerBankId: shownId('bank', 'Id of the payer’s bank'),
-      bankTransactionId: words('The payer’s bank’s identifier of the debit', 'FT26081XK2'),
+      amount: shown.money('The amount to credit'),
+      currency: shown.currency,
+      lookupID: shown.lookupID.meta({ description: 'The `lookupID` of your customer, who is paid' }),
+      payerBankId: shown.id('bank', 'Id of the payer’s bank'),
+      bankTransactionId: shown.words('The payer’s bank’s identifier of the debit', 'FT26081XK2'),
     },
   },
   'billing.reversed': {
@@ -161,10 +154,10 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       'The customer’s bank, or the operator, has found that what was charged was taken back, or never moved. What was left of the charge is in your history as a transaction of type `reversal`; the charge keeps its status. A bank receives it for a payment that it requested for its customer.',
     item: {
       ...ofCharge,
-      reversalReference: reference.meta({ description: 'Reference of the reversal' }),
-      amount: money('The amount reversed: what was left of the charge'),
-      currency: currencyCode,
-      metadata: metadataForMerchants,
+      reversalReference: shown.reference.meta({ description: 'Reference of the reversal' }),
+      amount: shown.money('The amount reversed: what was left of the charge'),
+      currency: shown.currency,
+      metadata: shown.metadataForMerchants,
     },
   },
   'billing.response': {
@@ -174,15 +167,15 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       'The result of a charge of yours. A bank receives it when a payment that it requested for its customer was declined.',
     item: {
       ...ofCharge,
-      paymentID: paymentID.optional(),
+      paymentID: shown.paymentID.optional(),
       lookupID: billingRequest.shape.lookupID,
-      amount: money('The amount of the charge'),
-      currency: currencyCode,
+      amount: shown.money('The amount of the charge'),
+      currency: shown.currency,
       customerAction: z.enum(['approved', 'declined']),
       status: z.enum(['successful', 'declined']),
-      declineReason,
-      scheduleId,
-      metadata: metadataForMerchants,
+      declineReason: shown.declineReason,
+      scheduleId: shown.scheduleId,
+      metadata: shown.metadataForMerchants,
     },
   },
   'decision.updated': {
@@ -191,12 +184,12 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     description:
       'The decision changed other than by answering an intent. It applies from the next charge on.',
     item: {
-      id: shownId('agreement'),
-      customerId: shownId('customer'),
-      lookupID,
-      paymentID,
+      id: shown.id('agreement'),
+      customerId: shown.id('customer'),
+      lookupID: shown.lookupID,
+      paymentID: shown.paymentID,
       customerDecision,
-      currency: currencyCode,
+      currency: shown.currency,
     },
   },
   'refund.request': {
@@ -207,14 +200,14 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     item: {
       ...ofRefund,
       billingRequestId: refund.shape.billingRequestId,
-      bankTransactionId: words('Your identifier of the debit', 'FT26081XK2'),
-      amount: money('The amount to transfer to the customer'),
+      bankTransactionId: shown.words('Your identifier of the debit', 'FT26081XK2'),
+      amount: shown.money('The amount to transfer to the customer'),
       reason: refund.shape.reason,
-      customerId: shownId('customer'),
-      lookupID,
+      customerId: shown.id('customer'),
+      lookupID: shown.lookupID,
       merchant,
       expectedBy,
-      overdue: flag('Whether `expectedBy` has passed', false),
+      overdue: shown.flag('Whether `expectedBy` has passed', false),
     },
   },
   'refund.response': {
@@ -223,12 +216,12 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     description: 'The amount of a rejected refund can be refunded again.',
     item: {
       ...ofRefund,
-      amount: money('The amount of the refund'),
+      amount: shown.money('The amount of the refund'),
       status: z.enum(['pending', 'completed', 'rejected']).meta({ example: 'completed' }),
       overdue: refund.shape.overdue,
       reason: refund.shape.rejectReason,
       expectedBy,
-      metadata,
+      metadata: shown.metadata,
     },
   },
   'refund.returned': {
@@ -238,9 +231,9 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       'The customer’s bank, or the operator, has found that the money of the refund did not reach the customer. The refund is `returned`, and its amount can be refunded again. The return is in your history as a transaction of type `refund_return`.',
     item: {
       ...ofRefund,
-      amount: money('The amount of the refund'),
+      amount: shown.money('The amount of the refund'),
       status: z.literal('returned'),
-      metadata: metadataForMerchants,
+      metadata: shown.metadataForMerchants,
     },
   },
   'exception.opened': {
@@ -262,12 +255,12 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     summary: 'A recurring schedule will charge in 24 hours',
     description: 'For your information, for example to remind the customer. Not sent for daily schedules.',
     item: {
-      scheduleId: shownId('schedule'),
-      customerId: shownId('customer'),
-      amount: money('The amount that will be charged'),
-      currency: currencyCode,
+      scheduleId: shown.id('schedule'),
+      customerId: shown.id('customer'),
+      amount: shown.money('The amount that will be charged'),
+      currency: shown.currency,
       description: schedule.shape.description,
-      dueDate: moment('When the charge is due', '2026-03-03T08:00:00.000Z'),
+      dueDate: shown.moment('When the charge is due', '2026-03-03T08:00:00.000Z'),
     },
   },
   'recurring.updated': {
@@ -276,18 +269,19 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     description:
       'Its status or its terms changed. A merchant retrieves the terms with `GET /v1/billing/recurring/{scheduleId}`, a bank lists them with `GET /v1/bank/customer/subscriptions`.',
     item: {
-      scheduleId: shownId('schedule'),
+      scheduleId: shown.id('schedule'),
       status: scheduleStatus,
       previousStatus: scheduleStatus,
       nextBillingDate: schedule.shape.nextBillingDate,
       billingsCompleted: schedule.shape.billingsCompleted,
-      amount: money('The amount of the next charge'),
-      currency: currencyCode,
-      previousAmount: money('The amount before; only after a change of terms').optional(),
-      effectiveFrom: moment(
-        'The first due date that the new terms hold for; only after a change of terms, `null` if no charge is to come',
-        '2026-06-02T08:00:00.000Z',
-      )
+      amount: shown.money('The amount of the next charge'),
+      currency: shown.currency,
+      previousAmount: shown.money('The amount before; only after a change of terms').optional(),
+      effectiveFrom: shown
+        .moment(
+          'The first due date that the new terms hold for; only after a change of terms, `null` if no charge is to come',
+          '2026-06-02T08:00:00.000Z',
+        )
         .nullable()
         .optional(),
     },
@@ -302,7 +296,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ROLES,
     summary: 'A test webhook that you asked for',
     description: 'Sent by `POST /v1/webhooks/endpoint/test`.',
-    item: { text: words('Any text', 'It works') },
+    item: { text: shown.words('Any text', 'It works') },
   },
   'webhook.endpoint_changed': {
     to: ROLES,
@@ -315,7 +309,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
         'Whether it was changed with one of your access tokens, or by the operator of the network',
         'api',
       ),
-      cleared: flag('No URL is set any more', false),
+      cleared: shown.flag('No URL is set any more', false),
     },
   },
 };

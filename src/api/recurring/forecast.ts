@@ -6,7 +6,7 @@ import { shownSum } from '../../domain/money';
 import { ANYONE } from '../callers';
 import { idFilter, wholeNumber } from '../http/fields';
 import { section, type QueryCall } from '../http/route';
-import { calendarDay, currencyCode, exact, successRate as rate } from '../openapi/parts';
+import * as shown from '../openapi/shown';
 
 /** The charges that schedules will make, for each party its own. */
 
@@ -17,14 +17,14 @@ const forecastQuery = z.strictObject({
 
 const forecastDay = z
   .strictObject({
-    date: calendarDay('The calendar day in the network’s time zone', '2026-03-31'),
+    date: shown.day('The calendar day in the network’s time zone', '2026-03-31'),
     count: z.int().min(1).meta({ description: 'Number of charges', example: 2 }),
     amount: z.number().positive().meta({
       description: 'Sum of the charges; in major units. Rounded to 15 digits where it has more',
       example: 3001,
     }),
-    currency: currencyCode,
-    exact,
+    currency: shown.currency,
+    exact: shown.exact,
   })
   .meta({ id: 'ForecastDay' });
 
@@ -32,7 +32,7 @@ const forecastShown = z.strictObject({
   days: z
     .array(forecastDay)
     .meta({ description: 'In order of date and currency; a day without charges is left out' }),
-  successRate: rate(
+  successRate: shown.successRate(
     'What of it may be expected to be paid: of the billings of schedules that ended in the last three months, the part that was successful, at whatever attempt. Of the same schedules as the days, by their latest 10 000 charges. `null` where none has ended',
     0.97,
   ),

@@ -12,28 +12,14 @@ import {
   id,
   idFilter,
   instant,
+  oneOf,
   pagination,
   paymentId,
   textFor,
   withAmount,
 } from '../http/fields';
 import { metadata } from '../http/metadata';
-import {
-  count,
-  currencyCode,
-  declineReason,
-  lookupID,
-  metadata as metadataShown,
-  moment,
-  money,
-  named,
-  oneOf,
-  reference,
-  seldom,
-  shownId,
-  words,
-  wordsOrNull,
-} from '../openapi/parts';
+import * as shown from '../openapi/shown';
 
 /** Far more billings than anybody agrees to at once: 27 years of daily ones. */
 const MAX_BILLINGS = 10_000;
@@ -137,47 +123,49 @@ export const scheduleStatus = oneOf(
 );
 
 const terms = {
-  amount: money('The amount of each charge'),
-  currency: currencyCode,
+  amount: shown.money('The amount of each charge'),
+  currency: shown.currency,
   frequency: z.enum(FREQUENCIES).meta({ example: 'monthly' }),
   interval: z.int().min(1).meta({ description: 'Number of `frequency` units between charges', example: 1 }),
-  startDate: moment('Due date of the first charge; the later ones are counted from it'),
-  endDate: moment('Last moment at which a charge can be due', '2027-03-02T08:00:00.000Z').nullable(),
+  startDate: shown.moment('Due date of the first charge; the later ones are counted from it'),
+  endDate: shown.moment('Last moment at which a charge can be due', '2027-03-02T08:00:00.000Z').nullable(),
   maxBillings: z
     .int()
     .min(1)
     .nullable()
     .meta({ description: 'The schedule is completed after this many billings', example: 12 }),
-  description: wordsOrNull('Text shown to the customer', 'Gold plan'),
+  description: shown.wordsOrNull('Text shown to the customer', 'Gold plan'),
 };
 
 const progress = {
   status: scheduleStatus,
-  nextBillingDate: moment(
-    'Next regular due date; the oldest of those that are made up for after an outage',
-    '2026-06-02T08:00:00.000Z',
-  ).nullable(),
-  billingsCompleted: count('Billings that ran, successful or failed', 3),
-  retryAt: moment('When a declined charge is retried next').nullable().meta({ example: null }),
+  nextBillingDate: shown
+    .moment(
+      'Next regular due date; the oldest of those that are made up for after an outage',
+      '2026-06-02T08:00:00.000Z',
+    )
+    .nullable(),
+  billingsCompleted: shown.count('Billings that ran, successful or failed', 3),
+  retryAt: shown.moment('When a declined charge is retried next').nullable().meta({ example: null }),
   lastDecline: z
     .strictObject({
-      reference,
-      reason: words('Why it was declined, as in `declineReason`', 'insufficient_funds'),
-      at: moment('When it was declined'),
+      reference: shown.reference,
+      reason: shown.words('Why it was declined, as in `declineReason`', 'insufficient_funds'),
+      at: shown.moment('When it was declined'),
     })
     .nullable()
     .meta({ description: 'The latest decline of a schedule that is `past_due`', example: null }),
-  createdAt: moment('When it was created', '2026-03-01T10:00:00.000Z'),
-  updatedAt: moment('When it last changed', '2026-05-02T08:00:00.000Z'),
+  createdAt: shown.moment('When it was created', '2026-03-01T10:00:00.000Z'),
+  updatedAt: shown.moment('When it last changed', '2026-05-02T08:00:00.000Z'),
 };
 
 export const schedule = z
   .strictObject({
-    scheduleId: shownId('schedule'),
-    merchantId: shownId('merchant'),
-    customerId: shownId('customer'),
+    scheduleId: shown.id('schedule'),
+    merchantId: shown.id('merchant'),
+    customerId: shown.id('customer'),
     ...terms,
-    metadata: metadataShown,
+    metadata: shown.metadata,
     ...progress,
   })
   .meta({ id: 'Schedule' });
@@ -185,10 +173,10 @@ export const schedule = z
 /** The same for the customer's bank: with names to show, without the merchant's own notes. */
 export const subscription = z
   .strictObject({
-    scheduleId: shownId('schedule'),
-    merchant: named('merchant', 'Palm Grocers'),
-    customerId: shownId('customer'),
-    lookupID,
+    scheduleId: shown.id('schedule'),
+    merchant: shown.named('merchant', 'Palm Grocers'),
+    customerId: shown.id('customer'),
+    lookupID: shown.lookupID,
     ...terms,
     ...progress,
   })
@@ -197,17 +185,17 @@ export const subscription = z
 const billing = z
   .strictObject({
     n: z.int().min(0).meta({ description: 'Number of the due date, from 0', example: 0 }),
-    dueDate: moment('Due date'),
+    dueDate: shown.moment('Due date'),
     status: oneOf(BILLING_STATUSES, '`scheduled`: the next one, not yet due', 'successful'),
-    reason: seldom(z.string().nullable(), 'Why it was `skipped` or `failed`; otherwise left out'),
+    reason: shown.seldom(z.string().nullable(), 'Why it was `skipped` or `failed`; otherwise left out'),
     attempts: z
       .array(
         z.strictObject({
-          billingRequestId: shownId('billingRequest'),
-          reference,
-          at: moment('When the charge was made'),
+          billingRequestId: shown.id('billingRequest'),
+          reference: shown.reference,
+          at: shown.moment('When the charge was made'),
           status: z.enum(BILLING_REQUEST_STATUSES).meta({ example: 'successful' }),
-          declineReason,
+          declineReason: shown.declineReason,
         }),
       )
       .meta({ description: 'The charges made for it, oldest first' }),

@@ -25,7 +25,7 @@ import { listAnswer } from '../http/list';
 import { section, type Call, type PathCall, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 import type { Operation } from '../openapi/operation';
-import { fieldsOf, pageOf } from '../openapi/parts';
+import { fieldsOf, pageOf } from '../openapi/shown';
 import { forecastRoutes } from './forecast';
 import * as schema from './recurring-schema';
 

@@ -8,7 +8,7 @@ import { Failure } from '../../domain/failures';
 import { ANYONE } from '../callers';
 import { listAnswer } from '../http/list';
 import { section, type PathCall, type QueryCall } from '../http/route';
-import { pageOf } from '../openapi/parts';
+import { pageOf } from '../openapi/shown';
 import * as schema from './webhook-schema';
 
 /** Deliveries to the caller's webhook URL, with their attempts. */

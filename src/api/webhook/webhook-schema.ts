@@ -3,8 +3,8 @@ import type { Config } from '../../config';
 import { DELIVERY_SORTS } from '../../database/webhook/delivery';
 import { DELIVERY_STATUSES } from '../../domain/lifecycle';
 import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
-import { id, pageSize, pagination, webUrl } from '../http/fields';
-import { moment, oneOf, shownId, words, wordsOrNull } from '../openapi/parts';
+import { id, oneOf, pageSize, pagination, webUrl } from '../http/fields';
+import * as shown from '../openapi/shown';
 import { feedEvent } from '../openapi/webhook-frame';
 
 export const webhookUrl = (config: Config) =>
@@ -21,18 +21,20 @@ export const endpointBody = (config: Config) =>
   });
 
 export const endpoint = z.strictObject({
-  url: wordsOrNull(
+  url: shown.wordsOrNull(
     'The URL that webhooks are sent to; `null` if there is none',
     'https://shop.example.com/webhooks',
   ),
 });
 
 export const rotatedSecret = z.strictObject({
-  webhookSecret: words(
-    'Shown only in this answer, and for an hour in the answer to a repeat of the request',
-    'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw5Zb6Xy0cV1s=',
-  ).optional(),
-  previousSecretValidUntil: moment('Until when the old secret is used too', '2026-03-03T08:00:00.000Z'),
+  webhookSecret: shown
+    .words(
+      'Shown only in this answer, and for an hour in the answer to a repeat of the request',
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw5Zb6Xy0cV1s=',
+    )
+    .optional(),
+  previousSecretValidUntil: shown.moment('Until when the old secret is used too', '2026-03-03T08:00:00.000Z'),
 });
 
 export const deliveriesQuery = z.strictObject({
@@ -43,31 +45,33 @@ export const deliveriesQuery = z.strictObject({
 
 export const deliveryPath = z.strictObject({ deliveryId: id('delivery') });
 
-const deliveryId = shownId('delivery', 'As in `X-Service-Delivery`');
+const deliveryId = shown.id('delivery', 'As in `X-Service-Delivery`');
 
 const attempt = z.strictObject({
-  at: moment('When the attempt ended'),
+  at: shown.moment('When the attempt ended'),
   status: z.int().nullable().meta({
     description: 'HTTP status that your server answered; `null` if it did not answer',
     example: 200,
   }),
   durationMs: z.int().min(0).meta({ description: 'Duration in milliseconds', example: 84 }),
-  error: wordsOrNull('What went wrong; `null` if the attempt succeeded'),
+  error: shown.wordsOrNull('What went wrong; `null` if the attempt succeeded'),
 });
 
 export const delivery = z
   .strictObject({
     deliveryId,
-    eventId: shownId('event'),
+    eventId: shown.id('event'),
     webhookType: oneOf(WEBHOOK_TYPES, 'Type of the webhook', 'billing.response'),
-    batchId: shownId('batch', 'The API request that caused it').nullable(),
+    batchId: shown.id('batch', 'The API request that caused it').nullable(),
     status: oneOf(DELIVERY_STATUSES, 'Status of the delivery', 'delivered'),
-    createdAt: moment('When it was created'),
-    finishedAt: moment('When it was delivered or given up', '2026-03-02T08:00:01.000Z').nullable(),
-    withdrawnAt: moment(
-      'There only where what it asks for ended before it was sent: it is `failed` then, and is not sent any more',
-      '2026-03-02T08:15:00.000Z',
-    ).optional(),
+    createdAt: shown.moment('When it was created'),
+    finishedAt: shown.moment('When it was delivered or given up', '2026-03-02T08:00:01.000Z').nullable(),
+    withdrawnAt: shown
+      .moment(
+        'There only where what it asks for ended before it was sent: it is `failed` then, and is not sent any more',
+        '2026-03-02T08:15:00.000Z',
+      )
+      .optional(),
     attempts: z.array(attempt).meta({ description: 'The latest 50, oldest first' }),
   })
   .meta({ id: 'Delivery' });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FAILURE_CODES } from '../../domain/failures';
 import type { IdKind } from '../../domain/identifier/ids';
+import { oneOf } from '../http/fields';
 import {
   EXAMPLE_PAYMENT_ID,
   EXAMPLE_PHRASE,
@@ -12,7 +13,7 @@ import {
 
 /** The pieces that schemas of answers and webhooks are made of. All objects are closed. */
 
-export const shownId = (kind: IdKind, description = `Id of ${ID_NAME[kind]}`) =>
+export const id = (kind: IdKind, description = `Id of ${ID_NAME[kind]}`) =>
   z
     .string()
     .regex(new RegExp(idPattern(kind)))
@@ -28,7 +29,7 @@ export const moment = (description: string, example = '2026-03-02T08:00:00.000Z'
     example,
   });
 
-export const calendarDay = (description: string, example: string) =>
+export const day = (description: string, example: string) =>
   z
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}$/)
@@ -49,12 +50,6 @@ export const wordsOrNull = (description: string, example: string | null = null) 
 
 export const flag = (description: string, example?: boolean) =>
   z.boolean().meta({ description, ...(example !== undefined && { example }) });
-
-export const oneOf = <const Value extends string>(
-  values: readonly Value[],
-  description: string,
-  example?: NoInfer<Value>,
-) => z.enum(values).meta({ description, ...(example !== undefined && { example }) });
 
 /** A field that is seldom there, so that no example has it. */
 export const seldom = <Field extends z.ZodType>(field: Field, description?: string) =>
@@ -94,9 +89,9 @@ export const exactBalances = besides(inFullSigned);
 
 /** A party, with the name that people know it by. */
 export const named = (kind: IdKind, name: string) =>
-  z.strictObject({ id: shownId(kind), name: words('Name', name) });
+  z.strictObject({ id: id(kind), name: words('Name', name) });
 
-export const currencyCode = z
+export const currency = z
   .string()
   .regex(/^[A-Z]{3}$/)
   .meta({ description: 'ISO 4217 code', example: 'NGN' });
@@ -137,7 +132,7 @@ export const successRate = (description: string, example: number) =>
   z.number().min(0).max(1).nullable().meta({ description, example });
 
 /** That of a charge. */
-export const scheduleId = shownId('schedule')
+export const scheduleId = id('schedule')
   .nullable()
   .meta({ description: 'The recurring schedule that it belongs to; `null` if none', example: null });
 
