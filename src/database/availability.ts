@@ -74,8 +74,8 @@ export function isSilence(error: unknown): boolean {
 }
 
 /**
- * Whether an error means that Postgres is out of reach for now, so that the same request may
- * succeed in a moment. Any other error is a fault of ours.
+ * Whether Postgres is out of reach for now, so that the same request may succeed in a moment. Any
+ * other error is a fault of ours.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof CommitLost || error instanceof DatabaseSilent) return true;

@@ -26,8 +26,8 @@ export interface OutboxStart extends WorkflowRun {
 
 /**
  * The order of messages. `call` is a charge, an answer or a schedule. `later` is a webhook's own
- * workflow, or an unbounded number of messages from one action, such as a signal for each of a
- * party's hundreds of thousands of schedules. No charge waits behind those.
+ * workflow, or the unbounded messages of one action. A party may have hundreds of thousands of
+ * schedules, and each may get a signal. No charge waits behind those.
  *
  * A workflow's messages of both ranks may overtake each other. That is harmless, for the later ones
  * are signals, and starts that have the database read.

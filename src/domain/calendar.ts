@@ -38,10 +38,9 @@ export interface Recurrence {
 /**
  * The moment of the n-th billing, n = 0, 1, 2 …; n = 0 is `startAt` itself.
  *
- * Each is counted from the start and never from the one before, so that a short month does not
- * shift later months: 31 January, 28 February, 31 March. The wall clock keeps its time through
- * changes of the zone's offset. A time that a change skips moves forward by the gap; a time that it
- * repeats is the first of the two.
+ * Each is counted from the start, so that a short month does not shift later ones: 31 January, 28
+ * February, 31 March. The wall clock keeps its time through changes of the zone's offset. A time
+ * that a change skips moves forward by the gap; a time that it repeats is the first of the two.
  *
  * The moments rise strictly, with one exception: a zone may leave out a whole calendar day (Samoa,
  * 30 December 2011). A daily billing of that day falls on the same moment as the next day's.

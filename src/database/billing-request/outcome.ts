@@ -184,8 +184,8 @@ async function decide(
 }
 
 /**
- * Handles an answer that `decide` did not take. Either the request was no longer open, or the
- * transaction belongs to another resource and the request stays as it is.
+ * The request was no longer open; or the transaction belongs to another resource, and the request
+ * stays as it is.
  */
 async function answerRefused(
   trx: Transaction,

@@ -8,9 +8,8 @@ const FOUND_MAX = 100;
 const FOUND_OF_BANK_MAX = 10;
 
 /**
- * The banks at which an e-mail address has customers. One bank's many customers must not hide
- * another bank's: a bank's further customers are shown only where there is room. The query reads no
- * more of them than can be shown.
+ * One bank's many customers must not hide another bank's: a bank's further customers are shown only
+ * where there is room.
  */
 export async function banksOfEmail(
   db: Executor,

@@ -5,9 +5,8 @@ import { dayBegin } from '../day-begin';
 import { sweep } from '../sweep';
 
 /**
- * Limits on the prompts that a customer gets on one calendar day from all merchants together. A
- * merchant has limits of its own, but a customer whose telephone rings all day does not care which
- * merchant it is.
+ * Limits on a customer's prompts of one calendar day from all merchants together. A merchant's own
+ * limits do not keep a telephone from ringing all day.
  *
  * Days are in real time, whatever the test clocks say: people are asked in real time.
  */

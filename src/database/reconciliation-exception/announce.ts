@@ -15,11 +15,7 @@ export interface ChangedCase {
 /** Items of one webhook, the same limit as for all webhooks. */
 const ANNOUNCED_AT_ONCE = 100;
 
-/**
- * Records events of exceptions that open or end, and tells both sides.
- *
- * @param workflowId of the workflow that makes the first attempts, if any does
- */
+/** @param workflowId of the workflow that makes the first attempts, if any does */
 export async function tellCases(
   trx: Executor,
   keyring: Keyring,
