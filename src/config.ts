@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BillingRules } from './domain/billing-rules';
 import { MODES, type Mode } from './domain/mode';
-import type { RecurringRules } from './domain/recurring/recurring-step';
+import type { RecurringRules } from './domain/recurring/schedule-facts';
 import {
   halfSettings,
   overridingParameters,

@@ -14,7 +14,8 @@ import { KeyringError, type Keyring } from '../../src/database/keys/keyring';
 import { LIST_REACH } from '../../src/database/list';
 import { enqueueSignals, takeOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/rate-limit';
-import { advanceSchedule } from '../../src/database/recurring/advance';
+import { chargeBilling } from '../../src/database/recurring/steps';
+import { takeTurn } from '../../src/database/recurring/turn';
 import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring/read';
 import { listExceptions, unresolvedExceptions } from '../../src/database/reconciliation-exception/list-cases';
 import { initiateRefund, listRefunds } from '../../src/database/refund/refund';
@@ -192,11 +193,11 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
     },
     {
       name: 'schedule: charge what is due',
-      run: (db, n) => advanceSchedule(db, keyring, RULES, of(s.due, n), 'chargeBilling'),
+      run: (db, n) => takeTurn(db, keyring, RULES, of(s.due, n), null, chargeBilling),
     },
     {
       name: 'schedule: nothing to do',
-      run: (db, n) => advanceSchedule(db, keyring, RULES, of(s.schedules, n), 'readSchedule'),
+      run: (db, n) => takeTurn(db, keyring, RULES, of(s.schedules, n), null, () => undefined),
     },
     {
       name: 'refund',

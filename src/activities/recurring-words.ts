@@ -1,60 +1,78 @@
-import type { Advanced } from '../database/recurring/advance';
-import type { StepTaken } from '../database/recurring/steps';
 import type { ScheduleRow } from '../database/recurring/schedule';
+import type { TurnTaken } from '../database/recurring/turn';
+import type { ScheduleEvent } from '../database/recurring/untold';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 
 /**
- * A schedule in plain words, for who reads its workflow: references, dates and amounts only. People
- * count billings from 1; the API's `n` begins at 0.
+ * A schedule in plain words, for who reads its workflow: references, dates, amounts, and the names
+ * of merchant and bank. People count billings from 1; the API's `n` begins at 0.
  */
 
-/** What a step did. */
-export function stepInWords(step: StepTaken, schedule: ScheduleRow): string {
-  switch (step.do) {
-    case 'charge':
-      return (
-        `${billing(step.n, schedule)}, attempt ${step.attempt}: ` +
-        `${inMoney({ ...schedule, amount: step.amount })} asked for, reference ${step.reference}.`
-      );
-    case 'succeed':
-      return `${billing(step.n, schedule)} was approved by the bank after ${step.afterS} s.`;
-    case 'retry':
-      return (
-        `${billing(step.n, schedule)} was declined (${reasonForAudit(step.reason)}) after ${step.afterS} s; ` +
-        `it is tried again at ${step.retryAt.toISOString()}.`
-      );
-    case 'fail':
-      return (
-        `${billing(step.n, schedule)} was declined (${reasonForAudit(step.reason)}) after ${step.afterS} s, ` +
-        `and is not tried again.`
-      );
-    case 'skip':
-      return `${billing(step.n, schedule)}, due at ${step.dueAt.toISOString()}, was skipped (${step.reason}).`;
-    case 'notify':
-      return `Both sides are told of billing ${step.n + 1}, due at ${step.dueAt.toISOString()}.`;
-    case 'cancel':
-      return 'Cancelled by an operator.';
-    case 'end':
-  }
-  return `Ended as ${step.as}.`;
+/** What happened to a schedule by its workflow; what people did to it is signalled. */
+export function eventsInWords(events: ScheduleEvent[], schedule: ScheduleRow): string[] {
+  return events.flatMap((event) => inWords(event, schedule) ?? []);
 }
+
+/** What the events of a schedule's billings say; JSON has dates and amounts as text. */
+interface Details {
+  n: number;
+  attempt: number;
+  amount: bigint | string;
+  reference: string;
+  dueAt: Date | string;
+  retryAt: Date | string;
+  reason: string;
+  afterS: number;
+}
+
+function inWords({ type, cause, details }: ScheduleEvent, schedule: ScheduleRow): string | undefined {
+  const { n, attempt, amount, reference, dueAt, retryAt, reason, afterS } = details as unknown as Details;
+  const billing = billingInWords(n, schedule);
+  const declined = () => `${billing} was declined (${reasonForAudit(reason)}) after ${afterS} s`;
+  switch (type) {
+    case 'schedule.billing_charged': {
+      const sum = inMoney({ ...schedule, amount: BigInt(amount) });
+      return `${billing}, attempt ${attempt}: ${sum} asked for, reference ${reference}.`;
+    }
+    case 'schedule.billing_successful':
+      return `${billing} was approved by the bank after ${afterS} s.`;
+    case 'schedule.billing_retrying':
+      return `${declined()}; it is tried again at ${moment(retryAt)}.`;
+    case 'schedule.billing_failed':
+      return `${declined()}, and is not tried again.`;
+    case 'schedule.billing_skipped':
+      return `${billing}, due at ${moment(dueAt)}, was skipped (${reason}).`;
+    case 'schedule.notice_given':
+      return `Both sides are told of billing ${n + 1}, due at ${moment(dueAt)}.`;
+    case 'schedule.completed':
+      return 'Ended as completed.';
+    case 'schedule.failed':
+      return 'Ended as failed.';
+    case 'schedule.cancelled':
+      return cause === 'operator' ? 'Cancelled by an operator.' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const moment = (at: Date | string) => new Date(at).toISOString();
 
 /** What it is waiting for; where it has ended, how. */
 export function waitingInWords({
   schedule,
   open,
   delayMs,
-}: Pick<Advanced, 'schedule' | 'open' | 'delayMs'>): string {
+}: Pick<TurnTaken, 'schedule' | 'open' | 'delayMs'>): string {
   const ran = ranInWords(schedule);
   const amount = inMoney({ ...schedule, amount: (open ?? schedule).amount });
-  if (open?.status === 'pending' && open.charge.status === 'pending') {
-    const until = open.charge.expiresAt.toISOString();
+  if (open?.status === 'pending' && open.chargeStatus === 'pending') {
+    const until = open.expiresAt.toISOString();
     return `Billing ${open.n + 1}, attempt ${open.attempts}: asked the bank for ${amount}, which it may confirm until ${until}. ${ran}.`;
   }
   if (open?.status === 'retrying') {
-    const at = open.retryAt.toISOString();
-    return `Billing ${open.n + 1} was declined (${reasonForAudit(open.reason)}); attempt ${open.attempts + 1} for ${amount} comes at ${at}. ${ran}.`;
+    const why = reasonForAudit(open.declineReason ?? '');
+    return `Billing ${open.n + 1} was declined (${why}); attempt ${open.attempts + 1} for ${amount} comes at ${open.retryAt?.toISOString()}. ${ran}.`;
   }
   if (schedule.nextDueAt === null) {
     return `The schedule ${schedule.status === 'failed' ? 'has failed' : `is ${schedule.status}`}. ${ran}.`;
@@ -74,6 +92,6 @@ function ranInWords({ ran, maxBillings }: ScheduleRow): string {
 }
 
 /** Skipped ones do not count towards the most, so the last may have a higher number. */
-function billing(n: number, { maxBillings }: ScheduleRow): string {
+function billingInWords(n: number, { maxBillings }: ScheduleRow): string {
   return `Billing ${n + 1}${maxBillings === null || n >= maxBillings ? '' : ` of ${maxBillings}`}`;
 }

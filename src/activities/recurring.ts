@@ -1,46 +1,64 @@
-import { advanceSchedule, type Advanced, type ScheduleActivity } from '../database/recurring/advance';
-import type { StepTaken } from '../database/recurring/steps';
-import type { ReportedUntil } from '../database/recurring/unreported';
 import { awaitedOfWorkflow } from '../database/billing-request/read';
 import type { Database } from '../database/connection';
 import type { Keyring } from '../database/keys/keyring';
+import {
+  cancelSchedule,
+  chargeBilling,
+  endSchedule,
+  giveNotice,
+  settleBilling,
+  skipBillings,
+} from '../database/recurring/steps';
+import { takeTurn, type Turn, type TurnTaken } from '../database/recurring/turn';
+import type { ReportedUntil } from '../database/recurring/untold';
 import type { BillingRules } from '../domain/billing-rules';
-import type { ScheduleStatus } from '../domain/recurring/recurring';
-import type { RecurringRules } from '../domain/recurring/recurring-step';
+import type { Facts } from '../domain/recurring/recurring-step';
+import type { RecurringRules } from '../domain/recurring/schedule-facts';
+import { workflowIds } from '../domain/workflow/workflow-id';
 import type { AnswerPatience } from './answer-patience';
-import { stepInWords, waitingInWords } from './recurring-words';
+import { eventsInWords, waitingInWords } from './recurring-words';
 import type { DeliverFirstAttempts } from './webhook';
 
-/**
- * What the workflow of a schedule does. Each brings the schedule in line with its agreement, takes
- * the steps of its name that the rule (`nextStep`) names, delivers what that announced, and says
- * what comes next. One that comes too late, or twice, finds nothing to do and says so: what comes
- * next is always the rule's word.
- */
-export type RecurringActivities = Record<
-  ScheduleActivity,
-  (scheduleId: string, workflowId: string, reportedUntil: ReportedUntil) => Promise<ScheduleState>
->;
+/** One turn of a schedule. It sends what was announced of the schedule, and says how that stands. */
+type ScheduleActivity = (scheduleId: string, reported: ReportedUntil) => Promise<ScheduleState>;
 
-/** Where a schedule has come to, for its workflow and for who reads its history. */
-export interface ScheduleState {
+/**
+ * What the workflow of a schedule does. Each brings the schedule in line with its agreement and does
+ * what it is named for. One that comes too late, or twice, finds nothing to do.
+ */
+export interface RecurringActivities {
+  readSchedule: ScheduleActivity;
+  /** Makes the attempt at a billing that is due, and asks the bank. */
+  chargeBilling: ScheduleActivity;
   /**
-   * What was done, in words: references, dates and amounts only. What had been done before, and is
-   * nowhere in the history, comes after it.
+   * Waits a moment for the bank's answer, and settles the billing in hand by it. A charge that the
+   * bank has not answered in time is declined. Where no billing is left, the schedule ends.
+   */
+  settleBilling: ScheduleActivity;
+  skipBillings: ScheduleActivity;
+  giveNotice: ScheduleActivity;
+  endSchedule: ScheduleActivity;
+  /** As an operator's act. */
+  cancelSchedule: ScheduleActivity;
+}
+
+/** How a schedule stands, for its workflow and for who reads its history. */
+export interface ScheduleState {
+  facts: Facts;
+  /** How long after its moment the workflow wakes, behind others of the same moment. */
+  delayMs: number;
+  /**
+   * What was done, in words. What had been done before, and is nowhere in the history, comes after
+   * it.
    */
   did: string[];
   /** What of it went to whom, and at which attempt. */
   told: string[];
   /** Of the schedule's last event: with this result the history has all up to it. */
   sequence: number;
-  status: ScheduleStatus;
   /** RFC 3339; null when no further billing comes. */
   nextBillingDate: string | null;
-  /** What its workflow does next; null once there is nothing more. */
-  next: ScheduleActivity | null;
-  /** In how many milliseconds; 0 is at once. */
-  inMs: number;
-  /** What it waits for until then, in words. */
+  /** What it waits for, in words; where it has ended, how. */
   waitingFor: string;
 }
 
@@ -51,49 +69,47 @@ export function createRecurringActivities(
   patience: Pick<AnswerPatience, 'waitForAnswers'>,
   deliver: DeliverFirstAttempts,
 ): RecurringActivities {
-  const as =
-    (activity: ScheduleActivity) =>
-    async (scheduleId: string, workflowId: string, reportedUntil: ReportedUntil) => {
-      if (activity === 'settleBilling') await waitForAnswer(workflowId);
-      const advanced = await advanceSchedule(db, keyring, rules, scheduleId, activity, reportedUntil);
-      const { told } = await deliver(workflowId);
-      return stateOf(advanced, told);
-    };
-
-  /** A moment's, and where there is nothing to wait for, none. */
-  async function waitForAnswer(workflowId: string): Promise<void> {
-    const charges = await awaitedOfWorkflow(db, workflowId);
-    await patience.waitForAnswers(charges.filter(({ leftMs }) => leftMs > 0));
+  async function turn(
+    scheduleId: string,
+    reported: ReportedUntil,
+    act: (turn: Turn) => Promise<void>,
+  ): Promise<ScheduleState> {
+    const taken = await takeTurn(db, keyring, rules, scheduleId, reported, act);
+    const { told } = await deliver(workflowIds.recurring(scheduleId));
+    return stateOf(taken, told);
   }
 
   return {
-    readSchedule: as('readSchedule'),
-    chargeBilling: as('chargeBilling'),
-    settleBilling: as('settleBilling'),
-    skipBillings: as('skipBillings'),
-    giveNotice: as('giveNotice'),
-    endSchedule: as('endSchedule'),
-    cancelSchedule: as('cancelSchedule'),
+    readSchedule: (id, reported) => turn(id, reported, () => Promise.resolve()),
+    chargeBilling: (id, reported) => turn(id, reported, chargeBilling),
+    async settleBilling(id, reported) {
+      const charges = await awaitedOfWorkflow(db, workflowIds.recurring(id));
+      await patience.waitForAnswers(charges.filter(({ leftMs }) => leftMs > 0));
+      return turn(id, reported, settleBilling);
+    },
+    skipBillings: (id, reported) => turn(id, reported, skipBillings),
+    giveNotice: (id, reported) => turn(id, reported, giveNotice),
+    endSchedule: (id, reported) => turn(id, reported, endSchedule),
+    cancelSchedule: (id, reported) => turn(id, reported, cancelSchedule),
   };
 }
 
-function stateOf(advanced: Advanced, told: string[]): ScheduleState {
-  const { schedule, taken, unreported, sequence, next, inMs } = advanced;
-  const inWords = (steps: StepTaken[]) => steps.map((step) => stepInWords(step, schedule));
+function stateOf(taken: TurnTaken, told: string[]): ScheduleState {
+  const { schedule, facts, events, untold, sequence, delayMs } = taken;
+  const before = eventsInWords(untold, schedule);
   return {
-    // What is new comes first, for a summary is cut at its end.
+    facts,
+    delayMs,
+    // What is new comes first, for a summary has room for the first.
     did: [
-      ...inWords(taken),
-      ...(unreported.length > 0
-        ? [`Done before (who was told of it: npx assent why ${schedule.id}):`, ...inWords(unreported)]
+      ...eventsInWords(events, schedule),
+      ...(before.length > 0
+        ? [`Done before (who was told of it: npx assent why ${schedule.id}):`, ...before]
         : []),
     ],
     told,
     sequence,
-    status: schedule.status,
     nextBillingDate: schedule.nextDueAt?.toISOString() ?? null,
-    next,
-    inMs,
-    waitingFor: waitingInWords(advanced),
+    waitingFor: waitingInWords(taken),
   };
 }

@@ -9,22 +9,22 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RecurringActivities, ScheduleState } from '../activities/recurring';
+import { isAsked, nextStep } from '../domain/recurring/recurring-step';
 import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { CANCELLATION, hearingSignals, type Heard, type Signals } from './signals';
 
-const SUMMARIES: Record<keyof RecurringActivities, string> = {
-  readSchedule: 'See how the schedule stands; tell both sides what has changed.',
-  chargeBilling: 'Charge the billing that is due; ask the bank: billing.request',
-  settleBilling:
-    'Wait a moment for the bank’s answer; settle the billing; tell the merchant: billing.response',
-  skipBillings: 'Skip what fell due while nothing was to be charged.',
-  giveNotice: 'Tell both sides of the next billing: recurring.upcoming',
-  endSchedule: 'End the schedule; tell both sides: recurring.updated',
-  cancelSchedule: 'An operator cancels the schedule; tell both sides: recurring.updated',
-};
+const READ = 'See how the schedule stands; tell both sides what has changed.';
+const CHARGE = 'Charge the billing that is due; ask the bank: billing.request';
+const SETTLE = 'Wait a moment for the bank’s answer; settle the billing; tell the merchant: billing.response';
+const SKIP = 'Skip what fell due while nothing was to be charged.';
+const NOTICE = 'Tell both sides of the next billing: recurring.upcoming';
+const END = 'End the schedule; tell both sides: recurring.updated';
+const CANCEL = 'An operator cancels the schedule; tell both sides: recurring.updated';
 
-const activities = proxyLocalActivities<RecurringActivities>(local(''));
+const steps = proxyLocalActivities<RecurringActivities>(local(''));
+const { readSchedule, chargeBilling, settleBilling, skipBillings, giveNotice, endSchedule, cancelSchedule } =
+  steps;
 
 /**
  * Activities in one run; after the next sleep the workflow continues as new. Each leaves about five
@@ -45,9 +45,10 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * charges, settles, and so on until `maxBillings` or `endDate`. No charge has a workflow of its
  * own.
  *
- * It knows nothing but its id. What comes next, and by whose clock, each activity says by the
- * database; a signal only makes it read sooner. A request to cancel the workflow cancels the
- * schedule, as an operator's act; a charge that its bank has been asked for runs to its end.
+ * Each activity says how the schedule stands by the database, and `nextStep` says what comes next.
+ * A step that is not due any more does nothing; a signal only makes the workflow read sooner. A
+ * request to cancel the workflow cancels the schedule, as an operator's act; a charge that its bank
+ * has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
  * @param reportedUntil sequence of the schedule's last event that an earlier run reported
@@ -58,43 +59,88 @@ export async function recurring(scheduleId: string, reportedUntil: number | null
 }
 
 async function run(scheduleId: string, reportedUntil: number | null, signals: Signals): Promise<string[]> {
-  const { workflowId, startTime } = workflowInfo();
-  const startedAt = startTime.toISOString();
+  const startedAt = workflowInfo().startTime.toISOString();
   let sequence = reportedUntil;
-  let activity: keyof RecurringActivities = 'readSchedule';
+  let ran = 0;
   /** What has been done and not been said in a summary. */
   let done: string[] = [];
-  for (let ran = 1; ; ran++) {
+
+  /** Has an activity do its step, and notes how the schedule stands after it. */
+  async function take(step: RecurringStep, summary: string): Promise<ScheduleState> {
     signals.forget();
-    const state: ScheduleState = await activities[activity].executeWithOptions(
-      local(after(done, SUMMARIES[activity])),
-      [scheduleId, workflowId, { sequence, startedAt }],
-    );
+    const options = local(after(done, summary));
+    const state = await step.executeWithOptions(options, [scheduleId, { sequence, startedAt }]);
+    ran += 1;
     sequence = state.sequence;
-    const { status, nextBillingDate, next, inMs, waitingFor } = state;
     done = [...state.did, ...state.told];
-    setCurrentDetails(waitingFor);
-    index(status, nextBillingDate);
-    if (next === null) return [...done, waitingFor];
-    activity = next;
-    if (inMs > 0) {
-      const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), waitingFor, done);
-      done = [];
-      if (heard.has(CANCELLATION)) activity = 'cancelSchedule';
-      // Only here, where no request to cancel is left unheard: the next run would know nothing of
-      // it.
-      else if (ran >= ACTIVITIES_PER_RUN) break;
-      else if (heard.has('bankAnswered')) activity = 'settleBilling';
-      else if (onlyFellDue(heard)) continue;
-      else if (heard.size > 0 || inMs > MAX_SLEEP_MS) activity = 'readSchedule';
+    setCurrentDetails(state.waitingFor);
+    index(state.facts.status, state.nextBillingDate);
+    return state;
+  }
+
+  let state = await take(readSchedule, READ);
+  for (;;) {
+    const step = nextStep(state.facts);
+    switch (step.do) {
+      case 'charge':
+        state = await take(chargeBilling, CHARGE);
+        // Most banks answer in a moment.
+        if (isAsked(state.facts.open)) state = await take(settleBilling, SETTLE);
+        break;
+      case 'expire':
+      case 'succeed':
+      case 'retry':
+      case 'fail':
+        state = await take(settleBilling, SETTLE);
+        break;
+      case 'skip':
+        state = await take(skipBillings, SKIP);
+        break;
+      case 'notify':
+        state = await take(giveNotice, NOTICE);
+        break;
+      case 'end':
+        state = await take(endSchedule, END);
+        break;
+      case 'wait': {
+        const inMs = step.until - state.facts.now + state.delayMs;
+        const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), state.waitingFor, done);
+        done = [];
+        if (heard.has(CANCELLATION)) state = await take(cancelSchedule, CANCEL);
+        // Only here, where no request to cancel is left unheard: the next run would not know of it.
+        else if (ran >= ACTIVITIES_PER_RUN) return goOnInNextRun(scheduleId, sequence);
+        else if (heard.has('bankAnswered')) state = await take(settleBilling, SETTLE);
+        else if (isOver(heard, inMs) && isDue(state, step.until)) state = at(state, step.until);
+        else state = await take(readSchedule, READ);
+        break;
+      }
+      case 'nothing':
+        return [...done, state.waitingFor];
     }
   }
+}
+
+type RecurringStep = (typeof steps)[keyof RecurringActivities];
+
+async function goOnInNextRun(scheduleId: string, sequence: number | null): Promise<never> {
   await condition(allHandlersFinished);
   return continueAsNew<typeof recurring>(scheduleId, sequence);
 }
 
-/** A test clock has come to what is waited for: it is done as if the timer had run to its end. */
-const onlyFellDue = (heard: Heard) => heard.size === 1 && heard.has('fellDue');
+/** The moment that was slept for has come: by the timer, or by a test clock that says so. */
+function isOver(heard: Heard, inMs: number): boolean {
+  return heard.size === 0 ? inMs <= MAX_SLEEP_MS : heard.size === 1 && heard.has('fellDue');
+}
+
+/** Something is done at that moment, which the activity itself finds due or not: no need to read. */
+function isDue({ facts }: ScheduleState, moment: number): boolean {
+  return nextStep({ ...facts, now: moment }).do !== 'wait';
+}
+
+const at = (state: ScheduleState, moment: number): ScheduleState => ({
+  ...state,
+  facts: { ...state.facts, now: moment },
+});
 
 /**
  * Keeps the search attributes up; each change is an event in the history, so only changes are sent.

@@ -1,4 +1,3 @@
-import { stepInWords } from '../../src/activities/recurring-words';
 import { lockAgreement } from '../../src/database/agreement/agreement';
 import { answerBillingRequest } from '../../src/database/billing-request/outcome';
 import { rows, type Database } from '../../src/database/connection';
@@ -6,15 +5,15 @@ import { applyDecision } from '../../src/database/agreement/decision';
 import { setEntityStatus, setEntityTrust } from '../../src/database/entity/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { syncSchedulesOf } from '../../src/database/recurring/schedule';
-import { advanceSchedule } from '../../src/database/recurring/advance';
 import type { ScheduleTerms } from '../../src/database/recurring/create';
 import { readBillings, readSchedule } from '../../src/database/recurring/read';
 import { recurringRules, readConfig } from '../../src/config';
+import { nextStep } from '../../src/domain/recurring/recurring-step';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { bookDifferences } from '../support/books';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { billIsAmongTheNext } from '../support/outbox';
-import { runSchedule, type ScheduleAtRest } from '../support/schedule';
+import { reportedAll, runSchedule, scheduleActivities, type ScheduleAtRest } from '../support/schedule';
 import {
   announcedTo,
   answerCharges,
@@ -339,8 +338,8 @@ describe('an outage', () => {
   it('of years is skipped in several transactions, none of them long', async () => {
     const id = await schedule({ frequency: 'daily' });
     await later(300 * DAY);
-    const skipped = await advanceSchedule(db, keyring, rules, id, 'skipBillings');
-    expect(skipped).toMatchObject({ next: 'skipBillings', inMs: 0 });
+    const { facts } = await scheduleActivities(db, keyring, rules).skipBillings(id, reportedAll());
+    expect(nextStep(facts)).toMatchObject({ do: 'skip', n: 100 });
     expect(await billings(id)).toHaveLength(100);
     await advance(id);
     expect((await billings(id)).at(-1)).toMatch(/^266 pending 1x$/);
@@ -413,8 +412,8 @@ describe('what the history of a workflow has lost', () => {
 
     const startedAt = new Date().toISOString();
     const reported = async (sequence: number | null) => {
-      const advanced = await advanceSchedule(db, keyring, rules, id, 'readSchedule', { sequence, startedAt });
-      return advanced.unreported.map((step) => stepInWords(step, advanced.schedule));
+      const read = await scheduleActivities(db, keyring, rules).readSchedule(id, { sequence, startedAt });
+      return read.did.slice(1);
     };
     expect(await reported(1)).toEqual(did);
     // A workflow that was started again reports nothing that was before it.
@@ -426,11 +425,10 @@ describe('what the history of a workflow has lost', () => {
     const startedAt = new Date().toISOString();
     const cancel = async () => {
       const until = { sequence: 1, startedAt };
-      const { taken, unreported } = await advanceSchedule(db, keyring, rules, id, 'cancelSchedule', until);
-      return { taken, unreported };
+      return (await scheduleActivities(db, keyring, rules).cancelSchedule(id, until)).did;
     };
-    expect(await cancel()).toEqual({ taken: [{ do: 'cancel' }], unreported: [] });
-    expect(await cancel()).toEqual({ taken: [], unreported: [{ do: 'cancel' }] });
+    expect(await cancel()).toEqual(['Cancelled by an operator.']);
+    expect(await cancel()).toEqual([expect.stringMatching(/^Done before/), 'Cancelled by an operator.']);
   });
 
   it('calls no cancellation an operator’s that followed from a decision', async () => {
@@ -439,9 +437,9 @@ describe('what the history of a workflow has lost', () => {
     await rows(db, `UPDATE agreements SET decision = 'deny' WHERE id = :id`, { id: standing.agreementId });
     await advance(id);
     const until = { sequence: 1, startedAt: new Date().toISOString() };
-    const advanced = await advanceSchedule(db, keyring, rules, id, 'readSchedule', until);
-    expect(advanced.schedule.status).toBe('cancelled');
-    expect(advanced.unreported).toEqual([]);
+    const { facts, did } = await scheduleActivities(db, keyring, rules).readSchedule(id, until);
+    expect(facts.status).toBe('cancelled');
+    expect(did).toEqual([]);
   });
 });
 

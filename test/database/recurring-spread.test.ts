@@ -55,7 +55,7 @@ it('wakes them at the configured rate, and keeps what was agreed as the next bil
     const { nextBillingDate, next } = await run(id);
     expect({ nextBillingDate, next }).toEqual({
       nextBillingDate: startAt.toISOString(),
-      next: 'chargeBilling',
+      next: 'charge',
     });
   }
   expect(await placesOf(ids)).toEqual([0, 100, 200, 300, 400, 500, 600, 700]);
@@ -117,10 +117,10 @@ it('spreads retries as well: the first attempts may have been made at once, afte
   const startAt = new Date();
   const ids: string[] = [];
   for (let made = 0; made < 2; made++) ids.push(await makeSchedule(db, keyring, standing, { startAt }));
-  for (const id of ids) expect(await run(id)).toMatchObject({ next: 'settleBilling' });
+  for (const id of ids) expect(await run(id)).toMatchObject({ next: 'expire' });
   await answerCharges(db, keyring, standing, 'insufficient_funds');
   for (const [at, id] of ids.entries())
-    expect(await run(id)).toMatchObject({ next: 'chargeBilling', delayMs: at * 100 });
+    expect(await run(id)).toMatchObject({ next: 'charge', delayMs: at * 100 });
 });
 
 it('makes a retry before the next due date, whatever its place', async () => {
@@ -138,7 +138,7 @@ it('makes a retry before the next due date, whatever its place', async () => {
      WHERE s.id = :id AND b.schedule_id = s.id`,
     { id },
   );
-  expect(await run(id)).toMatchObject({ next: 'chargeBilling', delayMs: HOUR_MS / 2 });
+  expect(await run(id)).toMatchObject({ next: 'charge', delayMs: HOUR_MS / 2 });
 });
 
 it('leaves the day of a crowd that is too large for the rate as it was agreed', async () => {

@@ -1,9 +1,9 @@
-import { stepInWords, waitingInWords } from '../../src/activities/recurring-words';
+import { createRecurringActivities, type ScheduleState } from '../../src/activities/recurring';
 import type { Database } from '../../src/database/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { advanceSchedule, type Advanced } from '../../src/database/recurring/advance';
 import type { BillingRules } from '../../src/domain/billing-rules';
-import type { RecurringRules } from '../../src/domain/recurring/recurring-step';
+import { isAsked, nextStep, type Step } from '../../src/domain/recurring/recurring-step';
+import type { RecurringRules } from '../../src/domain/recurring/schedule-facts';
 
 export interface ScheduleAtRest {
   status: string;
@@ -13,12 +13,22 @@ export interface ScheduleAtRest {
   waitingFor: string;
   /** In words. */
   did: string[];
-  next: Advanced['next'];
+  /** What comes after the sleep; null where it has ended. */
+  next: Step['do'] | null;
   delayMs: number;
 }
 
-/** Activities in a row that no story comes near to: skipping ten years of days takes 37. */
-const ACTIVITIES_MAX = 60;
+/** Steps in a row that no story comes near to: skipping ten years of days takes 37. */
+const STEPS_MAX = 60;
+
+/** What the workflow of a schedule calls, where no bank is waited for and nothing is sent. */
+export const scheduleActivities = (db: Database, keyring: Keyring, rules: BillingRules & RecurringRules) =>
+  createRecurringActivities(db, keyring, rules, { waitForAnswers: () => Promise.resolve() }, () =>
+    Promise.resolve({ delivered: 0, failed: 0, handedOver: 0, told: [] }),
+  );
+
+/** A workflow whose history has all that was done before now. */
+export const reportedAll = () => ({ sequence: null, startedAt: '2200-01-01T00:00:00Z' });
 
 /**
  * In place of its workflow: reads the schedule, and does what comes until it is to sleep, or has
@@ -30,21 +40,42 @@ export async function runSchedule(
   rules: BillingRules & RecurringRules,
   scheduleId: string,
 ): Promise<ScheduleAtRest> {
-  let advanced = await advanceSchedule(db, keyring, rules, scheduleId, 'readSchedule');
-  const did: string[] = [];
-  for (let ran = 0; advanced.next !== null && advanced.inMs === 0; ran++) {
-    if (ran === ACTIVITIES_MAX) throw new Error(`${scheduleId} does not come to rest: ${advanced.next}`);
-    advanced = await advanceSchedule(db, keyring, rules, scheduleId, advanced.next);
-    did.push(...advanced.taken.map((step) => stepInWords(step, advanced.schedule)));
-  }
-  const { schedule, next, inMs, delayMs } = advanced;
-  return {
-    status: schedule.status,
-    nextBillingDate: schedule.nextDueAt?.toISOString() ?? null,
-    sleepMs: next === null ? null : inMs,
-    waitingFor: waitingInWords(advanced),
-    did,
-    next,
-    delayMs,
+  const { readSchedule, ...activities } = scheduleActivities(db, keyring, rules);
+  const doing = {
+    charge: activities.chargeBilling,
+    expire: activities.settleBilling,
+    succeed: activities.settleBilling,
+    retry: activities.settleBilling,
+    fail: activities.settleBilling,
+    skip: activities.skipBillings,
+    notify: activities.giveNotice,
+    end: activities.endSchedule,
   };
+  const did: string[] = [];
+  let state = await readSchedule(scheduleId, reportedAll());
+  for (let ran = 0; ran < STEPS_MAX; ran++) {
+    const step = nextStep(state.facts);
+    if (step.do === 'nothing') return atRest(state, did, null, null);
+    if (step.do === 'wait') {
+      const then = nextStep({ ...state.facts, now: step.until });
+      return atRest(state, did, step.until - state.facts.now + state.delayMs, then.do);
+    }
+    state = await doing[step.do](scheduleId, reportedAll());
+    did.push(...state.did);
+    // The bank is waited for a moment before the schedule is at rest.
+    if (step.do === 'charge' && isAsked(state.facts.open)) {
+      state = await activities.settleBilling(scheduleId, reportedAll());
+      did.push(...state.did);
+    }
+  }
+  throw new Error(`${scheduleId} does not come to rest`);
+}
+
+function atRest(
+  { facts, nextBillingDate, waitingFor, delayMs }: ScheduleState,
+  did: string[],
+  sleepMs: number | null,
+  next: Step['do'] | null,
+): ScheduleAtRest {
+  return { status: facts.status, nextBillingDate, sleepMs, waitingFor, did, next, delayMs };
 }

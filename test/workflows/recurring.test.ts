@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { RecurringActivities, ScheduleState } from '../../src/activities/recurring';
+import type { Facts } from '../../src/domain/recurring/recurring-step';
 import type { recurring } from '../../src/workflows';
 import { TASK_QUEUE } from '../../src/workflows/messages';
 import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
@@ -24,7 +25,8 @@ class Plan {
   answersAtOnce = true;
   /** Called when an activity is done, before its result is known to the workflow. */
   afterActivity: (workflowId: string) => Promise<void> = () => Promise.resolve();
-  private asked = false;
+  /** When the window of the charge in hand closes; null where none is in hand. */
+  private askedUntil: number | null = null;
 
   constructor(
     private readonly environment: TimeSkippingEnvironment,
@@ -43,8 +45,8 @@ class Plan {
     ] as const;
     const entries = names.map((name) => [
       name,
-      (scheduleId: string, _workflowId: string, reportedUntil: { sequence: number | null }) => {
-        this.reportedUntil.push(reportedUntil.sequence);
+      (scheduleId: string, reported: { sequence: number | null }) => {
+        this.reportedUntil.push(reported.sequence);
         return this.run(name, scheduleId);
       },
     ]);
@@ -56,7 +58,7 @@ class Plan {
   }
 
   answer(): void {
-    this.asked = false;
+    this.askedUntil = null;
   }
 
   private async run(name: keyof RecurringActivities, scheduleId: string): Promise<ScheduleState> {
@@ -69,32 +71,51 @@ class Plan {
     if (name === 'chargeBilling' && due !== undefined && due <= now) {
       this.charged.push(due);
       this.dues = this.dues.slice(1);
-      this.asked = true;
+      this.askedUntil = now + DAY_MS / 2;
     }
-    if (name === 'settleBilling' && this.answersAtOnce) this.asked = false;
-    const state = this.state(name, now);
+    if (name === 'settleBilling' && this.answersAtOnce) this.askedUntil = null;
+    const state = this.state(now);
     await this.afterActivity(String(workflowId));
     return state;
   }
 
-  private state(name: keyof RecurringActivities, now: number): ScheduleState {
-    const said = {
+  private state(now: number): ScheduleState {
+    const [next] = this.dues;
+    const hasEnded = next === undefined && this.askedUntil === null;
+    return {
+      facts: {
+        now,
+        status: hasEnded ? 'completed' : 'active',
+        failedInARow: 0,
+        next: next === undefined ? null : billing(next),
+        open: this.askedUntil === null ? null : asked(this.askedUntil),
+      },
       did: [],
       told: [],
       sequence: this.ran.length,
-      status: 'active' as const,
+      nextBillingDate: next === undefined ? null : new Date(next).toISOString(),
+      delayMs: 0,
       waitingFor: 'the next due date',
     };
-    const [next] = this.dues;
-    const nextBillingDate = next === undefined ? null : new Date(next).toISOString();
-    if (this.asked) {
-      const inMs = name === 'chargeBilling' ? 0 : DAY_MS / 2;
-      return { ...said, nextBillingDate, next: 'settleBilling', inMs };
-    }
-    if (next === undefined) return { ...said, status: 'completed', nextBillingDate, next: null, inMs: 0 };
-    return { ...said, nextBillingDate, next: 'chargeBilling', inMs: Math.max(0, next - now) };
   }
 }
+
+const billing = (dueAt: number): Facts['next'] => ({
+  n: 1,
+  dueAt,
+  noticeAt: null,
+  chargeFrom: dueAt,
+  arrearsFrom: Number.MAX_SAFE_INTEGER,
+  heldFor: null,
+});
+const asked = (expiresAt: number): Facts['open'] => ({
+  n: 0,
+  attempts: 1,
+  overAt: Number.MAX_SAFE_INTEGER,
+  maybeDebited: false,
+  status: 'pending',
+  charge: { status: 'pending', expiresAt },
+});
 
 describe('the workflow of a schedule', () => {
   const newEnvironment = timeSkippingServer();

@@ -5,7 +5,7 @@ import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { accept } from '../../domain/parsed';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
-import { nextBilling, type RecurringRules } from '../../domain/recurring/recurring-step';
+import { nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
 import { row, rows, type Transaction } from '../connection';
 import { recordEvents } from '../event';
 import type { Keyring } from '../keys/keyring';

@@ -1,11 +1,9 @@
-import type { BillingRequestStatus } from '../../domain/lifecycle';
 import {
   nextBilling,
   type Billings,
-  type ChargeOutcome,
-  type OpenBilling,
+  type InHand,
   type RecurringRules,
-} from '../../domain/recurring/recurring-step';
+} from '../../domain/recurring/schedule-facts';
 import type { Charge } from '../billing-request/billing-request';
 import { row, type Executor } from '../connection';
 import { afterS } from '../moment';
@@ -17,7 +15,7 @@ import type { ScheduleRow } from './schedule';
  * The billing in hand, and what it charges: that was settled by its first attempt, whatever is
  * agreed since.
  */
-export type BillingInHand = OpenBilling &
+export type BillingInHand = InHand &
   Pick<Charge, 'amount' | 'description'> & {
     /** The latest attempt's. */
     billingRequestId: string;
@@ -28,39 +26,8 @@ export type BillingInHand = OpenBilling &
     afterS: number;
   };
 
-type Asked = BillingInHand & { status: 'pending'; charge: { status: 'pending'; expiresAt: Date } };
-
-/** Its bank has been asked, and has not answered. */
-export function isAsked(open: BillingInHand | undefined): open is Asked {
-  return open?.status === 'pending' && open.charge.status === 'pending';
-}
-
-export type BillingsSeen = Billings & { open: BillingInHand | undefined };
-
-interface Seen extends InHand {
-  now: Date;
-  starts: Date[];
-  heldFor: 'paused' | 'suspended' | null;
-}
-
 /** The billing in hand as a row has it; where `n` is null, all of it is. */
-export interface InHand {
-  n: number | null;
-  attempts: number;
-  status: 'pending' | 'retrying';
-  firstAttemptAt: Date;
-  lastAttemptAt: Date;
-  maybeDebited: boolean;
-  retryAt: Date;
-  reason: string;
-  chargeStatus: BillingRequestStatus;
-  declineReason: string;
-  expiresAt: Date;
-  billingRequestId: string;
-  amount: bigint;
-  description: string;
-  afterS: number;
-}
+export type InHandRow = Omit<BillingInHand, 'n'> & { n: number | null };
 
 /** When the latest billings of a schedule `s` were first charged, newest first. */
 export const STARTS = `ARRAY(SELECT first_attempt_at FROM billings
@@ -74,12 +41,12 @@ export const JOIN_IN_HAND = `
     ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1`;
 
 /**
- * The columns of `InHand`; times as the attempt itself has them, from which its caller counts the
- * days to a retry.
+ * The columns of `InHandRow`; times as the attempt itself has them, from which its caller counts
+ * the days to a retry.
  */
 export const IN_HAND = `
   b.n, b.attempts, b.status, first.created_at AS first_attempt_at, r.created_at AS last_attempt_at,
-  b.retry_at, b.reason, r.status AS charge_status, r.decline_reason,
+  b.retry_at, r.status AS charge_status, r.decline_reason,
   r.id AS billing_request_id, r.expires_at, r.amount::bigint, r.description,
   ${afterS('r')},
   EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
@@ -90,13 +57,13 @@ export const IN_HAND = `
             -- Who has written it off has not found that the customer was not debited.
             AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS maybe_debited`;
 
-/** @param schedule locked, whose `now` becomes that of this reading */
+/** @returns with the business time of the reading */
 export async function readBillingsSeen(
   trx: Executor,
   schedule: ScheduleRow,
   rules: RecurringRules,
-): Promise<BillingsSeen> {
-  const seen = await row<Seen>(
+): Promise<Billings & { open: BillingInHand | undefined; now: Date }> {
+  const seen = await row<InHandRow & Pick<Billings, 'starts' | 'heldFor'> & { now: Date }>(
     trx,
     `SELECT business_now(s.merchant_id) AS now,
        ${STARTS},
@@ -117,21 +84,9 @@ export async function readBillingsSeen(
     },
   );
   if (!seen) throw new Error(`there is no schedule ${schedule.id}`);
-  schedule.now = seen.now;
-  return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor ?? undefined };
+  return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor, now: seen.now };
 }
 
-export function openBilling(seen: InHand): BillingInHand | undefined {
-  if (seen.n === null) return undefined;
-  const { status, n, retryAt, reason } = seen;
-  return status === 'retrying'
-    ? { ...seen, n, status, retryAt, reason }
-    : { ...seen, n, status, charge: outcomeOf(seen) };
-}
-
-function outcomeOf(seen: InHand): ChargeOutcome {
-  if (seen.chargeStatus === 'successful') return { status: 'successful' };
-  return seen.chargeStatus === 'declined'
-    ? { status: 'declined', reason: seen.declineReason }
-    : { status: 'pending', expiresAt: seen.expiresAt };
+export function openBilling({ n, ...rest }: InHandRow): BillingInHand | undefined {
+  return n === null ? undefined : { n, ...rest };
 }

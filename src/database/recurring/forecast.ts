@@ -3,12 +3,12 @@ import { calendarDay, dayStart } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { chargesAhead, type ScheduleAhead } from '../../domain/recurring/forecast';
 import { permitted } from '../../domain/recurring/recurring';
-import type { RecurringRules, Schedule } from '../../domain/recurring/recurring-step';
+import type { RecurringRules, Schedule } from '../../domain/recurring/schedule-facts';
 import { row, rows, type Executor } from '../connection';
 import { allOf } from '../list';
 import { FURTHEST } from '../moment';
 import { pages } from '../pages';
-import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHand } from './billings';
+import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHandRow } from './billings';
 import { AGREEMENT_OF_SCHEDULE } from './schedule';
 
 /**
@@ -159,7 +159,9 @@ function windowEnds(days: number, timeZone: string): (now: Date) => Date {
 
 /** A schedule that is neither paused nor suspended, and the billing that it has in hand. */
 interface Ahead
-  extends InHand, Pick<Schedule, 'frequency' | 'interval' | 'startAt' | 'endAt' | 'maxBillings' | 'nextN'> {
+  extends
+    InHandRow,
+    Pick<Schedule, 'frequency' | 'interval' | 'startAt' | 'endAt' | 'maxBillings' | 'nextN'> {
   id: string;
   merchantId: string;
   bankId: string;

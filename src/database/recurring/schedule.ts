@@ -59,6 +59,8 @@ export interface ScheduleRow {
   inRealTime: boolean;
   /** Its workflow sleeps, and is to be signalled. */
   asleep: boolean;
+  /** How long after its next due moment the workflow wakes; null until that is known. */
+  delayMs: number | null;
 }
 
 /** Of the merchant `m`: business time is real time. */
@@ -79,7 +81,7 @@ const COLUMNS = `s.id, s.agreement_id, s.merchant_id,
   ${AGREEMENT_OF_SCHEDULE} AS agreement,
   EXISTS (SELECT FROM schedule_holds h
           WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS held_by_agreement,
-  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS in_real_time, s.asleep`;
+  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS in_real_time, s.asleep, s.delay_ms`;
 
 /**
  * Most schedules that one change of an agreement or a merchant moves at once; the rest, signalled,

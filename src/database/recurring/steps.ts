@@ -1,107 +1,138 @@
-import type { BillingRules } from '../../domain/billing-rules';
 import { reasonForAudit } from '../../domain/charge';
 import type { BillingStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import type { RecurringRules, Step } from '../../domain/recurring/recurring-step';
+import { hasEnded } from '../../domain/recurring/recurring';
+import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import type { Agreement } from '../agreement/agreement';
-import { openScheduledCharge, type Charge } from '../billing-request/billing-request';
-import { row, rows, type Transaction } from '../connection';
-import type { AuditEvent } from '../event';
-import type { Keyring } from '../keys/keyring';
+import { recordAct } from '../audit';
+import { openScheduledCharge } from '../billing-request/billing-request';
+import { closeExpiredRequests } from '../billing-request/outcome';
+import { row, rows } from '../connection';
 import { toBothSides } from './announce';
-import type { ScheduleRow } from './schedule';
-import type { BillingInHand } from './billings';
-import type { Announcement } from '../webhook/webhook';
+import { lookAgain, type Turn } from './turn';
 
-/** What each step of the rule does to a schedule. */
+/** What a workflow does to its schedule in one turn: nothing, where that is not due. */
+
+type StepNamed<Name extends Step['do']> = Extract<Step, { do: Name }>;
 
 /** What the customer's bank shows for a charge of a schedule without a description. */
 const DESCRIPTION = 'Recurring charge';
 
-/** A step of the rule, and what became of it. */
-export type StepTaken =
-  | (StepNamed<'charge'> & Pick<Charge, 'amount'> & { reference: string })
-  /** Of those that settle: how long the bank took, in seconds of business time. */
-  | (StepNamed<'succeed' | 'retry' | 'fail'> & { afterS: number })
-  | StepNamed<'skip' | 'notify' | 'end'>
-  /** By an operator, and not by the rule. */
-  | { do: 'cancel' };
-
-type StepNamed<Name extends Step['do']> = Extract<Step, { do: Name }>;
+/**
+ * Most billings that one turn skips, so that none holds its locks for long: ten years of daily
+ * billing that were paused take several.
+ */
+const SKIPPED_MAX = 100;
 
 /**
- * A schedule on its way through one transaction. What it does to `schedule` is written when it is
- * saved.
+ * One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets
+ * past.
  */
-export interface Work {
-  trx: Transaction;
-  keyring: Keyring;
-  rules: BillingRules & RecurringRules;
-  /** As it was locked. */
-  before: ScheduleRow;
-  agreement: Agreement;
-  /** As it is by now; its `now` is that of the latest reading. */
-  schedule: ScheduleRow;
-  taken: StepTaken[];
-  events: AuditEvent[];
-  webhooks: Announcement[];
-}
-
-/**
- * Does what the step says. What follows for the schedule's own row is in `work.schedule`, and not
- * yet written.
- */
-export async function takeStep(
-  work: Work,
-  step: Exclude<Step, { do: 'wait' | 'nothing' }>,
-  open: BillingInHand | undefined,
-): Promise<StepTaken> {
-  const { schedule } = work;
-  const afterS = open?.afterS ?? 0;
-  switch (step.do) {
-    case 'charge':
-      return { ...step, ...(await charge(work, step, open)) };
-    case 'succeed':
-      await closeBilling(work, step.n, 'successful', null);
-      schedule.failedInARow = 0;
-      return { ...step, afterS };
-    case 'fail':
-      await closeBilling(work, step.n, 'failed', step.reason);
-      schedule.failedInARow += 1;
-      return { ...step, afterS };
-    case 'retry':
-      await moveBilling(work, step.n, 'retrying', { retryAt: step.retryAt, reason: step.reason });
-      note(work, 'schedule.billing_retrying', { n: step.n, retryAt: step.retryAt, reason: step.reason });
-      return { ...step, afterS };
-    case 'skip':
-      await skip(work, step);
-      return step;
-    case 'notify':
-      giveNotice(work, step);
-      return step;
-    case 'end':
+export async function chargeBilling(turn: Turn): Promise<void> {
+  const step = nextStep(turn.facts);
+  if (step.do === 'charge') {
+    await charge(turn, step);
+    await lookAgain(turn);
   }
-  schedule.status = step.as;
-  return step;
+  // The workflow waits a moment for the answer before it sleeps.
+  turn.awake = isAsked(turn.facts.open);
 }
 
-async function skip(work: Work, { n, dueAt, reason }: StepNamed<'skip'>): Promise<void> {
-  const { trx, schedule } = work;
-  await rows(
-    trx,
-    `INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
-     VALUES (:id, :n, :dueAt, 'skipped', :reason, 0, :now)`,
-    { id: schedule.id, n, dueAt, reason, now: schedule.now },
-  );
-  schedule.nextN = n + 1;
-  note(work, 'schedule.billing_skipped', { n, dueAt, reason });
+async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<void> {
+  const { trx, keyring, rules, schedule, agreement, open, facts } = turn;
+  const { id, currency, now } = schedule;
+  const { amount, description } = (attempt > 1 && open) || schedule;
+  const dueAt = facts.next && new Date(facts.next.dueAt);
+  const billing =
+    attempt === 1
+      ? rows(
+          trx,
+          `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+           VALUES (:id, :n, :dueAt, 'pending', 1, :now)`,
+          { id, n, dueAt, now },
+        )
+      : moveBilling(turn, n, 'pending', { attempt });
+  const charged = openScheduledCharge(trx, keyring, rules, agreement, {
+    ...{ scheduleId: id, n, attempt, amount, currency },
+    description: description ?? DESCRIPTION,
+    workflowId: workflowIds.recurring(id),
+  });
+  const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
+  note(turn, 'billing_charged', {
+    ...{ n, attempt, amount, billingRequestId, reference },
+    // The billing has that of its first attempt.
+    ...(attempt === 1 && { dueAt }),
+  });
+  if (attempt === 1) schedule.nextN = n + 1;
 }
 
-function giveNotice(work: Work, { n, dueAt }: StepNamed<'notify'>): void {
-  const { schedule, webhooks } = work;
+/**
+ * What becomes of the billing in hand, now that its bank has answered, or can no more. Where no
+ * billing is left, the schedule ends with it.
+ */
+export async function settleBilling(turn: Turn): Promise<void> {
+  const { trx, keyring, schedule } = turn;
+  for (;;) {
+    const step = nextStep(turn.facts);
+    const { open } = turn;
+    switch (step.do) {
+      case 'expire':
+        if (open) await closeExpiredRequests(trx, keyring, [open.billingRequestId]);
+        break;
+      case 'succeed':
+        await closeBilling(turn, step.n, 'successful');
+        schedule.failedInARow = 0;
+        break;
+      case 'fail':
+        await closeBilling(turn, step.n, 'failed');
+        schedule.failedInARow += 1;
+        break;
+      case 'retry': {
+        const retryAt = new Date(step.retryAt);
+        const reason = open?.declineReason ?? null;
+        await moveBilling(turn, step.n, 'retrying', { retryAt, reason });
+        note(turn, 'billing_retrying', { n: step.n, retryAt, reason, afterS: open?.afterS });
+        break;
+      }
+      case 'end':
+        schedule.status = step.as;
+        break;
+      default:
+        return;
+    }
+    await lookAgain(turn);
+  }
+}
+
+/** Skips what fell due while nothing was to be charged, or longer ago than is charged. */
+export async function skipBillings(turn: Turn): Promise<void> {
+  const { trx, schedule } = turn;
+  for (let skipped = 0; skipped < SKIPPED_MAX; skipped++) {
+    const step = nextStep(turn.facts);
+    if (step.do !== 'skip') return;
+    const { n, reason } = step;
+    const dueAt = new Date(step.dueAt);
+    await rows(
+      trx,
+      `INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
+       VALUES (:id, :n, :dueAt, 'skipped', :reason, 0, :now)`,
+      { id: schedule.id, n, dueAt, reason, now: schedule.now },
+    );
+    schedule.nextN = n + 1;
+    note(turn, 'billing_skipped', { n, dueAt, reason });
+    await lookAgain(turn);
+  }
+}
+
+/** Tells both sides of the next billing. */
+export async function giveNotice(turn: Turn): Promise<void> {
+  const step = nextStep(turn.facts);
+  if (step.do !== 'notify') return;
+  const { schedule, webhooks } = turn;
+  const { n } = step;
+  const dueAt = new Date(step.dueAt);
   schedule.noticedN = n;
-  note(work, 'schedule.notice_given', { n, dueAt });
+  note(turn, 'notice_given', { n, dueAt });
   schedule.told += 1;
   webhooks.push(
     ...toBothSides(schedule, 'recurring.upcoming', {
@@ -114,60 +145,49 @@ function giveNotice(work: Work, { n, dueAt }: StepNamed<'notify'>): void {
       dueDate: dueAt.toISOString(),
     }),
   );
+  await lookAgain(turn);
+}
+
+/** Ends a schedule that has no billing left, or failed too often. */
+export async function endSchedule(turn: Turn): Promise<void> {
+  const step = nextStep(turn.facts);
+  if (step.do !== 'end') return;
+  turn.schedule.status = step.as;
+  await lookAgain(turn);
 }
 
 /**
- * One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets
- * past.
+ * An operator cancels the schedule: nobody else may request a cancellation of its workflow. What has
+ * ended stays as it is.
  */
-async function charge(
-  work: Work,
-  step: StepNamed<'charge'>,
-  open: BillingInHand | undefined,
-): Promise<Pick<Charge, 'amount'> & { reference: string }> {
-  const { trx, keyring, rules, schedule, agreement } = work;
-  const { n, attempt } = step;
-  const { amount, description } = (attempt > 1 && open) || schedule;
-  const billing =
-    attempt === 1
-      ? rows(
-          trx,
-          `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
-           VALUES (:id, :n, :dueAt, 'pending', 1, :now)`,
-          { id: schedule.id, n, dueAt: step.dueAt, now: schedule.now },
-        )
-      : moveBilling(work, n, 'pending', { attempt });
-  const charged = openScheduledCharge(trx, keyring, rules, agreement, {
-    scheduleId: schedule.id,
-    n,
-    attempt,
-    amount,
-    currency: schedule.currency,
-    description: description ?? DESCRIPTION,
-    workflowId: workflowIds.recurring(schedule.id),
-  });
-  const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
-  if (attempt === 1) schedule.nextN = n + 1;
-  note(work, 'schedule.billing_charged', {
-    n,
-    attempt,
-    // The billing has that of its first attempt.
-    ...(attempt === 1 && { dueAt: step.dueAt }),
-    billingRequestId,
-    reference,
-  });
-  return { amount, reference };
+export async function cancelSchedule(turn: Turn): Promise<void> {
+  const { trx, schedule } = turn;
+  const { id: scheduleId, merchantId, status } = schedule;
+  if (hasEnded(status)) return;
+  schedule.status = 'cancelled';
+  turn.cause = 'operator';
+  await recordAct(
+    trx,
+    { actor: 'operator:temporal', cause: 'operator', requestId: null, reason: null },
+    {
+      action: 'schedule.cancelled',
+      entityId: merchantId,
+      before: { scheduleId, status },
+      after: { scheduleId, status: 'cancelled' },
+    },
+  );
+  await lookAgain(turn);
 }
 
-async function closeBilling(
-  work: Work,
-  n: number,
-  status: 'successful' | 'failed',
-  reason: string | null,
-): Promise<void> {
-  await moveBilling(work, n, status, { reason, closedAt: work.schedule.now });
-  work.schedule.ran += 1;
-  note(work, `schedule.billing_${status}`, { n, ...(reason !== null && { reason: reasonForAudit(reason) }) });
+async function closeBilling(turn: Turn, n: number, status: 'successful' | 'failed'): Promise<void> {
+  const { schedule, open } = turn;
+  const reason = status === 'failed' ? (open?.declineReason ?? null) : null;
+  await moveBilling(turn, n, status, { reason, closedAt: schedule.now });
+  schedule.ran += 1;
+  note(turn, `billing_${status}`, {
+    ...{ n, afterS: open?.afterS },
+    ...(reason !== null && { reason: reasonForAudit(reason) }),
+  });
 }
 
 /** What a billing may be just before it becomes this. What is skipped is made as such. */
@@ -183,7 +203,7 @@ const STATUSES_BEFORE = {
  * attempts.
  */
 async function moveBilling(
-  { trx, schedule }: Work,
+  { trx, schedule }: Turn,
   n: number,
   status: keyof typeof STATUSES_BEFORE,
   to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
@@ -194,27 +214,17 @@ async function moveBilling(
        reason = :reason, closed_at = :closedAt
      WHERE schedule_id = :id AND n = :n AND status = ANY(:from) RETURNING n`,
     {
-      id: schedule.id,
-      n,
-      status,
-      from: STATUSES_BEFORE[status],
-      attempt: to.attempt ?? null,
-      retryAt: to.retryAt ?? null,
-      reason: to.reason ?? null,
-      closedAt: to.closedAt ?? null,
+      ...{ attempt: null, retryAt: null, reason: null, closedAt: null, ...to },
+      ...{ id: schedule.id, n, status, from: STATUSES_BEFORE[status] },
     },
   );
   if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
 }
 
-function note({ schedule, events }: Work, type: string, details: Record<string, unknown>): void {
+function note({ schedule, events }: Turn, what: string, details: Record<string, unknown>): void {
   schedule.sequence += 1;
   events.push({
-    resourceId: schedule.id,
-    sequence: schedule.sequence,
-    type,
-    cause: 'network',
-    details,
-    at: schedule.now,
+    ...{ resourceId: schedule.id, sequence: schedule.sequence, at: schedule.now },
+    ...{ type: `schedule.${what}`, cause: 'network', details },
   });
 }

@@ -1,11 +1,5 @@
-import {
-  nextBilling,
-  nextStep,
-  type Billings,
-  type OpenBilling,
-  type RecurringRules,
-  type Schedule,
-} from './recurring-step';
+import { nextStep } from './recurring-step';
+import { factsOf, nextBilling, type InHand, type RecurringRules, type Schedule } from './schedule-facts';
 
 /**
  * Forecasts a schedule's charges by its own rule. `nextStep` is played ahead, as if the bank
@@ -21,7 +15,7 @@ export interface ScheduleAhead {
   /** The amount of its next billing. */
   amount: bigint;
   /** The billing in hand keeps the amount of its first attempt. */
-  open: (OpenBilling & { amount: bigint }) | undefined;
+  open: (InHand & { amount: bigint }) | undefined;
   /** As `Billings.starts`. */
   starts: readonly Date[];
   /** Spans without charges that reach beyond its next due date. */
@@ -56,12 +50,12 @@ export function* chargesAhead(
 ): Generator<ChargeAhead | undefined, void, void> {
   // A schedule this young gives no notice, and a forecast must give none.
   const schedule = { ...ahead.schedule, createdAt: until };
-  let open: OpenBilling | undefined = answered(ahead.open);
+  let open: InHand | undefined = answered(ahead.open);
   let { starts } = ahead;
   let at = now;
   for (;;) {
     const heldFor = heldOn(ahead.holds, schedule, rules);
-    const step = nextStep(schedule, { open, starts, heldFor }, at, rules);
+    const step = nextStep(factsOf(schedule, { open, starts, heldFor }, at, rules));
     switch (step.do) {
       case 'charge':
         yield { at, amount: step.attempt > 1 && ahead.open ? ahead.open.amount : ahead.amount };
@@ -83,19 +77,20 @@ export function* chargesAhead(
         break;
       case 'retry':
         if (!open) throw new Error('only a billing in hand is tried again');
-        open = { ...open, status: 'retrying', retryAt: step.retryAt, reason: step.reason };
+        open = { ...open, status: 'retrying', retryAt: new Date(step.retryAt) };
         break;
       case 'skip':
         schedule.nextN = step.n + 1;
         yield undefined;
         break;
       case 'wait':
-        if (step.until >= until) return;
-        if (step.until <= at) throw new Error('the rule waits for what has passed');
-        at = step.until;
+        if (step.until >= until.getTime()) return;
+        if (step.until <= at.getTime()) throw new Error('the rule waits for what has passed');
+        at = new Date(step.until);
         break;
       case 'notify':
-        throw new Error('a schedule that is younger than its next billing gave notice of it');
+      case 'expire':
+        throw new Error(`a forecast gives no notice and waits for no bank: ${step.do}`);
       case 'end':
       case 'nothing':
         return;
@@ -109,16 +104,15 @@ function succeed(schedule: Schedule): void {
 }
 
 /** A charge that the bank was asked for and has not answered counts as approved. */
-function answered(open: OpenBilling | undefined): OpenBilling | undefined {
-  const isAsked = open?.status === 'pending' && open.charge.status === 'pending';
-  return isAsked ? { ...open, charge: { status: 'successful' } } : open;
+function answered(open: InHand | undefined): InHand | undefined {
+  return open?.chargeStatus === 'pending' ? { ...open, chargeStatus: 'successful' } : open;
 }
 
 /** Whether the next due date lies in a span without charges; a suspension outranks a pause. */
-function heldOn(holds: readonly Hold[], schedule: Schedule, rules: RecurringRules): Billings['heldFor'] {
-  if (holds.length === 0) return undefined;
+function heldOn(holds: readonly Hold[], schedule: Schedule, rules: RecurringRules): Hold['reason'] | null {
+  if (holds.length === 0) return null;
   const dueAt = nextBilling(schedule, false, rules)?.dueAt;
-  if (!dueAt) return undefined;
+  if (!dueAt) return null;
   const reasons = holds.filter(({ from, to }) => from <= dueAt && (to === null || to > dueAt));
-  return reasons.find(({ reason }) => reason === 'suspended')?.reason ?? reasons[0]?.reason;
+  return reasons.find(({ reason }) => reason === 'suspended')?.reason ?? reasons[0]?.reason ?? null;
 }

@@ -1,215 +1,164 @@
-import { dueDate, type Frequency } from '../calendar';
 import { hasEnded, type ScheduleStatus } from './recurring';
-import { billingRetryAt, isRetryable } from '../retry';
 
 /**
  * The next step of a recurring schedule.
  *
- * `nextStep` is the whole rule: from the history and the time, it names one step. The caller does
- * the step, records it, and asks again, until the answer is to wait. The rule has no memory, so its
- * answer after an outage of a month is as right as after a second.
+ * `nextStep` is the whole order: from the facts, it names one step. The workflow takes the step and
+ * asks again, until the answer is to wait. The rule has no memory, so its answer after an outage of
+ * a month is as right as after a second.
+ *
+ * Facts are moments, and no rule of the calendar: a workflow that is replayed years later, with
+ * newer time zone data, decides as it did.
  */
 
-export interface RecurringRules {
-  /** IANA zone of due dates. */
-  timeZone: string;
-  /** Days after the first attempt at which a declined billing is tried again, in rising order. */
-  retryDays: readonly number[];
-  /** Most billings of one schedule that are begun within 24 h. */
-  catchUpPerDay: number;
-  /** A due date this many days late is still charged; a later one is skipped. */
-  arrearsDays: number;
-  /** Schedules of one due moment whose workflows wake in one second. */
-  dueRate: number;
-}
-
-/** A schedule as agreed, with its progress. */
-export interface Schedule {
-  startAt: Date;
-  frequency: Frequency;
-  interval: number;
-  /** A billing due at this very moment is still charged. */
-  endAt: Date | null;
-  maxBillings: number | null;
-  createdAt: Date;
+/**
+ * A schedule as it stands, as plain JSON without a word about a person. Moments are milliseconds
+ * since 1970, by the merchant's clock.
+ */
+export interface Facts {
+  now: number;
   status: ScheduleStatus;
-  /** The first billing neither charged nor skipped yet. */
-  nextN: number;
-  /** The last billing that both sides were told of beforehand. */
-  noticedN: number | null;
-  /** Billings that succeeded or failed; skipped ones did not run. */
-  ran: number;
   failedInARow: number;
+  /** Null where no further billing comes. */
+  next: NextBilling | null;
+  /** The billing in hand: a schedule has at most one. */
+  open: OpenBilling | null;
 }
 
-/** The billing in hand: a schedule has at most one. */
+/** The first billing that is neither charged nor skipped. */
+export interface NextBilling {
+  n: number;
+  dueAt: number;
+  /** When both sides are told of it; null where they are not, or have been. */
+  noticeAt: number | null;
+  /** From when it may be charged: later than due where too many were begun within a day. */
+  chargeFrom: number;
+  /** From when it is too late to charge it. */
+  arrearsFrom: number;
+  /** The due date lies in a span without charges. */
+  heldFor: 'paused' | 'suspended' | null;
+}
+
 export type OpenBilling = {
   n: number;
   attempts: number;
-  firstAttemptAt: Date;
-  lastAttemptAt: Date;
+  /** The next regular due date, whether or not it is charged. From it on there is no retry. */
+  overAt: number;
   /**
-   * The bank also approved an attempt and was refused, or booked it with another amount. It may
-   * have debited, and the exception is not resolved yet.
+   * The bank has also called an attempt approved, and was refused, or has booked it with another
+   * amount: it may have debited, and nobody has yet found out.
    */
   maybeDebited: boolean;
-} & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: Date; reason: string });
+} & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: number });
 
+/** How the latest attempt at a billing stands. */
 export type ChargeOutcome =
-  { status: 'pending'; expiresAt: Date } | { status: 'successful' } | { status: 'declined'; reason: string };
-
-export interface Billings {
-  open: OpenBilling | undefined;
-  /** When the latest billings were first charged, newest first, up to `catchUpPerDay`. */
-  starts: readonly Date[];
-  /** Whether the due date of the schedule's next billing lies in a span without charges. */
-  heldFor: 'paused' | 'suspended' | undefined;
-}
+  | { status: 'pending'; expiresAt: number }
+  | { status: 'successful' }
+  /** When another attempt may come; null where this decline allows none. */
+  | { status: 'declined'; retryAt: number | null };
 
 export type SkipReason = 'arrears' | 'paused' | 'suspended';
 
 export type Step =
   /** Ask the bank for the money; attempts count from 1. */
-  | { do: 'charge'; n: number; attempt: number; dueAt: Date }
+  | { do: 'charge'; n: number; attempt: number }
+  /** The bank has not answered the latest attempt in time. */
+  | { do: 'expire'; n: number }
+  /** The latest attempt has succeeded. */
   | { do: 'succeed'; n: number }
   /** The latest attempt was declined; another comes at `retryAt`. */
-  | { do: 'retry'; n: number; retryAt: Date; reason: string }
-  /** The latest attempt was declined, and no other will be made. */
-  | { do: 'fail'; n: number; reason: string }
-  | { do: 'skip'; n: number; dueAt: Date; reason: SkipReason }
+  | { do: 'retry'; n: number; retryAt: number }
+  /** It was declined, and no further attempt will be made. */
+  | { do: 'fail'; n: number }
+  | { do: 'skip'; n: number; dueAt: number; reason: SkipReason }
   /** Tell both sides that a charge is coming. */
-  | { do: 'notify'; n: number; dueAt: Date }
+  | { do: 'notify'; n: number; dueAt: number }
   | { do: 'end'; as: 'completed' | 'failed' }
-  | { do: 'wait'; until: Date }
-  /** The schedule has ended, and nothing of it is open. */
+  | { do: 'wait'; until: number }
+  /** It has ended, and nothing of it is open. */
   | { do: 'nothing' };
 
-/** Failed billings in a row that end a schedule. */
-const FAILURES_THAT_END = 3;
-const DAY_MS = 86_400_000;
-/** The time between the notice of a charge and the charge. */
-const NOTICE_MS = DAY_MS;
-const CATCH_UP_SPAN_MS = DAY_MS;
+type Wait = Extract<Step, { do: 'wait' }>;
 
-export function nextStep(schedule: Schedule, billings: Billings, now: Date, rules: RecurringRules): Step {
-  const { open } = billings;
-  if (open?.status === 'pending' && open.charge.status !== 'pending') {
-    return settled(schedule, open, open.charge, rules);
+/** Failed billings, with none that succeeded between them, that end a schedule. */
+const FAILURES_THAT_END = 3;
+
+/** What comes next by these facts. */
+export function nextStep(facts: Facts): Step {
+  const { now, status, next, open } = facts;
+  if (open?.status === 'pending') {
+    if (open.charge.status !== 'pending') return settled(open, open.charge, status);
+    if (now >= open.charge.expiresAt) return { do: 'expire', n: open.n };
   }
-  if (hasEnded(schedule.status)) return afterTheEnd(open);
-  if (schedule.failedInARow >= FAILURES_THAT_END) return { do: 'end', as: 'failed' };
+  if (hasEnded(status)) return afterTheEnd(open);
+  if (facts.failedInARow >= FAILURES_THAT_END) return { do: 'end', as: 'failed' };
   if (open?.status === 'retrying') {
     // Another attempt could take the money twice, as it could after silence.
-    const over = open.maybeDebited || now >= due(schedule, open.n + 1, rules);
-    if (over) return { do: 'fail', n: open.n, reason: open.reason };
-    if (!isHeld(schedule) && now >= open.retryAt) {
-      return { do: 'charge', n: open.n, attempt: open.attempts + 1, dueAt: due(schedule, open.n, rules) };
+    if (open.maybeDebited || now >= open.overAt) return { do: 'fail', n: open.n };
+    if (!isHeld(status) && now >= open.retryAt) {
+      return { do: 'charge', n: open.n, attempt: open.attempts + 1 };
     }
   }
-  const next = nextBilling(schedule, open !== undefined, rules);
-  if (!next) return open ? waitFor(schedule, open, rules) : { do: 'end', as: 'completed' };
-  const step =
-    now < next.dueAt ? beforeDue(schedule, next, now) : whenDue(schedule, next, billings, now, rules);
+  if (!next) return open ? waitFor(open, status) : { do: 'end', as: 'completed' };
+  const step = now < next.dueAt ? beforeDue(next, now) : whenDue(next, facts);
   if (step.do !== 'wait' || !open) return step;
-  const inHand = waitFor(schedule, open, rules);
+  const inHand = waitFor(open, status);
   return inHand.until < step.until ? inHand : step;
 }
 
-export function nextBilling(
-  schedule: Schedule,
-  hasOpen: boolean,
-  rules: RecurringRules,
-): { n: number; dueAt: Date } | undefined {
-  if (hasEnded(schedule.status)) return undefined;
-  // The open billing will run, whichever way it ends.
-  const used = schedule.ran + (hasOpen ? 1 : 0);
-  if (schedule.maxBillings !== null && used >= schedule.maxBillings) return undefined;
-  const dueAt = due(schedule, schedule.nextN, rules);
-  return schedule.endAt !== null && dueAt > schedule.endAt ? undefined : { n: schedule.nextN, dueAt };
+/** The bank has been asked, and has not answered. */
+export function isAsked(open: OpenBilling | null): boolean {
+  return open?.status === 'pending' && open.charge.status === 'pending';
 }
 
+/** The attempt has an outcome: what becomes of its billing. */
 function settled(
-  schedule: Schedule,
-  open: OpenBilling,
+  { n, maybeDebited }: OpenBilling,
   charge: Exclude<ChargeOutcome, { status: 'pending' }>,
-  rules: RecurringRules,
+  status: ScheduleStatus,
 ): Step {
-  if (charge.status === 'successful') return { do: 'succeed', n: open.n };
-  const { reason } = charge;
-  if (isRetryable(reason) && !open.maybeDebited && !hasEnded(schedule.status)) {
-    const billing = { ...open, nextDueDate: due(schedule, open.n + 1, rules) };
-    const retryAt = billingRetryAt(billing, rules.retryDays, rules.timeZone);
-    if (retryAt) return { do: 'retry', n: open.n, retryAt, reason };
-  }
-  return { do: 'fail', n: open.n, reason };
+  if (charge.status === 'successful') return { do: 'succeed', n };
+  const { retryAt } = charge;
+  return retryAt === null || maybeDebited || hasEnded(status)
+    ? { do: 'fail', n }
+    : { do: 'retry', n, retryAt };
 }
 
 /**
- * A charge that is still open when its schedule ends runs to its own end. A billing that waits for
- * a retry fails at once.
+ * A charge that is still open when its schedule ends runs to its own end; one that waits for a
+ * retry does not.
  */
-function afterTheEnd(open: OpenBilling | undefined): Step {
+function afterTheEnd(open: OpenBilling | null): Step {
   if (!open) return { do: 'nothing' };
-  if (open.status === 'retrying') return { do: 'fail', n: open.n, reason: open.reason };
-  return { do: 'wait', until: expiryOf(open.charge) };
+  return open.status === 'retrying' ? { do: 'fail', n: open.n } : waitFor(open, 'active');
 }
 
-function whenDue(
-  schedule: Schedule,
-  { n, dueAt }: { n: number; dueAt: Date },
-  { open, starts, heldFor }: Billings,
-  now: Date,
-  rules: RecurringRules,
-): Step {
-  const arrearsFrom = new Date(dueAt.getTime() + rules.arrearsDays * DAY_MS + 1);
-  const reason = heldFor ?? (now >= arrearsFrom ? 'arrears' : undefined);
-  if (reason) return { do: 'skip', n, dueAt, reason };
-  // Missed before the hold began: charged after the hold, unless that is too late.
-  if (isHeld(schedule)) return { do: 'wait', until: arrearsFrom };
-  if (open) return waitFor(schedule, open, rules);
-  const oldest = starts[rules.catchUpPerDay - 1];
-  const freeAt = oldest && new Date(oldest.getTime() + CATCH_UP_SPAN_MS);
-  return freeAt && now < freeAt ? { do: 'wait', until: freeAt } : { do: 'charge', n, attempt: 1, dueAt };
-}
-
-/**
- * The notice comes a day ahead, late rather than never. There is none if the schedule is too young
- * for a day's notice, if it charges daily, or while it is held.
- */
-function beforeDue(
-  schedule: Schedule,
-  { n, dueAt }: { n: number; dueAt: Date },
-  now: Date,
-): Extract<Step, { do: 'wait' | 'notify' }> {
-  const noticeAt = new Date(dueAt.getTime() - NOTICE_MS);
-  const wanted =
-    schedule.frequency !== 'daily' &&
-    schedule.noticedN !== n &&
-    noticeAt >= schedule.createdAt &&
-    !isHeld(schedule);
-  if (!wanted) return { do: 'wait', until: dueAt };
+/** The notice comes late rather than never. */
+function beforeDue({ n, dueAt, noticeAt }: NextBilling, now: number): Step {
+  if (noticeAt === null) return { do: 'wait', until: dueAt };
   return now < noticeAt ? { do: 'wait', until: noticeAt } : { do: 'notify', n, dueAt };
 }
 
-function waitFor(
-  schedule: Schedule,
-  open: OpenBilling,
-  rules: RecurringRules,
-): Extract<Step, { do: 'wait' }> {
-  if (open.status === 'pending') return { do: 'wait', until: expiryOf(open.charge) };
-  return { do: 'wait', until: isHeld(schedule) ? due(schedule, open.n + 1, rules) : open.retryAt };
+function whenDue(next: NextBilling, { now, status, open }: Facts): Step {
+  const { n, dueAt, chargeFrom, arrearsFrom } = next;
+  const reason = next.heldFor ?? (now >= arrearsFrom ? 'arrears' : null);
+  if (reason) return { do: 'skip', n, dueAt, reason };
+  // Missed before the hold began: it is charged when the hold is over, unless that comes too late.
+  if (isHeld(status)) return { do: 'wait', until: arrearsFrom };
+  if (open) return waitFor(open, status);
+  return now < chargeFrom ? { do: 'wait', until: chargeFrom } : { do: 'charge', n, attempt: 1 };
 }
 
-function expiryOf(charge: ChargeOutcome): Date {
-  if (charge.status !== 'pending')
-    throw new Error('an attempt with an outcome is settled before anything else');
-  return charge.expiresAt;
+/** Until the billing in hand changes by itself. */
+function waitFor(open: OpenBilling, status: ScheduleStatus): Wait {
+  if (open.status === 'retrying') {
+    return { do: 'wait', until: isHeld(status) ? open.overAt : open.retryAt };
+  }
+  if (open.charge.status !== 'pending') throw new Error('an attempt with an outcome is settled first');
+  return { do: 'wait', until: open.charge.expiresAt };
 }
 
-function isHeld({ status }: Schedule): boolean {
+export function isHeld(status: ScheduleStatus): boolean {
   return status === 'paused' || status === 'suspended';
-}
-
-function due({ startAt, frequency, interval }: Schedule, n: number, { timeZone }: RecurringRules): Date {
-  return dueDate({ startAt, frequency, interval, timeZone }, n);
 }

@@ -1,0 +1,148 @@
+import { dueDate, type Frequency } from '../calendar';
+import { billingRetryAt, isRetryable } from '../retry';
+import { hasEnded, type ScheduleStatus } from './recurring';
+import { isHeld, type ChargeOutcome, type Facts, type NextBilling } from './recurring-step';
+
+/** The moments that `nextStep` compares: what the calendar and the network's settings make of a schedule. */
+
+/** The network's settings for schedules. */
+export interface RecurringRules {
+  /** IANA zone of due dates. */
+  timeZone: string;
+  /** Days after the first attempt at which a declined billing is tried again, in rising order. */
+  retryDays: readonly number[];
+  /** Most billings of one schedule that are begun within 24 h. */
+  catchUpPerDay: number;
+  /** A due date this many days late is still charged; a later one is skipped. */
+  arrearsDays: number;
+  /** Schedules of one due moment whose workflows wake in one second. */
+  dueRate: number;
+}
+
+/** A schedule as agreed, and how far it has come. */
+export interface Schedule {
+  startAt: Date;
+  frequency: Frequency;
+  interval: number;
+  /** A billing due at this very moment is still made. */
+  endAt: Date | null;
+  maxBillings: number | null;
+  createdAt: Date;
+  status: ScheduleStatus;
+  /** The first billing neither charged nor skipped yet. */
+  nextN: number;
+  /** The last billing that both sides were told of beforehand. */
+  noticedN: number | null;
+  /** Billings that succeeded or failed; skipped ones did not run. */
+  ran: number;
+  failedInARow: number;
+}
+
+/** The billing in hand, as its rows have it. */
+export interface InHand {
+  n: number;
+  attempts: number;
+  firstAttemptAt: Date;
+  lastAttemptAt: Date;
+  maybeDebited: boolean;
+  status: 'pending' | 'retrying';
+  /** Only of one that is retrying. */
+  retryAt: Date | null;
+  chargeStatus: 'pending' | 'successful' | 'declined';
+  /** The latest attempt's, in the bank's words. */
+  declineReason: string | null;
+  expiresAt: Date;
+}
+
+export interface Billings {
+  open: InHand | undefined;
+  /**
+   * When the latest billings were first charged, newest first; `catchUpPerDay` of them are enough.
+   */
+  starts: readonly Date[];
+  /** Whether the due date of the schedule's next billing lies in a span without charges. */
+  heldFor: 'paused' | 'suspended' | null;
+}
+
+const DAY_MS = 86_400_000;
+/** How long before a charge both sides are told of it. */
+const NOTICE_MS = DAY_MS;
+/** The span in which `catchUpPerDay` billings may be begun. */
+const CATCH_UP_SPAN_MS = DAY_MS;
+
+export function factsOf(schedule: Schedule, billings: Billings, now: Date, rules: RecurringRules): Facts {
+  const { status, failedInARow } = schedule;
+  const { open } = billings;
+  const next = nextBilling(schedule, open !== undefined, rules);
+  return {
+    now: now.getTime(),
+    status,
+    failedInARow,
+    next: next ? nextOf(schedule, next, billings, rules) : null,
+    open: open ? openOf(schedule, open, rules) : null,
+  };
+}
+
+/** The billing that comes next and when it is due; undefined where the schedule has no more. */
+export function nextBilling(
+  schedule: Schedule,
+  hasOpen: boolean,
+  rules: RecurringRules,
+): { n: number; dueAt: Date } | undefined {
+  if (hasEnded(schedule.status)) return undefined;
+  // The open one will run, whichever way it ends.
+  const used = schedule.ran + (hasOpen ? 1 : 0);
+  if (schedule.maxBillings !== null && used >= schedule.maxBillings) return undefined;
+  const dueAt = due(schedule, schedule.nextN, rules);
+  return schedule.endAt !== null && dueAt > schedule.endAt ? undefined : { n: schedule.nextN, dueAt };
+}
+
+function nextOf(
+  schedule: Schedule,
+  next: { n: number; dueAt: Date },
+  { starts, heldFor }: Billings,
+  rules: RecurringRules,
+): NextBilling {
+  const dueAt = next.dueAt.getTime();
+  const oldest = starts[rules.catchUpPerDay - 1];
+  return {
+    n: next.n,
+    dueAt,
+    noticeAt: isNoticed(schedule, next.n, dueAt - NOTICE_MS) ? dueAt - NOTICE_MS : null,
+    chargeFrom: Math.max(dueAt, oldest ? oldest.getTime() + CATCH_UP_SPAN_MS : dueAt),
+    arrearsFrom: dueAt + rules.arrearsDays * DAY_MS + 1,
+    heldFor,
+  };
+}
+
+/**
+ * There is no notice where a day's notice was not possible because the schedule is younger, none for
+ * a schedule that charges daily, and none while nothing is charged.
+ */
+function isNoticed({ frequency, noticedN, createdAt, status }: Schedule, n: number, noticeAt: number) {
+  return frequency !== 'daily' && noticedN !== n && noticeAt >= createdAt.getTime() && !isHeld(status);
+}
+
+function openOf(schedule: Schedule, open: InHand, rules: RecurringRules): Facts['open'] {
+  const { n, attempts, maybeDebited, retryAt } = open;
+  const nextDueDate = due(schedule, n + 1, rules);
+  const billing = { n, attempts, overAt: nextDueDate.getTime(), maybeDebited };
+  return open.status === 'retrying' && retryAt
+    ? { ...billing, status: 'retrying', retryAt: retryAt.getTime() }
+    : { ...billing, status: 'pending', charge: outcomeOf({ ...open, nextDueDate }, rules) };
+}
+
+function outcomeOf(
+  open: InHand & { nextDueDate: Date },
+  { retryDays, timeZone }: RecurringRules,
+): ChargeOutcome {
+  if (open.chargeStatus === 'pending') return { status: 'pending', expiresAt: open.expiresAt.getTime() };
+  if (open.chargeStatus === 'successful') return { status: 'successful' };
+  const isTriedAgain = open.declineReason !== null && isRetryable(open.declineReason);
+  const retryAt = isTriedAgain ? billingRetryAt(open, retryDays, timeZone) : undefined;
+  return { status: 'declined', retryAt: retryAt?.getTime() ?? null };
+}
+
+function due({ startAt, frequency, interval }: Schedule, n: number, { timeZone }: RecurringRules): Date {
+  return dueDate({ startAt, frequency, interval, timeZone }, n);
+}
