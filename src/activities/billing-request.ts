@@ -20,7 +20,7 @@ export interface Answers {
   /** Ids of those that their banks have not answered. */
   open: string[];
   /** What is asked for where it is one; null where there are none, or several. */
-  onlyOpen: Pick<EndedCharge, 'reference' | 'amount'> | null;
+  onlyOpen: Pick<EndedCharge, 'reference' | 'amount' | 'bank'> | null;
   /** Ids of those, among the ended, whose money the payee's bank has not heard of. */
   credits: string[];
   /** When the next window closes; null where nothing is open. */
@@ -30,8 +30,10 @@ export interface Answers {
 export interface EndedCharge {
   billingRequestId: string;
   reference: string;
-  /** With its currency. */
+  /** As people write it. */
   amount: string;
+  /** The name of the bank that was asked. */
+  bank: string;
   status: string;
   /** Only where it was declined. */
   declineReason?: string;
@@ -108,10 +110,11 @@ function answersOf(charges: AwaitedCharge[]): Answers {
   return {
     ended: charges
       .filter((one) => !isOpen(one))
-      .map(({ id, reference, amount, currency, status, declineReason, closedBy, afterS }) => ({
+      .map(({ id, reference, amount, currency, bankName, status, declineReason, closedBy, afterS }) => ({
         billingRequestId: id,
         reference,
         amount: inMoney({ amount, currency }),
+        bank: bankName,
         status,
         // A bank's own words may speak of a person.
         ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),
@@ -121,7 +124,7 @@ function answersOf(charges: AwaitedCharge[]): Answers {
     open: open.map(({ id }) => id),
     onlyOpen:
       first !== undefined && open.length === 1
-        ? { reference: first.reference, amount: inMoney(first) }
+        ? { reference: first.reference, amount: inMoney(first), bank: first.bankName }
         : null,
     credits: charges.filter((one) => one.creditWaits).map(({ id }) => id),
     closes: firstOf(open),

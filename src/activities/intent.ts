@@ -2,6 +2,7 @@ import type { Database } from '../database/connection';
 import { closeExpiredIntent } from '../database/intent/outcome';
 import { fallAsleep, type IntentState } from '../database/intent/read';
 import type { Keyring } from '../database/keys/keyring';
+import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 
 /** How it stands with an intent, for its workflow and for who reads its history. */
@@ -36,5 +37,5 @@ function decided(state: IntentState): Decided {
 function inWords({ reference, status, reason, customerDecision, closes, afterS }: IntentState): string {
   if (closes !== null) return 'The customer has not decided yet.';
   const why = customerDecision ?? reason;
-  return `The intent was ${status}${why === null ? '' : ` (${why})`} after ${afterS} s, reference ${reference}.`;
+  return `The intent was ${status}${why === null ? '' : ` (${why})`} after ${spanInWords(afterS * 1000)}, reference ${reference}.`;
 }

@@ -3,6 +3,7 @@ import type { TurnTaken } from '../database/recurring/turn';
 import type { ScheduleEvent } from '../database/recurring/untold';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
+import { spanInWords } from '../domain/words/span';
 
 /**
  * A schedule in plain words, for who reads its workflow: references, dates, amounts, and the names
@@ -29,14 +30,15 @@ interface Details {
 function inWords({ type, cause, details }: ScheduleEvent, schedule: ScheduleRow): string | undefined {
   const { n, attempt, amount, reference, dueAt, retryAt, reason, afterS } = details as unknown as Details;
   const billing = billingInWords(n, schedule);
-  const declined = () => `${billing} was declined (${reasonForAudit(reason)}) after ${afterS} s`;
+  const declined = () =>
+    `${billing} was declined (${reasonForAudit(reason)}) after ${spanInWords(afterS * 1000)}`;
   switch (type) {
     case 'schedule.billing_charged': {
       const sum = inMoney({ ...schedule, amount: BigInt(amount) });
-      return `${billing}, attempt ${attempt}: ${sum} asked for, reference ${reference}.`;
+      return `${billing}, attempt ${attempt}: ${sum}, reference ${reference}.`;
     }
     case 'schedule.billing_successful':
-      return `${billing} was approved by the bank after ${afterS} s.`;
+      return `${billing} was approved by ${schedule.bankName} after ${spanInWords(afterS * 1000)}.`;
     case 'schedule.billing_retrying':
       return `${declined()}; it is tried again at ${moment(retryAt)}.`;
     case 'schedule.billing_failed':
@@ -68,7 +70,7 @@ export function waitingInWords({
   const amount = inMoney({ ...schedule, amount: (open ?? schedule).amount });
   if (open?.status === 'pending' && open.chargeStatus === 'pending') {
     const until = open.expiresAt.toISOString();
-    return `Billing ${open.n + 1}, attempt ${open.attempts}: asked the bank for ${amount}, which it may confirm until ${until}. ${ran}.`;
+    return `Billing ${open.n + 1}, attempt ${open.attempts}: asked ${schedule.bankName} for ${amount}, which it may confirm until ${until}. ${ran}.`;
   }
   if (open?.status === 'retrying') {
     const why = reasonForAudit(open.declineReason ?? '');
@@ -81,8 +83,8 @@ export function waitingInWords({
   if (schedule.status !== 'active') {
     return `The schedule is ${schedule.status}, so nothing is charged; ${next}. ${ran}.`;
   }
-  const delayS = Math.round(delayMs / 1000);
-  const later = delayS === 0 ? '' : `, and comes ${delayS} s later, for others are due at the same moment`;
+  const later =
+    delayMs < 1000 ? '' : `, and comes ${spanInWords(delayMs)} later, for others are due at the same moment`;
   return `Next charge: ${next}${later}. ${ran}.`;
 }
 

@@ -3,6 +3,7 @@ import type { Keyring } from '../database/keys/keyring';
 import { fallAsleep, refundState, remindBank, type RefundState } from '../database/refund/outcome';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
+import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 
 /** How it stands with a refund, for its workflow and for who reads its history. */
@@ -44,6 +45,7 @@ function refunded(state: RefundState): Refunded {
 
 function inWords({
   reference,
+  bankName,
   amount,
   currency,
   status,
@@ -54,9 +56,9 @@ function inWords({
 }: RefundState): string {
   if (next !== null) {
     const reminded = reminders === 1 ? '; it was reminded once' : `; it was reminded ${reminders} times`;
-    return `The bank has not answered yet${reminders === 0 ? '' : reminded}.`;
+    return `${bankName} has not answered yet${reminders === 0 ? '' : reminded}.`;
   }
   const why = rejectReason === null ? '' : ` (${reasonForAudit(rejectReason)})`;
   const sum = inMoney({ amount, currency });
-  return `The bank has ${status} the refund${why} after ${afterS} s: ${sum}, reference ${reference}.`;
+  return `${bankName} has ${status} the refund${why} after ${spanInWords(afterS * 1000)}: ${sum}, reference ${reference}.`;
 }

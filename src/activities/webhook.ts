@@ -245,7 +245,7 @@ export function createWebhookActivities({
     for (let waitMs = IN_HAND_POLL_MS; ; waitMs *= 2) {
       const deliveries = await claimUnattempted(db, workflowId, leaseMs);
       await eachOf(deliveries, AT_ONCE, async (delivery) => {
-        const { id, claimed, failing, disabled, webhookType, entityId } = delivery;
+        const { id, claimed, failing, disabled, webhookType, entityName } = delivery;
         if (!claimed) {
           if (failing && !left.has(id)) left.set(id, false);
           return;
@@ -256,11 +256,11 @@ export function createWebhookActivities({
           left.set(id, state === 'unsent');
         } else if (state.status === 'delivered') {
           counts.delivered++;
-          note(`${webhookType} delivered at attempt ${state.attempts} to ${entityId}.`);
+          note(`${webhookType} delivered at attempt ${state.attempts} to ${entityName}.`);
         } else {
           counts.failed++;
           const how = `failed at attempt ${state.attempts} (${state.why})`;
-          note(`${webhookType} ${how} to ${entityId}: see ${workflowIds.webhookDelivery(id)}.`);
+          note(`${webhookType} ${how} to ${entityName}: see ${workflowIds.webhookDelivery(id)}.`);
         }
       });
       const inHand = deliveries.filter(({ id, claimed }) => !claimed && !left.has(id));

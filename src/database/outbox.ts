@@ -92,9 +92,16 @@ export async function enqueueMissingStarts(
   return put.length;
 }
 
+/** Temporal takes a title of 400 bytes. */
+const TITLE_NAME_MAX = 50;
+
+/** The title of a start `s`: operators know a merchant, or a bank, by its name. */
+const NAMED = `replace(s->>'summary', coalesce(s->>'partyId', ''),
+  coalesce((SELECT left(name, ${TITLE_NAME_MAX}) FROM entities WHERE id = s->>'partyId'), s->>'partyId', ''))`;
+
 /** A webhook's workflow always has the rank `later`. */
 const putStarts = (rank: OutboxRank) => `INSERT INTO outbox (kind, workflow_id, start, rank, owner_id)
-  SELECT 'start', s->>'workflowId', s - 'workflowId' - 'partyId',
+  SELECT 'start', s->>'workflowId', s - 'workflowId' - 'partyId' || jsonb_build_object('summary', ${NAMED}),
     CASE WHEN s->>'workflowId' LIKE '${workflowIds.webhookDelivery('%')}' THEN ${RANK.later} ELSE ${RANK[rank]} END,
     ${ownerOf(`s->>'partyId'`)}
   FROM jsonb_array_elements(:starts::jsonb) AS s`;

@@ -86,9 +86,13 @@ export function formatAmount(minor: bigint, currency: string): number {
   return exact.times(`1e-${digits}`).toNumber();
 }
 
-/** An amount for people, `1500.5 NGN`. @throws RangeError as `formatAmount` */
+/** An amount as people write it, `NGN 1,500.50`. @throws RangeError for what is no currency */
 export function inMoney({ amount, currency }: { amount: bigint; currency: string }): string {
-  return `${formatAmount(amount, currency)} ${currency}`;
+  const digits = minorUnitDigits(currency);
+  if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
+  const [whole = '', decimals] = new Big(amount.toString()).times(`1e-${digits}`).toFixed(digits).split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return `${currency} ${grouped}${decimals === undefined ? '' : `.${decimals}`}`;
 }
 
 /** A sum in major units, as a JSON number that is rounded if it has too many digits. */

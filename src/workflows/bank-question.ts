@@ -6,6 +6,7 @@ import {
   type LocalActivityOptions,
 } from '@temporalio/workflow';
 import type { WebhookActivities } from '../activities/webhook';
+import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
@@ -40,6 +41,9 @@ export interface BankQuestion {
   /** Sends the merchant, or whoever else is to know it, how something has ended. */
   deliver: (how: string[], summary: string) => Promise<void>;
 }
+
+/** Until when something may come, for who reads the timer. */
+export const withinWords = ({ inMs, at }: Moment) => `within ${spanInWords(inMs)}, until ${at}`;
 
 /**
  * Runs the workflow of a question to a bank.

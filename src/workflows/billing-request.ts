@@ -1,7 +1,8 @@
 import { proxyLocalActivities } from '@temporalio/workflow';
 import type { Answers, BillingRequestActivities, Credits, EndedCharge } from '../activities/billing-request';
 import type { Moment } from '../domain/workflow/moment';
-import { bankQuestion } from './bank-question';
+import { spanInWords } from '../domain/words/span';
+import { bankQuestion, withinWords } from './bank-question';
 import { local } from './local';
 
 const ASK = 'Ask the bank: billing.request';
@@ -62,17 +63,25 @@ function waitingInWords({ open, onlyOpen, closes }: Answers, overdue: Moment | n
     ? `the charge of ${onlyOpen.amount}, reference ${onlyOpen.reference}`
     : `${open.length} charges`;
   return [
-    closes && `The bank’s answer to ${asked}, until ${closes.at}.`,
+    closes && `Waiting for ${onlyOpen?.bank ?? 'the banks'} to answer ${asked}: ${withinWords(closes)}.`,
     overdue && `The payee’s bank has not heard of its money, which is overdue at ${overdue.at}.`,
   ]
     .filter(Boolean)
     .join(' ');
 }
 
-function inWords({ reference, amount, status, declineReason, cancelledBy, afterS }: EndedCharge): string {
+function inWords({
+  reference,
+  amount,
+  bank,
+  status,
+  declineReason,
+  cancelledBy,
+  afterS,
+}: EndedCharge): string {
   const declined = cancelledBy ? `Cancelled by the ${cancelledBy}` : `Declined (${declineReason})`;
-  const how = status === 'successful' ? 'Approved by the bank' : declined;
-  return `${how} after ${afterS} s: ${amount}, reference ${reference}.`;
+  const how = status === 'successful' ? `Approved by ${bank}` : declined;
+  return `${how} after ${spanInWords(afterS * 1000)}: ${amount}, reference ${reference}.`;
 }
 
 function statusOf(ends: EndedCharge[]): string {

@@ -1,6 +1,6 @@
 import { proxyLocalActivities } from '@temporalio/workflow';
 import type { IntentActivities } from '../activities/intent';
-import { bankQuestion } from './bank-question';
+import { bankQuestion, withinWords } from './bank-question';
 import { local } from './local';
 
 const ASK = 'Ask the bank: billing.intent';
@@ -28,7 +28,7 @@ export async function intent(intentId: string): Promise<string[]> {
         await deliver([did], DELIVER);
         return status;
       }
-      await sleep(closes, `${did} The bank may answer until ${closes.at}.`);
+      await sleep(closes, `${did} The bank may answer ${withinWords(closes)}.`);
     }
   });
 }

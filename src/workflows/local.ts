@@ -1,22 +1,25 @@
 import type { LocalActivityOptions } from '@temporalio/workflow';
 
-/**
- * In characters: Temporal takes 400 bytes. What is said here has few characters of more than one.
- */
-const SUMMARY_MAX = 200;
+/** Temporal takes 400 bytes, those of its own description of the text among them. */
+const SUMMARY_MAX_BYTES = 340;
 
 /**
  * A summary that first says what came of the step before. The Temporal UI shows summaries in its
  * rows, and results only to who opens them.
  *
- * @param done cut where all of it would be too long
+ * @param done as many of its first sentences as there is room for
  */
 export function after(done: readonly string[], next: string): string {
-  const before = done.join(' ');
-  const room = SUMMARY_MAX - next.length - 1;
-  if (before === '' || room <= 0) return next;
-  return `${before.length > room ? `${before.slice(0, room - 1)}…` : before} ${next}`;
+  const said: string[] = [];
+  for (const sentence of done) {
+    if (bytesOf([...said, sentence, next].join(' ')) > SUMMARY_MAX_BYTES) break;
+    said.push(sentence);
+  }
+  return [...said, next].join(' ');
 }
+
+const utf8 = new TextEncoder();
+const bytesOf = (text: string) => utf8.encode(text).length;
 
 /**
  * How short effects run: inside the worker that runs the workflow, at the price of one history

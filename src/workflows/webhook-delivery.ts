@@ -7,6 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { counted } from '../domain/words/counted';
+import { spanInWords } from '../domain/words/span';
 import type { AttemptResult, WebhookActivities } from '../activities/webhook';
 import type { DeliveryProgress } from './messages';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
@@ -62,7 +63,7 @@ async function run(
       setCurrentDetails(
         `${webhookType} is not delivered yet: ${why}. ${attempts} of ${maxAttempts} attempts made; ${then}.`,
       );
-      const heard = await signals.sleep(retryInMs, `${why}; ${then}, in ${inWords(retryInMs)}.`);
+      const heard = await signals.sleep(retryInMs, `${why}; ${then}, in ${spanInWords(retryInMs)}.`);
       signalled = heard.size > 0;
       if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) {
         await continueAsNew<typeof webhookDelivery>(deliveryId, { ...next, retryInMs: 0 });
@@ -93,11 +94,4 @@ async function run(
 function failedInWords({ webhookType, attempts, why }: Failed): string {
   const because = why === null ? '' : `: ${why}`;
   return `${webhookType} failed after ${counted(attempts, 'attempts')}${because}. It can be sent again by hand.`;
-}
-
-function inWords(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 100) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 100 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }

@@ -1,11 +1,12 @@
-import type { ScheduleRow } from '../../src/database/recurring/schedule';
+import { eventsInWords, waitingInWords } from '../../src/activities/recurring-words';
 import type { BillingInHand } from '../../src/database/recurring/billings';
-import { stepInWords, waitingInWords } from '../../src/activities/recurring-words';
+import type { ScheduleRow } from '../../src/database/recurring/schedule';
 
 /** Of the row, what the words are made of. */
 const schedule = {
   amount: 250_000n,
   currency: 'NGN',
+  bankName: 'Harbour Bank',
   ran: 0,
   maxBillings: 3,
   nextN: 0,
@@ -13,7 +14,7 @@ const schedule = {
   status: 'active',
 } as ScheduleRow;
 const at = new Date('2026-11-22T08:00:00Z');
-const second = {
+const second: BillingInHand = {
   billingRequestId: 'brq_1',
   n: 1,
   attempts: 1,
@@ -23,50 +24,71 @@ const second = {
   maybeDebited: false,
   description: '',
   afterS: 0,
+  status: 'pending',
+  retryAt: null,
+  chargeStatus: 'pending',
+  declineReason: null,
+  expiresAt: at,
 };
-const rest = { delayMs: 0 };
 
-describe('what a step did, in words', () => {
-  it.each<[Parameters<typeof stepInWords>[0], string]>([
+describe('what happened to a schedule, in words', () => {
+  it.each<[string, Record<string, unknown>, string]>([
     [
-      { do: 'charge', n: 1, attempt: 1, dueAt: at, amount: 250_000n, reference: 'INV-2' },
-      'Billing 2 of 3, attempt 1: 2500 NGN asked for, reference INV-2.',
+      'billing_charged',
+      { n: 1, attempt: 1, amount: '250000', reference: 'INV-2' },
+      'Billing 2 of 3, attempt 1: NGN 2,500.00, reference INV-2.',
     ],
-    [{ do: 'succeed', n: 3, afterS: 0.4 }, 'Billing 4 was approved by the bank after 0.4 s.'],
-    [{ do: 'succeed', n: 1, afterS: 0.4 }, 'Billing 2 of 3 was approved by the bank after 0.4 s.'],
+    ['billing_successful', { n: 3, afterS: 0.4 }, 'Billing 4 was approved by Harbour Bank after 0.4 s.'],
     [
-      { do: 'retry', n: 0, retryAt: at, reason: 'insufficient_funds', afterS: 2 },
-      'Billing 1 of 3 was declined (insufficient_funds) after 2 s; it is tried again at 2026-11-22T08:00:00.000Z.',
+      'billing_retrying',
+      { n: 0, retryAt: at, reason: 'insufficient_funds', afterS: 7_200 },
+      'Billing 1 of 3 was declined (insufficient_funds) after 2 hours; it is tried again at 2026-11-22T08:00:00.000Z.',
     ],
     [
-      { do: 'fail', n: 0, reason: 'Mrs Ade has moved', afterS: 2 },
+      'billing_failed',
+      { n: 0, reason: 'Mrs Ade has moved', afterS: 2 },
       'Billing 1 of 3 was declined (other) after 2 s, and is not tried again.',
     ],
     [
-      { do: 'skip', n: 2, dueAt: at, reason: 'paused' },
+      'billing_skipped',
+      { n: 2, dueAt: at.toISOString(), reason: 'paused' },
       'Billing 3 of 3, due at 2026-11-22T08:00:00.000Z, was skipped (paused).',
     ],
-    [{ do: 'end', as: 'completed' }, 'Ended as completed.'],
-  ])('says of whom, how much and why, and repeats no words of a bank’s own: %j', (step, words) => {
-    expect(stepInWords(step, schedule)).toBe(words);
+    ['completed', {}, 'Ended as completed.'],
+  ])(
+    'says which billing, how much and why, and repeats no words of a bank’s own: %s',
+    (what, details, words) => {
+      expect(eventsInWords([{ type: `schedule.${what}`, cause: 'network', details }], schedule)).toEqual([
+        words,
+      ]);
+    },
+  );
+
+  it('leaves out what people did, of which signals tell', () => {
+    const events = ['paused', 'cancelled'].map((what) => ({ type: `schedule.${what}`, details: {} }));
+    expect(
+      eventsInWords(
+        events.map((one) => ({ ...one, cause: 'merchant' })),
+        schedule,
+      ),
+    ).toEqual([]);
   });
 });
 
 describe('what a schedule waits for, in words', () => {
   it.each<[string, BillingInHand | undefined, string]>([
-    ['the first', undefined, 'Next charge: billing 1 for 2500 NGN is due'],
-    [
-      'the second, which the bank was asked for',
-      { ...second, status: 'pending', charge: { status: 'pending', expiresAt: at } },
-      'Billing 2, attempt 1: asked the bank',
-    ],
+    ['the first', undefined, 'Next charge: billing 1 for NGN 2,500.00 is due'],
+    ['the second, which the bank was asked for', second, 'Billing 2, attempt 1: asked Harbour Bank'],
     [
       'the second, which is tried again',
-      { ...second, status: 'retrying', retryAt: at, reason: 'insufficient_funds' },
+      {
+        ...{ ...second, status: 'retrying', retryAt: at },
+        ...{ chargeStatus: 'declined', declineReason: 'insufficient_funds' },
+      },
       'Billing 2 was declined (insufficient_funds); attempt 2',
     ],
   ])('counts billings from 1: %s', (_, open, words) => {
-    const said = waitingInWords({ ...rest, schedule, open });
+    const said = waitingInWords({ schedule, open, delayMs: 0 });
     expect(said).toMatch(words);
     expect(said).toContain('0 of 3 billings have run');
   });
@@ -78,7 +100,7 @@ describe('what a schedule waits for, in words', () => {
     [1, 3, '1 of 3 billings has run'],
     [2, 3, '2 of 3 billings have run'],
   ])('counts those that have run in the right number: %j of %j', (ran, maxBillings, words) => {
-    const said = waitingInWords({ ...rest, schedule: { ...schedule, ran, maxBillings }, open: undefined });
+    const said = waitingInWords({ schedule: { ...schedule, ran, maxBillings }, open: undefined, delayMs: 0 });
     expect(said).toContain(`. ${words}.`);
   });
 
@@ -88,6 +110,6 @@ describe('what a schedule waits for, in words', () => {
     ['failed', 'The schedule has failed. 0 of 3 billings have run.'],
   ] as const)('says of one that has ended how: %s', (status, words) => {
     const ended = { ...schedule, status, nextDueAt: null };
-    expect(waitingInWords({ ...rest, schedule: ended, open: undefined })).toBe(words);
+    expect(waitingInWords({ schedule: ended, open: undefined, delayMs: 0 })).toBe(words);
   });
 });

@@ -212,7 +212,8 @@ describe('starting again', () => {
       type: 'recurring',
       args: [scheduleId],
       again: 'foundOverdue',
-      summary: `Schedule: 1500 NGN monthly by ${standing.merchantId} (started again: it was overdue, or open without its workflow)`,
+      summary:
+        'Schedule: NGN 1,500.00 monthly by Merchant (started again: it was overdue, or open without its workflow)',
       attributes: { status: 'active', merchantId: standing.merchantId },
     });
   });

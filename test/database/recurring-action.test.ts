@@ -305,7 +305,7 @@ describe('changing', () => {
     const id = await pastDue();
     await change(id, { amount: 99.5 });
     await later(DAY);
-    expect((await advance(id)).waitingFor).toContain('1500 NGN');
+    expect((await advance(id)).waitingFor).toContain('NGN 1,500.00');
     await answer();
     await advance(id);
     await later(31 * DAY);

@@ -397,15 +397,15 @@ describe('what the history of a workflow has lost', () => {
     did.push(...(await advance(id)).did);
     await answer('account_closed');
     did.push(...(await advance(id)).did);
-    const verbs = /skipped|asked for|tried again at|approved|told of|not tried again|Ended/;
+    const verbs = /skipped|attempt|tried again at|approved|told of|not tried again|Ended/;
     expect(did.map((line) => line.match(verbs)?.[0])).toEqual([
       'skipped',
-      'asked for',
+      'attempt',
       'tried again at',
-      'asked for',
+      'attempt',
       'approved',
       'told of',
-      'asked for',
+      'attempt',
       'not tried again',
       'Ended',
     ]);

@@ -50,9 +50,9 @@ describe('an amount read at the door', () => {
     [0.5, 'JPY', 'must have no decimals in JPY'],
     [0.0001, 'KWD', 'must have at most 3 decimals in KWD'],
     [0.00001, 'CLF', 'must have at most 4 decimals in CLF'],
-    [10_000_000_000.01, 'NGN', 'must be at most 10000000000 NGN'],
-    [1_000_000_000_001, 'JPY', 'must be at most 1000000000000 JPY'],
-    [1e308, 'NGN', 'must be at most 10000000000 NGN'],
+    [10_000_000_000.01, 'NGN', 'must be at most NGN 10,000,000,000.00'],
+    [1_000_000_000_001, 'JPY', 'must be at most JPY 1,000,000,000,000'],
+    [1e308, 'NGN', 'must be at most NGN 10,000,000,000.00'],
     // 15 digits are judged by their decimals, 16 are too many to judge.
     [1.23456789012345, 'NGN', 'must have at most 2 decimals in NGN'],
     [1.234567890123456, 'NGN', 'must have at most 15 significant digits'],

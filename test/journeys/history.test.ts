@@ -121,12 +121,12 @@ const AFTER = String.raw`after [\d.]+ s`;
 test('a charge that is paid tells its reference, amount, answer, seconds and who was told', async () => {
   const { billingRequestId, reference } = await bill();
   expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
-    `Charge ${reference} of 40 NGN by ${merchant.entityId}`,
+    `Charge ${reference} of NGN 40.00 by Palm Grocers`,
     'Ask the bank: billing.request',
-    `billing.request delivered at attempt 1 to ${bank.entityId}`,
-    new RegExp(`Approved by the bank ${AFTER}: 40 NGN, reference ${reference}`),
+    `billing.request delivered at attempt 1 to Harbour Bank`,
+    new RegExp(`Approved by Harbour Bank ${AFTER}: NGN 40.00, reference ${reference}`),
     'Tell the merchant: billing.response',
-    `billing.response delivered at attempt 1 to ${merchant.entityId}`,
+    `billing.response delivered at attempt 1 to Palm Grocers`,
   ]);
 });
 
@@ -191,9 +191,9 @@ test('a charge that its bank declines tells why', async () => {
   await bank.answerCharges('insufficient_funds');
   const { billingRequestId, reference } = await bill();
   expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
-    `billing.request delivered at attempt 1 to ${bank.entityId}`,
-    new RegExp(`Declined \\(insufficient_funds\\) ${AFTER}: 40 NGN, reference ${reference}`),
-    `billing.response delivered at attempt 1 to ${merchant.entityId}`,
+    `billing.request delivered at attempt 1 to Harbour Bank`,
+    new RegExp(`Declined \\(insufficient_funds\\) ${AFTER}: NGN 40.00, reference ${reference}`),
+    `billing.response delivered at attempt 1 to Palm Grocers`,
   ]);
 });
 
@@ -203,10 +203,10 @@ test('a charge that is answered late tells until when it waits, and that the ans
   await untilAsleep(workflowIds.billingRequest(billingRequestId));
   await bank.respondToCharge(billingRequestId, { bankTransactionId: randomUUID() });
   expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
-    /The bank’s answer to the charge of 40 NGN, reference \w+, until \d{4}-\d\d-\d\dT/,
+    /Waiting for Harbour Bank to answer the charge of NGN 40\.00, reference \w+: within 24 hours, until \d{4}-/,
     'bankAnswered',
-    new RegExp(`Approved by the bank ${AFTER}`),
-    `billing.response delivered at attempt 1 to ${merchant.entityId}`,
+    new RegExp(`Approved by Harbour Bank ${AFTER}`),
+    `billing.response delivered at attempt 1 to Palm Grocers`,
   ]);
 });
 
@@ -217,9 +217,9 @@ test('a charge that nobody answers tells that its window closed, and that the ba
   await merchant.advanceClock('PT25H');
   expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
     'Decline what the bank has not answered in time',
-    new RegExp(`Declined \\(expired\\) ${AFTER}: 40 NGN, reference ${reference}`),
+    new RegExp(`Declined \\(expired\\) after 24 hours: NGN 40.00, reference ${reference}`),
     'and the bank that has not answered: billing.closed',
-    `billing.closed delivered at attempt 1 to ${bank.entityId}`,
+    `billing.closed delivered at attempt 1 to Harbour Bank`,
   ]);
 });
 
@@ -230,11 +230,11 @@ test('a schedule over its limit tells that the bank was not asked, and when it t
   await merchant.advanceClock('P2D');
   const history = await historyOf(workflowIds.recurring(scheduleId));
   expectInOrder(history, [
-    `Schedule: 40 NGN monthly by ${merchant.entityId}`,
-    'Billing 1 of 1, attempt 1: 40 NGN',
+    `Schedule: NGN 40.00 monthly by Palm Grocers`,
+    'Billing 1 of 1, attempt 1: NGN 40.00',
     /Billing 1 of 1 was declined \(limit_reached\).* it is tried again at/,
-    'Billing 1 of 1, attempt 2: 40 NGN asked for, reference',
-    new RegExp(`Billing 1 of 1 was approved by the bank ${AFTER}`),
+    'Billing 1 of 1, attempt 2: NGN 40.00, reference',
+    new RegExp(`Billing 1 of 1 was approved by Harbour Bank ${AFTER}`),
     'Ended as completed.',
     'The schedule is completed. 1 of 1 billing has run.',
   ]);
@@ -256,21 +256,21 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
   // On a busy machine the clock may signal again while the last task runs, which runs again then.
   const ranAgain = history.includes('Done before');
   expectInOrder(history, [
-    'Billing 1 of 2, attempt 1: 40 NGN asked for, reference',
-    `billing.request delivered at attempt 1 to ${bank.entityId}`,
+    'Billing 1 of 2, attempt 1: NGN 40.00, reference',
+    `billing.request delivered at attempt 1 to Harbour Bank`,
     new RegExp(`Billing 1 of 2 was declined \\(temporarily_unavailable\\) ${AFTER}; it is tried again at`),
-    /attempt 2 for 40 NGN comes at .*0 of 2 billings have run/,
+    /attempt 2 for NGN 40.00 comes at .*0 of 2 billings have run/,
     'fellDue',
-    'Billing 1 of 2, attempt 2: 40 NGN asked for, reference',
-    new RegExp(`Billing 1 of 2 was approved by the bank ${AFTER}`),
-    `billing.response delivered at attempt 1 to ${merchant.entityId}`,
-    /Next charge: billing 2 for 40 NGN is due at .*1 of 2 billings has run/,
+    'Billing 1 of 2, attempt 2: NGN 40.00, reference',
+    new RegExp(`Billing 1 of 2 was approved by Harbour Bank ${AFTER}`),
+    `billing.response delivered at attempt 1 to Palm Grocers`,
+    /Next charge: billing 2 for NGN 40.00 is due at .*1 of 2 billings has run/,
     'paused',
     'was skipped (paused)',
     'resumed',
     'Billing 3',
     'Ended as completed.',
-    ...(ranAgain ? [] : [`recurring.updated delivered at attempt 1 to ${merchant.entityId}`]),
+    ...(ranAgain ? [] : [`recurring.updated delivered at attempt 1 to Palm Grocers`]),
   ]);
 });
 
@@ -305,8 +305,8 @@ test('what a schedule did in a task that ran again is told, and where to see who
   const history = await historyOf(id);
   expectInOrder(history, [
     `Done before (who was told of it: npx assent why ${scheduleId}):`,
-    'Billing 1 of 1, attempt 1: 40 NGN asked for, reference',
-    new RegExp(`Billing 1 of 1 was approved by the bank ${AFTER}`),
+    'Billing 1 of 1, attempt 1: NGN 40.00, reference',
+    new RegExp(`Billing 1 of 1 was approved by Harbour Bank ${AFTER}`),
     'Ended as completed.',
   ]);
   expect(history.match(/Billing 1 of 1, attempt 1/g)).toHaveLength(1);
@@ -328,7 +328,7 @@ test('a charge whose last task ran again tells how it ended, and that nothing wa
   await temporal.workflow.getHandle(id).signal('look');
   await held.release('committed');
   expect(await temporal.workflow.getHandle(id).result()).toEqual([
-    expect.stringContaining(`40 NGN, reference ${reference}`),
+    expect.stringContaining(`NGN 40.00, reference ${reference}`),
     expect.stringMatching(/^Nothing was left to send: it had been sent, /),
   ]);
 });
@@ -371,10 +371,12 @@ test('a refund and an intent tell what was asked, what came of it and after how 
   });
   const reference = String(body.data['reference']);
   expectInOrder(await historyOf(workflowIds.refund(refundId)), [
-    `Refund ${reference} of 40 NGN, of charge ${charge.reference}, by ${merchant.entityId}`,
-    `refund.request delivered at attempt 1 to ${bank.entityId}`,
-    new RegExp(`The bank has rejected the refund \\(other\\) ${AFTER}: 40 NGN, reference ${reference}`),
-    `refund.response delivered at attempt 1 to ${merchant.entityId}`,
+    `Refund ${reference} of NGN 40.00, of charge ${charge.reference}, by Palm Grocers`,
+    `refund.request delivered at attempt 1 to Harbour Bank`,
+    new RegExp(
+      `Harbour Bank has rejected the refund \\(other\\) ${AFTER}: NGN 40.00, reference ${reference}`,
+    ),
+    `refund.response delivered at attempt 1 to Palm Grocers`,
   ]);
   await expectNoTaskFailed(workflowIds.refund(refundId));
 
@@ -382,10 +384,10 @@ test('a refund and an intent tell what was asked, what came of it and after how 
   const intentId = await merchant.ask(customer);
   await merchant.hears('billing.intent.response', intentId);
   expectInOrder(await historyOf(workflowIds.intent(intentId)), [
-    /Intent \S+ by mch_/,
-    `billing.intent delivered at attempt 1 to ${bank.entityId}`,
+    /Intent \S+ by Palm Grocers/,
+    `billing.intent delivered at attempt 1 to Harbour Bank`,
     new RegExp(`The intent was declined \\(deny\\) ${AFTER}`),
-    `billing.intent.response delivered at attempt 1 to ${merchant.entityId}`,
+    `billing.intent.response delivered at attempt 1 to Palm Grocers`,
   ]);
   await expectNoTaskFailed(workflowIds.intent(intentId));
 });

@@ -89,10 +89,12 @@ class Call {
     const ended = found.filter(({ row }) => row.status !== 'pending');
     return {
       open: open.map(({ id }) => id),
-      onlyOpen: open.length === 1 ? { reference: open[0]?.id ?? '', amount: '1 NGN' } : null,
+      onlyOpen:
+        open.length === 1 ? { reference: open[0]?.id ?? '', bank: 'First Bank', amount: '1 NGN' } : null,
       ended: ended.map(({ id, row: { status } }) => ({
         billingRequestId: id,
         reference: id,
+        bank: 'First Bank',
         amount: '1 NGN',
         status,
         afterS: 1,

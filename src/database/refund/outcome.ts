@@ -220,6 +220,7 @@ export interface RefundState extends Pick<
   RefundRecord,
   'reference' | 'amount' | 'currency' | 'status' | 'reminders' | 'rejectReason'
 > {
+  bankName: string;
   /** When the bank is next reminded; null once the refund has ended. */
   next: Moment | null;
   /** Seconds of business time from creation to the end; 0 for an open refund. */
@@ -228,7 +229,7 @@ export interface RefundState extends Pick<
 
 type StateRow = Omit<RefundState, 'next'> & { inMs: number | null; at: Date | null };
 
-const STATE = `reference, amount::bigint, currency, status, reminders, reject_reason, acts_at AS at,
+const STATE = `reference, (SELECT name FROM entities WHERE id = bank_id) AS bank_name, amount::bigint, currency, status, reminders, reject_reason, acts_at AS at,
   ${afterS('refunds')},
   greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS in_ms`;
 

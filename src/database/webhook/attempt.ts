@@ -23,6 +23,7 @@ import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } fr
 export interface DeliveryToAttempt extends SealedSecrets {
   id: string;
   entityId: string;
+  entityName: string;
   /** The provider of a provider's merchant, else the entity itself. */
   ownerId: string;
   webhookType: WebhookType;
@@ -88,7 +89,7 @@ export interface DeliveryState {
 const msUntil = (moment: string) =>
   `greatest(coalesce(ceil(extract(epoch FROM ${moment} - clock_timestamp()) * 1000), 0), 0)::float8`;
 
-const TO_ATTEMPT = `d.id, d.entity_id, coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type,
+const TO_ATTEMPT = `d.id, d.entity_id, e.name AS entity_name, coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type,
          d.status, d.attempts,
          d.earlier_attempts, d.body_sealed,
          coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS only_once,

@@ -85,11 +85,15 @@ const work = (workflowId: string): Work => ({
 });
 
 test.each<[string, () => Promise<unknown>, RegExp]>([
-  ['a charge', () => bill(), /^Charge \S+ of 100 NGN by mch_/],
-  ['a call of two charges', () => bill({ lookupIDs }), /^2 charges of one call, each of 100 NGN by mch_/],
-  ['an intent', ask, /^Intent \S+ by mch_.*: may it bill the customer\?$/],
-  ['a schedule', schedule, /^Schedule: 100 NGN monthly by mch_/],
-  ['a refund', refund, /^Refund \S+ of 100 NGN, of charge \S+, by mch_/],
+  ['a charge', () => bill(), /^Charge \S+ of NGN 100\.00 by Merchant/],
+  [
+    'a call of two charges',
+    () => bill({ lookupIDs }),
+    /^2 charges of one call, each of NGN 100\.00 by Merchant/,
+  ],
+  ['an intent', ask, /^Intent \S+ by Merchant: may it bill the customer\?$/],
+  ['a schedule', schedule, /^Schedule: NGN 100\.00 monthly by Merchant/],
+  ['a refund', refund, /^Refund \S+ of NGN 100\.00, of charge \S+, by Merchant/],
 ])('%s that is started again is still titled with what it is about', async (_, begin, title) => {
   await begin();
   const [first] = await starts();
@@ -111,7 +115,7 @@ test('a schedule that its merchant resumes is still titled with what it is about
   await post(`${path}/pause`, {});
   await post(`${path}/resume`, {});
   expect((await starts()).map(({ summary }) => summary)).toEqual([
-    `Schedule: 100 NGN monthly by ${standing.merchantId} (resumed)`,
+    'Schedule: NGN 100.00 monthly by Merchant (resumed)',
   ]);
 });
 

@@ -59,7 +59,7 @@ describe('a batch of customers', () => {
     const handle = temporal.workflow.getHandle(`customer-migration/${batchId}`);
     await handle.result();
     const shown = await handle.describe();
-    expect(await shown.staticSummary()).toBe(`1200 customers of ${bank.entityId}`);
+    expect(await shown.staticSummary()).toBe('1200 customers of Harbour Bank');
     const history = readable(await handle.fetchHistory());
     const details = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
     expect(details.currentDetails).toBe(
