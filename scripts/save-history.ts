@@ -4,7 +4,8 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 
 /**
- * Saves a workflow's history for the replay tests, when a new kind of story deserves one:
+ * Saves a workflow's history, one event a line, for the replay tests, when a new kind of story
+ * deserves one:
  *
  *     npx tsx scripts/save-history.ts 127.0.0.1:7233 billing-request/brq_… charge-approved
  *
@@ -18,8 +19,9 @@ async function main([address, workflowId, name]: string[]): Promise<void> {
   const connection = await Connection.connect({ address });
   const client = new Client({ connection });
   const history = await client.workflow.getHandle(workflowId).fetchHistory();
-  const file = path.join(__dirname, '../test/replay/histories', `${name}.json`);
-  await writeFile(file, JSON.stringify(JSON.parse(historyToJSON(history)), null, 1), { flag: 'wx' });
+  const file = path.join(__dirname, '../test/replay/histories', `${name}.jsonl`);
+  const { events } = JSON.parse(historyToJSON(history)) as { events: object[] };
+  await writeFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''), { flag: 'wx' });
   process.stdout.write(`${file}: ${history.events?.length ?? 0} events\n`);
   await connection.close();
 }

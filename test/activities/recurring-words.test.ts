@@ -82,8 +82,11 @@ describe('what a schedule waits for, in words', () => {
     [
       'the second, which is tried again',
       {
-        ...{ ...second, status: 'retrying', retryAt: at },
-        ...{ chargeStatus: 'declined', declineReason: 'insufficient_funds' },
+        ...second,
+        status: 'retrying',
+        retryAt: at,
+        chargeStatus: 'declined',
+        declineReason: 'insufficient_funds',
       },
       'Billing 2 was declined (insufficient_funds); attempt 2',
     ],

@@ -7,8 +7,8 @@ import { workflowBundle } from '../support/workflow-worker';
 
 /**
  * Workflows that customers have running were begun by older code, some of them years ago, and must
- * go on with today's. Each history here is a recorded story, and today's workflows must make the
- * same decisions from it.
+ * go on with today's. Each history here is a recorded story, one event a line, and today's workflows
+ * must make the same decisions from it.
  *
  * A history that fails is not recorded anew: the change needs `patched()`. The exception is a
  * version 0.x on the way to which every workflow is started anew, as `docs/operations.md` says.
@@ -22,11 +22,12 @@ interface Saved {
 
 const saved = (folder: string): Saved[] =>
   readdirSync(folder)
-    .filter((file) => file.endsWith('.json'))
-    .map((file) => ({
-      name: path.basename(file, '.json'),
-      json: JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Saved['json'],
-    }));
+    .filter((file) => file.endsWith('.jsonl'))
+    .map((file) => {
+      const lines = readFileSync(path.join(folder, file), 'utf8').trim().split('\n');
+      const events = lines.map((line) => JSON.parse(line) as Saved['json']['events'][number]);
+      return { name: path.basename(file, '.jsonl'), json: { events } };
+    });
 
 /**
  * The error of a replay; undefined when the workflow decided as it did then. `runReplayHistories`

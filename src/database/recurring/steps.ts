@@ -53,13 +53,21 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
         )
       : moveBilling(turn, n, 'pending', { attempt });
   const charged = openScheduledCharge(trx, keyring, rules, agreement, {
-    ...{ scheduleId: id, n, attempt, amount, currency },
+    scheduleId: id,
+    n,
+    attempt,
+    amount,
+    currency,
     description: description ?? DESCRIPTION,
     workflowId: workflowIds.recurring(id),
   });
   const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
   note(turn, 'billing_charged', {
-    ...{ n, attempt, amount, billingRequestId, reference },
+    n,
+    attempt,
+    amount,
+    billingRequestId,
+    reference,
     // The billing has that of its first attempt.
     ...(attempt === 1 && { dueAt }),
   });
@@ -185,7 +193,8 @@ async function closeBilling(turn: Turn, n: number, status: 'successful' | 'faile
   await moveBilling(turn, n, status, { reason, closedAt: schedule.now });
   schedule.ran += 1;
   note(turn, `billing_${status}`, {
-    ...{ n, afterS: open?.afterS },
+    n,
+    afterS: open?.afterS,
     ...(reason !== null && { reason: reasonForAudit(reason) }),
   });
 }
@@ -214,8 +223,15 @@ async function moveBilling(
        reason = :reason, closed_at = :closedAt
      WHERE schedule_id = :id AND n = :n AND status = ANY(:from) RETURNING n`,
     {
-      ...{ attempt: null, retryAt: null, reason: null, closedAt: null, ...to },
-      ...{ id: schedule.id, n, status, from: STATUSES_BEFORE[status] },
+      attempt: null,
+      retryAt: null,
+      reason: null,
+      closedAt: null,
+      ...to,
+      id: schedule.id,
+      n,
+      status,
+      from: STATUSES_BEFORE[status],
     },
   );
   if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
@@ -224,7 +240,11 @@ async function moveBilling(
 function note({ schedule, events }: Turn, what: string, details: Record<string, unknown>): void {
   schedule.sequence += 1;
   events.push({
-    ...{ resourceId: schedule.id, sequence: schedule.sequence, at: schedule.now },
-    ...{ type: `schedule.${what}`, cause: 'network', details },
+    resourceId: schedule.id,
+    sequence: schedule.sequence,
+    at: schedule.now,
+    type: `schedule.${what}`,
+    cause: 'network',
+    details,
   });
 }

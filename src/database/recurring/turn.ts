@@ -69,9 +69,16 @@ export async function takeTurn(
     const untold = await eventsUntold(trx, before, reported);
     const schedule = { ...before };
     const turn: Turn = {
-      ...{ trx, keyring, rules, agreement, schedule },
+      trx,
+      keyring,
+      rules,
+      agreement,
+      schedule,
       ...(await look(trx, schedule, rules)),
-      ...{ events: [], webhooks: [], cause: 'network', awake: false },
+      events: [],
+      webhooks: [],
+      cause: 'network',
+      awake: false,
     };
     await act(turn);
     return { ...(await endTurn(turn, before)), untold };
@@ -127,7 +134,11 @@ async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken,
     await announceStatus(trx, keyring, [{ ...schedule, event, previousStatus: before.status }], cause);
   }
   return {
-    ...{ schedule, open, facts, events: said, sequence: schedule.sequence },
+    schedule,
+    open,
+    facts,
+    events: said,
+    sequence: schedule.sequence,
     // A test clock shows every charge at its very moment.
     delayMs: asleep && schedule.inRealTime ? Math.min(delayMs ?? 0, longestDelay(facts, step.until)) : 0,
   };

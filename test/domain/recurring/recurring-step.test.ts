@@ -38,9 +38,9 @@ const idle: Billings = { open: undefined, starts: [], heldFor: null };
 
 /** The rule, on the facts as the calendar makes them; moments as people read them. */
 function nextStep(schedule: Schedule, billings: Billings, now: Date, playRules = rules) {
-  const step = stepOf(factsOf(schedule, billings, now, playRules));
+  const named = stepOf(factsOf(schedule, billings, now, playRules));
   return Object.fromEntries(
-    Object.entries(step).map(([name, value]) =>
+    Object.entries(named).map(([name, value]) =>
       ['until', 'retryAt', 'dueAt'].includes(name) ? [name, new Date(Number(value))] : [name, value],
     ),
   ) as Dated;
