@@ -100,9 +100,9 @@ async function receiver(answer: (response: ServerResponse, received: Received) =
 const taken = (response: ServerResponse) => response.end('thanks');
 const broken = (response: ServerResponse) => response.writeHead(503).end('down');
 
-async function bankAt(webhookUrl: string) {
+async function bankAt(webhookUrl: string, name = 'bank') {
   const made = await db.transaction((trx) =>
-    createEntity(trx, keyring, { type: 'bank', name: 'bank', webhookUrl }),
+    createEntity(trx, keyring, { type: 'bank', name, webhookUrl }),
   );
   if (!made) throw new Error('not made');
   return made;
@@ -303,7 +303,7 @@ describe('first attempts', () => {
   it('that fail go on as workflows; those of a receiver known to be failing are not made', async () => {
     const down = await receiver(broken);
     const up = await receiver(taken);
-    const [failing, healthy] = [await bankAt(down.url), await bankAt(up.url)];
+    const [failing, healthy] = [await bankAt(down.url, 'Harbour'), await bankAt(up.url, 'Palm')];
     const workflowId = 'billing-batch/d';
     await announceTo([failing.entityId, healthy.entityId], workflowId);
     const first = activities();
@@ -316,8 +316,8 @@ describe('first attempts', () => {
     );
     expect(new Set(told)).toEqual(
       new Set([
-        `billing.request delivered at attempt 1 to ${healthy.entityId}.`,
-        `billing.request failed at attempt 1 (answered 503) to ${failing.entityId}: see webhook-delivery/${failed?.id}.`,
+        'billing.request delivered at attempt 1 to Palm.',
+        `billing.request failed at attempt 1 (answered 503) to Harbour: see webhook-delivery/${failed?.id}.`,
       ]),
     );
     expect(kicks).toBe(1);
