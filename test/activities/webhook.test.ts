@@ -101,9 +101,7 @@ const taken = (response: ServerResponse) => response.end('thanks');
 const broken = (response: ServerResponse) => response.writeHead(503).end('down');
 
 async function bankAt(webhookUrl: string, name = 'bank') {
-  const made = await db.transaction((trx) =>
-    createEntity(trx, keyring, { type: 'bank', name, webhookUrl }),
-  );
+  const made = await db.transaction((trx) => createEntity(trx, keyring, { type: 'bank', name, webhookUrl }));
   if (!made) throw new Error('not made');
   return made;
 }
