@@ -1,7 +1,8 @@
 /**
  * What workflows and their callers agree on: task queues, types of workflows, and what a workflow
  * hands to its next run. A payload holds ids, and the names of merchants and banks; never a
- * customer's name, address or account. The ids of workflows are in `domain/workflow/workflow-id.ts`, the signals in `domain/workflow/signal.ts`.
+ * customer's name, address or account. The ids of workflows are in
+ * `domain/workflow/workflow-id.ts`, the signals in `domain/workflow/signal.ts`.
  */
 
 import type { WebhookType } from '../domain/webhook/webhook';

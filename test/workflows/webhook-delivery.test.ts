@@ -193,7 +193,7 @@ describe('a delivery', () => {
       'attempt 2 of 12',
       'answered 500; attempt 3 of 12 at <time>, in 30 s.',
       'attempt 3 of 12',
-      'answered 500; attempt 4 of 12 at <time>, in 2 min.',
+      'answered 500; attempt 4 of 12 at <time>, in 2 minutes.',
       'attempt 4 of 12',
     ]);
     // The time that it says is the time at which it is tried.
