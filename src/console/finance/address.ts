@@ -1,9 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Where in the console one is, behind the `#` of the address: it can be linked and kept. */
+/** A place in the console. It stands behind the `#`, so that a link or a bookmark can hold it. */
 export interface Address {
   page: string;
-  /** Of one thing, on pages that have such. */
   id: string | undefined;
   parameters: URLSearchParams;
 }
@@ -14,7 +13,7 @@ function read(): Address {
   return { page, id: id && decoded(id), parameters: new URLSearchParams(search) };
 }
 
-/** Somebody may have typed anything. */
+/** A hand-typed address may hold `%` sequences that do not decode. */
 function decoded(id: string): string | undefined {
   try {
     return decodeURIComponent(id);
@@ -33,7 +32,6 @@ export function useAddress(): Address {
   return address;
 }
 
-/** The address of a page; of one thing of it, where there is an id. */
 export const to = (page: string, id?: string) =>
   id === undefined ? `#/${page}` : `#/${page}/${encodeURIComponent(id)}`;
 

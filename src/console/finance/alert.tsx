@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** What went wrong, said at once to those who do not see it, too. */
+/** An error that screen readers announce at once. */
 export const Alert = ({ children }: { children: ComponentChildren }) => (
   <p class="notice bad" role="alert">
     {children}

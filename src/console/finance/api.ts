@@ -1,8 +1,8 @@
 import type { Operations } from '../../../packages/client/src/api.generated';
 
-/**
- * Calls of the public API, made by the session: this page holds neither token nor secret, only the
- * word by which the service knows that a call comes from it.
+/*
+ * Calls of the public API by the session's cookie. The page holds neither token nor secret, only
+ * the CSRF token that proves a call comes from the page.
  */
 
 export interface Session {
@@ -12,18 +12,17 @@ export interface Session {
   expiresAt: string;
   timezone: string;
   currencies: string[];
-  /** What its links are marked with. */
+  /** Part of download links: see {@link fileAt}. */
   sessionId: string;
   csrfToken: string;
-  /** Unless it is used meanwhile. */
+  /** Seconds left if the session is not used meanwhile. */
   endsInS: number;
 }
 
 type Id = keyof Operations;
-/** What an operation answers with. */
 export type DataOf<O extends Id> = Operations[O] extends { answer: { data: infer Data } } ? Data : never;
 
-/** A refusal, in words that can be shown. */
+/** A refusal with a message for the reader. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -41,13 +40,13 @@ interface Answer {
 let csrfToken = '';
 let sessionId = '';
 let onEnd = () => {};
-/** By this browser's clock. */
+/** Unix milliseconds by the browser's clock. */
 let endsAt = Infinity;
 let renewedAt = 0;
 let renewal = new AbortController();
 
 const RENEWED_EVERY_MS = 60_000;
-/** Looked at again and again, for a timer stands still while a machine sleeps. */
+/** Polled, because a timer stands still while a machine sleeps. */
 const CHECK_EVERY_MS = 5_000;
 
 /** @param listener called when the session ends: its time is up, or a call found it ended */
@@ -68,8 +67,8 @@ function forget(): void {
 }
 
 /**
- * Puts off the end of a session that is used. Only this call's answer has a new cookie in it. It is
- * given up when this page signs out; where another page has, the service knows the session as over.
+ * Puts off the end of a used session: only this call's response sets a new cookie. Signing out on
+ * this page aborts the call; after a sign-out on another page the service knows no session.
  */
 async function renew(): Promise<void> {
   const askedAt = Date.now();
@@ -80,12 +79,11 @@ async function renew(): Promise<void> {
     const answer = await send('GET', '/console/session', undefined, signal);
     if (!signal.aborted && keep(answer, askedAt) === undefined) end();
   } catch (error) {
-    // What it was refused for, the next call of the page will say.
+    // The next call of the page shows the reason of the refusal.
     if (!(error instanceof Refusal)) throw error;
   }
 }
 
-/** Who is signed in, if anybody is. */
 export async function readSession(): Promise<Session | undefined> {
   const askedAt = Date.now();
   return keep(await send('GET', '/console/session'), askedAt);
@@ -105,7 +103,7 @@ export async function signOut(): Promise<void> {
   forget();
 }
 
-/** @param askedAt from when its time counts: an answer may be long on its way */
+/** @param askedAt when the session's time starts to count: the response may be long on its way */
 function keep({ data }: Answer, askedAt: number): Session | undefined {
   const { session } = data as { session: Session | null };
   csrfToken = session?.csrfToken ?? '';
@@ -119,14 +117,14 @@ export async function ask<O extends Id>(path: string): Promise<DataOf<O>> {
   return (await asSession('GET', path)).data as DataOf<O>;
 }
 
-/** @returns what the service says of it */
+/** @returns the service's message */
 export async function act(path: string, body?: object): Promise<string> {
   return (await asSession('POST', path, body)).message ?? 'Done';
 }
 
 /**
- * Where a file of the API can be had: for as long as nobody else has signed in by this browser, as
- * a link has no header to say whose page it is on.
+ * The link to a file of the API. A link cannot carry a CSRF header, so the session's id in the
+ * path keeps the link from working for another session of the same browser.
  */
 export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 
@@ -134,7 +132,7 @@ async function asSession(method: 'GET' | 'POST', path: string, body?: object): P
   const askedAt = Date.now();
   try {
     const answer = await send(method, `/console/api${path}`, body);
-    // Whoever asked was here then, and may have left before the answer came.
+    // The renewal counts from the request: the reader may have left before the response came.
     if (askedAt >= renewedAt + RENEWED_EVERY_MS) void renew();
     return answer;
   } catch (error) {
@@ -165,7 +163,7 @@ async function send(method: string, path: string, body?: object, signal?: AbortS
   );
 }
 
-/** The query of a path, without what is empty. */
+/** Leaves out empty parameters. */
 export function query(parameters: Record<string, string | number | undefined>): string {
   const given = Object.entries(parameters).filter(
     (one): one is [string, string | number] => one[1] !== undefined && one[1] !== '',

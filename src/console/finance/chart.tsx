@@ -3,12 +3,9 @@ import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { shortAmount } from './figures';
 
-/**
- * Bars of days, side by side. A picture for those who see it: whoever shows one also shows its
- * numbers as a table.
- */
+/** Bars of days, side by side. Screen readers cannot read them: show a table of the numbers too. */
 export interface Bars {
-  /** What each place on the axis is called. */
+  /** Labels of the places on the axis. */
   labels: string[];
   series: { name: string; colour: 'accent' | 'bad'; values: number[] }[];
 }
@@ -29,7 +26,7 @@ export function Chart({ bars, describe }: { bars: Bars; describe: string }) {
     };
     const resized = new ResizeObserver(() => chart.setSize({ width: at.clientWidth, height: HEIGHT_PX }));
     resized.observe(at);
-    // What is drawn keeps its colours.
+    // A drawn canvas keeps its colours when the colour scheme changes.
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     scheme.addEventListener('change', again);
     return () => {
@@ -105,7 +102,7 @@ function barsAt(width: number, shift: number): UPlot.Series.PathBuilder {
   return bars;
 }
 
-/** A canvas knows no variables of a style sheet: they are tried on. */
+/** A canvas knows no CSS variables, so an element in the page resolves them. */
 function coloursOf(at: HTMLElement): (name: string) => string {
   return (name) => {
     const probe = document.createElement('span');

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-/** What is chosen to be shown, and which page of it: another choice begins with the first. */
+/** A filter and a page of its list. A new filter begins at the first page. */
 export function usePaged<Value>(first: Value) {
   const [{ chosen, page }, set] = useState({ chosen: first, page: 1 });
   return {
@@ -11,14 +11,13 @@ export function usePaged<Value>(first: Value) {
   };
 }
 
-/** Which of a list are shown. */
 export function Choice<Value extends string>({
   value,
   names,
   choose,
 }: {
   value: Value;
-  /** In words, in the order in which they are offered. */
+  /** Offered in the order of the keys. */
   names: Readonly<Record<Value, string>>;
   choose: (value: Value) => void;
 }) {

@@ -3,7 +3,6 @@ import { useContext } from 'preact/hooks';
 import type { Session } from './api';
 import { momentIn } from '../parts/time';
 
-/** What every page of somebody who is signed in knows. */
 export const Signed = createContext<Session | undefined>(undefined);
 
 export function useSession(): Session {
@@ -12,5 +11,5 @@ export function useSession(): Session {
   return session;
 }
 
-/** How moments are written for whoever is signed in: in the network's zone. */
+/** Writes moments in the network's zone, not in the reader's. */
 export const useMoment = () => momentIn(useSession().timezone, 'second');

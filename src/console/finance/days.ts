@@ -1,7 +1,4 @@
-/*
- * Days as people in the network's zone have them, wherever the reader sits. They are `2026-11-21`,
- * as the API has them.
- */
+/* Days of the network's zone, wherever the reader sits, in the API's form: `2026-11-21`. */
 
 const DAY_MS = 86_400_000;
 
@@ -30,7 +27,7 @@ export function lastOfMonth(day: string): string {
   return dayOf(new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)));
 }
 
-/** Each day from one to another, both ends included. */
+/** Both ends included. */
 export function daysFrom(from: string, to: string): string[] {
   const count = Math.round((midnight(to).getTime() - midnight(from).getTime()) / DAY_MS) + 1;
   return Array.from({ length: Math.max(0, count) }, (_, i) => addDays(from, i));

@@ -9,7 +9,7 @@ import { toneOf } from './words';
 
 const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
 
-/** What was sent to one's webhook URL, how that went, and what is to be sent once more. */
+/** Webhooks to the party's own URL, which the reader can send again. */
 export function Deliveries() {
   const { chosen: status, page, choose, go } = usePaged<keyof typeof STATES>('');
   const [notice, setNotice] = useState<{ text: string; bad: boolean }>();

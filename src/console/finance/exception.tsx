@@ -11,7 +11,6 @@ import { SearchLink } from './search-link';
 import { Timeline } from './timeline';
 import { answerInWords, exceptionEventInWords, kindInWords, resolutionInWords, toneOf } from './words';
 
-/** One reconciliation exception, and what its bank can say of it. */
 export function ExceptionShown({ id }: { id: string }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
   const [notice, setNotice] = useState<string>();
@@ -94,7 +93,7 @@ interface Choice {
   means: string;
 }
 
-/** The fate of money that did not stay. */
+/** Says what an answer does to a charge or refund whose money did not stay. */
 function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): string {
   if (refundId !== null) return 'A completed refund is returned, unless this is about a second transfer.';
   const isSecondDebit = answers.length > 1 && answers.every(({ says }) => says === 'approved');
@@ -121,7 +120,7 @@ const choicesFor = (exception: ReconciliationExceptionWithEvents): Choice[] => [
   },
 ];
 
-/** A first answer stands for a charge that has two, and for a refund that was completed first. */
+/** A first answer can stand for a charge with two answers, or for a refund completed first. */
 function canBeConfirmed({ refundId, answers, events }: ReconciliationExceptionWithEvents): boolean {
   if (refundId !== null) return answers[0]?.says === 'completed';
   return events.some(({ kind }) => kind === 'conflicting_answer');

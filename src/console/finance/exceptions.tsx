@@ -12,7 +12,6 @@ import { kindInWords, resolutionInWords, toneOf } from './words';
 
 const STATES = { open: 'Open', investigating: 'Being looked into', resolved: 'Resolved' } as const;
 
-/** Where the network's word and a bank's may differ: what somebody has to look at. */
 export function Exceptions({ address: { id } }: { address: Address }) {
   return id === undefined ? <WorkList /> : <ExceptionShown id={id} />;
 }

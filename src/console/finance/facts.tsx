@@ -1,6 +1,6 @@
 import { Fragment, type ComponentChildren } from 'preact';
 
-/** What there is to say of one thing, by name; `false` where something is not to be said. */
+/** Names and values; `false` leaves a fact out. */
 export function Facts({ of }: { of: (readonly [name: string, value: ComponentChildren] | false)[] }) {
   return (
     <dl class="facts">

@@ -1,4 +1,4 @@
-/** For an axis: `1.5M`. */
+/** `1.5M`: short enough for an axis. */
 export function shortAmount(amount: number): string {
   return new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 }).format(amount);
 }
@@ -7,7 +7,7 @@ export function wholeNumber(count: number): string {
   return new Intl.NumberFormat('en-GB').format(count);
 }
 
-/** `95.2 %` of a part of 1. */
+/** `95.2 %` for 0.952. */
 export function percent(part: number): string {
   return `${new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 }).format(part * 100)} %`;
 }

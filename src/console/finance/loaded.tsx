@@ -3,17 +3,17 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Operations } from '../../../packages/client/src/api.generated';
 import { ask, Refusal, type DataOf } from './api';
 
-/** What a page has asked for: on its way, there, or refused. */
+/** Neither field is there while the request is on its way. */
 type State<Data> = { data?: Data; error?: string };
 
 export type Loaded<Data> = State<Data> & { reload: () => void };
 
-/** @param path asked for anew when it changes; nothing is asked where there is none */
+/** @param path loaded again when it changes; `undefined` loads nothing */
 export function useLoaded<O extends keyof Operations>(path: string | undefined): Loaded<DataOf<O>> {
   return useAnswered<DataOf<O>>(path, ask);
 }
 
-/** @param what asked for anew when it changes */
+/** @param what loaded again when it changes; `undefined` loads nothing */
 export function useAnswered<Data>(
   what: string | undefined,
   answer: (what: string) => Promise<Data>,
@@ -23,7 +23,7 @@ export function useAnswered<Data>(
   useEffect(() => {
     let wanted = what !== undefined;
     const settle = (next: State<Data>) => void (wanted && setState(next));
-    // What was shown for another question is no answer to this one.
+    // The data of an earlier question would pass for the answer to the new question.
     setState({});
     if (what !== undefined) {
       answer(what).then(
@@ -43,7 +43,7 @@ export function inWords(error: unknown): string {
   throw error;
 }
 
-/** Shows what came; until then, and where nothing did, says so. */
+/** Shows the data; until they come, and where the service refuses, says so. */
 export function Show<Data>({
   loaded: { data, error, reload },
   what,

@@ -8,7 +8,6 @@ import type {
 } from '../../../packages/client/src/api.generated';
 import { ask, query, Refusal, type Session } from './api';
 
-/** What a search has come to. */
 export type Found =
   | { is: 'transaction'; transaction: TransactionWithEvents }
   | { is: 'transactions'; transactions: Transaction[]; total: number }
@@ -20,12 +19,12 @@ export type Found =
 
 const NOTHING: Found = { is: 'nothing' };
 
-/** Finds what goes by this reference or id, of what is the caller's own. */
+/** Finds the caller's own records by a reference or an id. */
 export async function search(what: string, role: Session['role']): Promise<Found> {
   try {
     return await lookUp(what, role);
   } catch (error) {
-    // What a role may not ask is not its own.
+    // The API refuses a role that may not ask; to the reader that is "not found" as well.
     if (error instanceof Refusal && [400, 403, 404].includes(error.status)) return NOTHING;
     throw error;
   }
@@ -66,7 +65,7 @@ async function byReference(what: string): Promise<Found | undefined> {
   });
 }
 
-/** @param reference of the transaction, or its id */
+/** @param reference of the transaction, or the transaction's id */
 async function storyOf(reference: string | null): Promise<Found> {
   if (reference === null) return NOTHING;
   const transaction = await ask<'getTransaction'>(`/v1/transaction-details${query({ reference })}`);

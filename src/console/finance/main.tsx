@@ -75,7 +75,7 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
   const isFirst = useRef(true);
   useEffect(() => {
     document.title = `${title} · Assent console`;
-    // Whoever moves by keys or listens goes on with the new page.
+    // Keyboards and screen readers go on from the new page's heading.
     if (!isFirst.current) heading.current?.focus();
     isFirst.current = false;
   }, [title]);
@@ -122,7 +122,7 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
 
 const CONTENT = 'content';
 
-/** The address stays that of the page. */
+/** Moves the focus without the link's own change of the address, which names the page. */
 function jump(event: MouseEvent, heading: HTMLElement | null): void {
   event.preventDefault();
   heading?.focus();

@@ -11,9 +11,8 @@ import { reasonInWords } from './words';
 
 const FORECAST_DAYS = 30;
 
-/** What has moved today and in a month, and what will fall due. */
 export function Overview() {
-  // Of this month the service says itself which it is.
+  // `undefined` is the current month, which the service knows: a test clock may be years ahead.
   const [month, setMonth] = useState<string>();
   const span = month === undefined ? {} : { from: month, to: lastOfMonth(month) };
   const summary = useLoaded<'getSummary'>(`/v1/summary${query(span)}`);
@@ -93,7 +92,7 @@ function Month({ found }: { found: Summary }) {
 interface OfCurrency {
   total: SummaryTotal;
   days: SummaryDay[];
-  /** Of this month. */
+  /** `undefined` unless the month is the current month. */
   today: string | undefined;
   month: string;
 }

@@ -9,7 +9,7 @@ import { SearchLink } from './search-link';
 import { Timeline } from './timeline';
 import { reasonInWords, toneOf } from './words';
 
-/* What a search finds that is no payment: each with the moments of its own. */
+/* Records that a search finds and that are no payments. */
 
 function Found({ name, state, children }: { name: string; state: string; children: ComponentChildren }) {
   return (
@@ -22,7 +22,7 @@ function Found({ name, state, children }: { name: string; state: string; childre
   );
 }
 
-/** A request for permission to bill a customer. */
+/** An intent asks a customer for permission to charge. */
 export function IntentFound({ intent }: { intent: Intent }) {
   const moment = useMoment();
   const { status, reason, createdAt, closedAt, customerDecision } = intent;
@@ -48,7 +48,6 @@ export function IntentFound({ intent }: { intent: Intent }) {
   );
 }
 
-/** A webhook, with its attempts. */
 export function DeliveryFound({ delivery }: { delivery: Delivery }) {
   const { webhookType, status, createdAt, finishedAt, withdrawnAt, attempts } = delivery;
   return (
@@ -77,7 +76,7 @@ export function DeliveryFound({ delivery }: { delivery: Delivery }) {
   );
 }
 
-/** What a bank has sent of what it booked. */
+/** A bank's file of the transactions in its books. */
 export function BankStatementFound({ statement }: { statement: BankStatement }) {
   const { status, summary, createdAt, completedAt } = statement;
   return (

@@ -6,7 +6,6 @@ import { SearchLink } from './search-link';
 import { Table } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
 
-/** A schedule and its billings, the latest first. */
 export function ScheduleFound({ schedule }: { schedule: ScheduleWithBillings }) {
   const moment = useMoment();
   const { status, interval, frequency, nextBillingDate, retryAt } = schedule;

@@ -12,7 +12,7 @@ import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
 type Status = Schedule['status'];
 type Listed = Schedule | Subscription;
 
-/** Schedules that need somebody's eye: those past due first, and why they are. */
+/** Opens at the past due schedules, which need attention. */
 export function Schedules() {
   const { role } = useSession();
   const { chosen: status, page, choose, go } = usePaged<Status>('past_due');

@@ -12,7 +12,6 @@ import { Table } from './table';
 import { Timeline } from './timeline';
 import { reasonInWords, toneOf } from './words';
 
-/** What has happened to a payment, by its reference or any id that belongs to it. */
 export function Search({ address: { id } }: { address: Address }) {
   return (
     <>

@@ -3,7 +3,7 @@ import { Alert } from './alert';
 import { signIn, type Session } from './api';
 import { inWords } from './loaded';
 
-/** @param ended a session was, and is over */
+/** @param ended whether an earlier session has just ended */
 export function SignIn({ ended, done }: { ended: boolean; done: (session: Session) => void }) {
   const [error, setError] = useState<string>();
   const [busy, setBusy] = useState(false);

@@ -8,7 +8,6 @@ import { wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Table } from './table';
 
-/** What moved on a settlement day, what is owed after it, and the files that say so. */
 export function Statements() {
   // The service knows the day: a merchant's test clock may be years ahead of the reader's.
   const summary = useLoaded<'getSummary'>('/v1/summary');

@@ -2,15 +2,15 @@ import type { ComponentChild } from 'preact';
 
 export interface Column<Row> {
   name: string;
-  /** Of numbers, which stand under each other. */
+  /** Aligns digits below each other. */
   number?: true;
   cell: (row: Row) => ComponentChild;
 }
 
 /**
- * A table that says what it is, and that says so too where it is empty. Where it is wider than the
- * screen it can be moved, also by keys. On a narrow one each row is a card: the style sheet takes
- * the form of a table away then, so what each part is stands here in words.
+ * A table with a caption for screen readers and a text for no rows. Keyboards can scroll a table
+ * wider than the screen. On a narrow screen the style sheet turns rows into cards, which takes the
+ * table's roles away: the explicit roles keep them.
  */
 export function Table<Row>({
   caption,

@@ -1,6 +1,5 @@
 import { useMoment } from './context';
 
-/** What happened to something, oldest first. */
 export function Timeline({ of }: { of: { at: string; what: string; text: string }[] }) {
   const moment = useMoment();
   return (

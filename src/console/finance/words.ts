@@ -4,7 +4,7 @@ import type {
   Schedule,
 } from '../../../packages/client/src/api.generated';
 
-/* What the API has codes for, in words. A code that is new to this page is shown as it is. */
+/* Words for the API's codes. A code that is new to this page is shown as it is. */
 
 const REASONS: Record<string, string> = {
   cancelled: 'Cancelled by the merchant',
@@ -65,7 +65,6 @@ const EXCEPTION_EVENTS: Record<string, string> = {
 
 export const exceptionEventInWords = (type: string) => EXCEPTION_EVENTS[type] ?? type;
 
-/** How a state looks: what is well, what waits, what is not well. */
 const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
   successful: 'good',
   completed: 'good',

@@ -1,4 +1,4 @@
-/** A sum as the API tells it: in major units, and in full where it had to be rounded. */
+/** `amount` in major units; `exact` has all digits where `amount` had to be rounded. */
 export interface Sum {
   amount: number;
   exact?: string | undefined;
@@ -6,12 +6,12 @@ export interface Sum {
 
 const formats = new Map<string, Intl.NumberFormat>();
 
-/** Major units with their currency: `NGN 1,500.00`, in one piece. */
+/** `NGN 1,500.00`, with no-break spaces. */
 export function money(sum: number | Sum, currency: string): string {
   const { amount, exact }: Sum = typeof sum === 'number' ? { amount: sum } : sum;
   const form = { style: 'currency', currency, currencyDisplay: 'code' } as const;
   const format = formats.get(currency) ?? new Intl.NumberFormat('en-NG', form);
   formats.set(currency, format);
-  // A decimal in text keeps all its digits.
+  // Intl keeps all digits of a decimal in text, and not of a number.
   return format.format((exact as `${number}` | undefined) ?? amount);
 }

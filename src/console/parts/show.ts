@@ -1,7 +1,6 @@
 import { render, type ComponentChild } from 'preact';
 import './theme.css';
 
-/** Shows a page in the document that the API has served for it. */
 export function show(page: ComponentChild): void {
   const place = document.getElementById('page');
   if (place === null) throw new Error('the document has no place for a page');

@@ -1,6 +1,4 @@
-/*
- * Moments as people in a zone have them, wherever the reader sits. They come as RFC 3339.
- */
+/* Moments in a given zone, wherever the reader sits. They come as RFC 3339. */
 
 const DAY = { day: 'numeric', month: 'short', year: 'numeric' } as const;
 const MINUTE = { ...DAY, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;

@@ -6,10 +6,9 @@ import { useAct } from './server';
 import type { Charge, SandboxState, Schedule } from './state';
 import { exceptionWords, scheduleStanding, standingOf } from './words';
 
-/** The rest is behind a button. */
+/** A button shows the rest. */
 const CHARGES_FIRST = 6;
 
-/** What has come of the shop's buttons. */
 export function Charged({ state }: { state: SandboxState }) {
   return (
     <section class="card stack charged" aria-labelledby="charged">

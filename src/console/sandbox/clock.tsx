@@ -6,7 +6,7 @@ import { useAct } from './server';
 import { STEPS, type Charge, type SandboxState, type Step } from './state';
 import { standingOf, STEP_WORDS } from './words';
 
-/** A month, which is what most schedules wait for. */
+/** Most schedules of the page are monthly. */
 const FIRST_STEP = STEPS.indexOf('P1M');
 
 export function Clock({ state, isNext }: { state: SandboxState; isNext: boolean }) {
@@ -54,12 +54,12 @@ export function Clock({ state, isNext }: { state: SandboxState; isNext: boolean 
   );
 }
 
-/** More than fit a screen are not looked at. */
+/** Further months would be scrolled out of sight. */
 const MONTHS_MAX = 24;
-/** Three rows of two: a taller column leaves the card blank once it is scrolled out of sight. */
+/** Three rows of two: a taller column leaves the card blank while it is scrolled out of sight. */
 const CHARGES_OF_MONTH_MAX = 6;
 
-/** Each charge where it happened: a column for a month. */
+/** A column for each month, with the charges made in it. */
 function Months({ state: { charges, clock, timeZone, customers } }: { state: SandboxState }) {
   const scrolled = useRef<HTMLDivElement>(null);
   const oldest = charges.at(-1);
@@ -122,7 +122,7 @@ function monthKey(moment: string, timeZone: string): string {
 function monthsBetween(first: string, end: string, timeZone: string): { key: string; name: string }[] {
   const [year = 0, month = 1] = monthKey(first, timeZone).split('-').map(Number);
   const months: { key: string; name: string }[] = [];
-  // A clock of centuries is shown by its last months alone; this many are counted through.
+  // The limit, a thousand years, ends the loop if a far clock never reaches `end`.
   for (let n = 0; n < 12_000; n++) {
     const date = new Date(Date.UTC(year, month - 1 + n, 15)).toISOString();
     const key = date.slice(0, 7);

@@ -1,6 +1,6 @@
 import type { SandboxState } from './state';
 
-/** The way through the page: the first step that is not done is the next. */
+/** First steps. The page points at the first step that is not done. */
 const GUIDE = ['charge', 'approve', 'permission', 'subscribe', 'clock'] as const;
 export type GuideStep = (typeof GUIDE)[number];
 

@@ -10,7 +10,7 @@ export function Badge({ standing }: { standing: Standing }) {
   );
 }
 
-/** What became of the buttons above it. */
+/** The outcome of the last button pressed. */
 export function Said({ outcome }: { outcome: Outcome | undefined }) {
   return (
     <p class={`said small ${outcome?.isGood === false ? 'notice bad' : ''}`} role="status">
@@ -19,7 +19,7 @@ export function Said({ outcome }: { outcome: Outcome | undefined }) {
   );
 }
 
-/** Nothing where nobody knows where the Temporal UI is. */
+/** Renders nothing if the address of the Temporal UI is unknown. */
 export function WorkflowLink({ url, id, of }: { url: string | null; id: string; of: string }) {
   if (url === null) return null;
   return (

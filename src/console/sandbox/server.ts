@@ -1,7 +1,7 @@
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks';
 import type { Exchange, SandboxState } from './state';
 
-/** What the server has told so far; it tells all of it anew whenever the connection begins. */
+/** The state so far. The server sends all of it again whenever a connection begins. */
 export interface Snapshot {
   state: SandboxState | undefined;
   /** Oldest first. */
@@ -9,7 +9,7 @@ export interface Snapshot {
   isConnected: boolean;
 }
 
-/** As many as the server keeps. */
+/** The server keeps as many. */
 const KEPT = 500;
 const AGAIN_MS = 2_000;
 
@@ -32,7 +32,7 @@ function reduce(before: Snapshot, event: StreamEvent): Snapshot {
   }
 }
 
-/** One that is answered takes its own place. */
+/** The server sends an exchange again once it has its response: replace the earlier copy. */
 function withExchange(wire: readonly Exchange[], exchange: Exchange): readonly Exchange[] {
   const at = wire.findLastIndex(({ n }) => n === exchange.n);
   return at < 0 ? [...wire, exchange].slice(-KEPT) : wire.with(at, exchange);
@@ -57,7 +57,7 @@ export function useStream(): Snapshot {
       );
       events.addEventListener('error', () => {
         dispatch({ kind: 'lost' });
-        // The browser connects anew by itself, but not after an answer that it did not expect.
+        // The browser reconnects by itself, but not after an unexpected response.
         if (events.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
       });
     };
@@ -70,7 +70,6 @@ export function useStream(): Snapshot {
   return all;
 }
 
-/** What became of the last button that was pressed here. */
 export interface Outcome {
   isGood: boolean;
   words: string;
@@ -79,14 +78,14 @@ export interface Outcome {
 export interface Act {
   isBusy: boolean;
   outcome: Outcome | undefined;
-  /** Says in this place what is wrong, without asking the server. */
+  /** Shows an error without asking the server. */
   refuse: (words: string) => void;
   press: (act: string, body: object) => Promise<boolean>;
 }
 
 /**
- * @param waiting how many things wait for an answer: a good outcome is cleared once it falls, since
- *   "the bank asks" is no longer so
+ * @param waiting how many prompts and charges wait. When the number falls, a good outcome goes:
+ *   "the bank asks" is no longer true.
  */
 export function useAct(waiting = 0): Act {
   const [isBusy, setBusy] = useState(false);

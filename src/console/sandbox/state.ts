@@ -1,6 +1,5 @@
-/** What the sandbox's page shows, as its server tells it: types alone, which both sides know. */
+/* Types that the page shares with its server. */
 
-/** How a customer behaves when charged. */
 export type Temperament = 'pays' | 'no_funds' | 'refuses' | 'silent' | 'late' | 'contradicts';
 
 type Decision = 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
@@ -10,28 +9,28 @@ export interface Customer {
   lookupID: string;
   name: string;
   temperament: Temperament;
-  /** What the customer has said to the shop; `null` where it was never asked. */
+  /** Last answer to the shop; `null` if the shop never asked. */
   decision: Decision | null;
   /** Major units; `null` for no limit. */
   limits: { daily: number | null; monthly: number | null };
   spent: { daily: number; monthly: number };
 }
 
-/** Something that waits on a customer's phone. */
+/** A question on a customer's phone. */
 export interface Prompt {
-  /** Of the intent, or of the charge. */
+  /** Id of the intent or of the charge. */
   id: string;
   kind: 'permission' | 'charge';
   customerId: string;
   description: string;
-  /** Major units; of a charge. */
+  /** Major units; `null` for a permission. */
   amount: number | null;
   currency: string;
-  /** RFC 3339, by the test clock: from then on an answer comes too late. */
+  /** RFC 3339 by the test clock. An answer is late from this moment on. */
   answerBy: string;
-  /** `left`: the customer lets it lie. `closed`: the network waits no longer. */
+  /** `left`: the customer ignores the question. `closed`: the network waits no longer. */
   state: 'waiting' | 'left' | 'closed';
-  /** Id of the workflow that waits for the answer. */
+  /** Workflow that waits for the answer. */
   workflowId: string;
 }
 
@@ -54,7 +53,7 @@ export interface Charge {
   scheduleId: string | null;
   /** By the test clock, RFC 3339. */
   at: string;
-  /** Kind of the exception that the network keeps about it, until the bank has explained. */
+  /** Kind of the charge's exception, until the bank has explained. */
   exception: string | null;
   workflowId: string;
 }
@@ -82,31 +81,31 @@ export interface Schedule {
 }
 
 export interface SandboxState {
-  /** Why nothing can be done yet, or any more; `null` where all is well. */
+  /** Why the buttons do not work; `null` if they do. */
   trouble: string | null;
   shop: { entityId: string; name: string };
   bank: { entityId: string; name: string };
-  /** What a workflow's id is put behind; `null` where nobody knows where the UI is. */
+  /** Prefix of a workflow's address in the Temporal UI; `null` if the UI's address is unknown. */
   workflowUrl: string | null;
   timeZone: string;
   /** The shop's test clock, RFC 3339. */
   clock: { now: string; target: string | null };
   customers: Customer[];
-  /** Newest first, as the four below. */
+  /** Newest first, like the four lists below. */
   prompts: Prompt[];
-  /** What customers were asked for lately, also those that are answered. */
+  /** Recent requests for permission, answered ones too. */
   intents: Asked[];
   charges: Charge[];
   refunds: Refund[];
   schedules: Schedule[];
 }
 
-/** One request on the wire, and its answer. */
+/** A request and its response. */
 export interface Exchange {
   /** Counts from 1. */
   n: number;
   kind: 'call' | 'webhook';
-  /** Of a call who made it; of a webhook whom it is for. */
+  /** Caller of a call, or receiver of a webhook. */
   party: 'shop' | 'bank';
   /** Real time, RFC 3339. */
   at: string;
@@ -114,15 +113,15 @@ export interface Exchange {
   path: string;
   headers: [name: string, value: string][];
   body: string;
-  /** What a webhook tells. */
+  /** `null` for a call, and for a webhook that is not genuine. */
   webhookType: string | null;
-  /** Of a webhook: whether its signature is the network's, and if not, why not. */
+  /** `null` for a call. `problem` says why a signature is not the network's. */
   signature: { verified: boolean; problem: string | null } | null;
-  /** `null` until it is answered; 0 where no answer came. */
+  /** `null` until the response comes; 0 if none came. */
   status: number | null;
   answer: string;
   ms: number | null;
-  /** The same as a command. */
+  /** The request as a shell command. */
   curl: string;
 }
 

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { WorkflowLink } from './parts';
 import type { Exchange, SandboxState } from './state';
 
-/** More than a screen holds; older ones come by a button. */
+/** More than a screen holds; a button shows older exchanges. */
 const SHOWN_FIRST = 40;
 
 export function Wire({ wire, state }: { wire: readonly Exchange[]; state: SandboxState }) {
@@ -99,8 +99,8 @@ function Content({ exchange, state }: { exchange: Exchange; state: SandboxState 
 }
 
 /**
- * Of what it is about, by the ids in it: of a refund rather than of its charge. What is not genuine
- * is about nothing.
+ * Finds the workflow by the ids in the texts. A refund's texts hold its charge's id too, so refunds
+ * go first. A webhook that is not genuine may name any id.
  */
 function workflowOf(
   { path, body, answer, signature }: Exchange,

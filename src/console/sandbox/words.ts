@@ -1,6 +1,6 @@
 import type { Charge, Customer, Schedule, Step, Temperament } from './state';
 
-/** What things are called on the page. */
+/* The page's words for the codes of the API. */
 
 export const TEMPERAMENTS: Record<Temperament, string> = {
   pays: 'has money',
@@ -52,7 +52,7 @@ export function exceptionWords(kind: string): string {
   return EXCEPTIONS.get(kind) ?? kind.replaceAll('_', ' ');
 }
 
-/** How it is told, and whether that is good news. */
+/** A state in words, and whether it is good news. */
 export interface Standing {
   words: string;
   tone: 'good' | 'bad' | 'wait' | '';
