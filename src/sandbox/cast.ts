@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Temperament } from '../console/sandbox/state';
 
-/** Who plays in a sandbox: `npm start` makes shop and bank, and writes down who they are. */
+/* The sandbox's parties: `npm start` creates a shop and a bank, and stores them in a file. */
 
 const player = z.object({
   name: z.string(),
@@ -15,23 +15,23 @@ const player = z.object({
 const cast = z.object({
   shop: player,
   bank: player,
-  /** Where the API is reached from this machine. */
+  /** Address of the API on this machine. */
   apiUrl: z.string(),
-  /** What a workflow's id is put behind; absent where nobody knows where the UI is. */
+  /** Prefix of a workflow's address in the Temporal UI; absent if the UI's address is unknown. */
   workflowUrl: z.string().optional(),
 });
 
 export type Player = z.output<typeof player>;
 export type Cast = z.output<typeof cast>;
 
-/** @throws Error for a file that is gone or damaged, without what is in it */
+/** @throws Error for a missing or damaged file; the message quotes none of the file's secrets */
 export function readCast(file: string): Cast {
   const read = cast.safeParse(parsed(readFileSync(file, 'utf8')));
   if (!read.success) throw new Error(`${file} is damaged: remove it, and "npm start" makes another`);
   return read.data;
 }
 
-/** The error of `JSON.parse` would quote what it read. */
+/** Swallows the error of `JSON.parse`, which would quote the secrets in the text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -40,7 +40,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A customer of the bank, as it brings him into the network. */
 interface CastCustomer {
   clientRef: string;
   firstname: string;
@@ -49,7 +48,7 @@ interface CastCustomer {
   temperament: Temperament;
 }
 
-/** Nobody of these names banks here; `example.com` is nobody's. */
+/** Invented people. `example.com` is reserved (RFC 2606), so no email can reach a stranger. */
 export const CUSTOMERS: readonly CastCustomer[] = [
   {
     clientRef: 'sandbox-1',

@@ -1,4 +1,4 @@
-/** What is shown of a request to anybody who opens the page: all but what opens doors. */
+/* Anybody may open the sandbox's page, so the page gets no credentials. */
 
 const SECRET_FIELDS = new Set([
   'access_token',
@@ -7,16 +7,17 @@ const SECRET_FIELDS = new Set([
   'webhookSecret',
   'previousSecret',
 ]);
-/** Headers that say something of the network; the rest is the transport's. */
+/** Headers that belong to the network's contract. */
 const SHOWN = new Set(['accept', 'authorization', 'content-type', 'idempotency-key', 'x-request-id']);
 const SHOWN_BEGIN = ['x-service-', 'webhook-'];
-/** Those of the network are far below. Anybody may send others. */
+/** The network sends far fewer headers. Others may send any number. */
 const HEADERS_MAX = 20;
 const HEADER_MAX = 500;
-/** A hundred items are cut; one is never near it. */
+/** A single item is far shorter; a body of a hundred items is cut. */
 const BODY_MAX = 8_000;
-/** What is laid out: a hundred items have less. Each level of nesting makes a line longer. */
+/** Characters. A body of a hundred items has fewer, and longer ones are not worth parsing. */
 const JSON_MAX = 128 * 1024;
+/** Each level of nesting indents its lines further, so deep JSON would grow far. */
 const DEPTH_MAX = 32;
 
 export function maskedHeaders(headers: Iterable<[string, string]>): [string, string][] {
@@ -34,7 +35,7 @@ function maskedCredentials(value: string): string {
   return value.startsWith('Bearer ') ? 'Bearer $TOKEN' : 'Basic $CREDENTIALS';
 }
 
-/** JSON laid out for reading; a form, and whatever is neither, as it is. */
+/** JSON is indented for reading; other text stays as it is. */
 export function maskedBody(text: string, contentType: string): string {
   return cut(contentType.includes('form-urlencoded') ? maskedForm(text) : maskedJson(text));
 }
@@ -62,7 +63,7 @@ function maskedJson(text: string): string {
   }
 }
 
-/** Of a text that is no JSON any number will do. */
+/** Counts brackets in strings too: a wrong depth does no harm to text that is no JSON. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -73,12 +74,12 @@ function depthOf(text: string): number {
   return deepest;
 }
 
-/** What is shown of a body that is nobody's business: as it came, and read by nothing. */
+/** Shortens a body without parsing it, which is safe for a body from anybody. */
 export function cut(text: string): string {
   return text.length <= BODY_MAX ? text : `${text.slice(0, BODY_MAX)}\n… ${text.length - BODY_MAX} more`;
 }
 
-/** For a shell that has the token in `$TOKEN`. Nothing else of it is a shell's to read. */
+/** The command expects a token in `$TOKEN`. The rest is quoted, so that a shell runs none of it. */
 export function curlOf(
   method: string,
   url: string,
@@ -93,7 +94,7 @@ export function curlOf(
   return lines.join(' \\\n  ');
 }
 
-/** In single quotes, but for the places of what was masked. */
+/** Single quotes, except around the variables that stand for masked credentials. */
 function quoted(text: string): string {
   const safe = `'${text.replaceAll("'", `'\\''`)}'`;
   return safe.replaceAll(/\$(TOKEN|CREDENTIALS|CLIENT_SECRET)\b/g, `'"$$$1"'`).replace(/(?<=")''$/, '');

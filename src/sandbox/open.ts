@@ -4,8 +4,8 @@ import { readCast } from './cast';
 import { Sandbox } from './sandbox';
 
 /**
- * The parties that `npm start` has made. Production has none, whatever its settings say; and where
- * their file is gone or damaged the API goes on without them.
+ * Opens the sandbox of `npm start`. Production has none, whatever its settings say. A missing or
+ * damaged file must not keep the API from starting.
  */
 export function openSandbox(
   config: Pick<Config, 'ASSENT_MODE' | 'NETWORK_TIMEZONE' | 'SANDBOX_CAST'>,

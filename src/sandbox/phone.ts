@@ -8,7 +8,7 @@ import {
 import type { Asked as AskedIntent, Prompt, Temperament } from '../console/sandbox/state';
 import { workflowIds } from '../domain/workflow/workflow-id';
 
-/** What somebody says on a customer's phone. */
+/** A choice on a customer's phone. */
 export interface Answer {
   decision: 'approve_once' | 'approve_recurring' | 'deny' | 'leave';
   /** Major units. */
@@ -16,9 +16,9 @@ export interface Answer {
   monthly?: number | undefined;
 }
 
-/** More than anybody answers; what was closed longest ago is forgotten first. */
+/** More than a person answers. The oldest closed prompt is dropped first. */
 const PROMPTS_MAX = 50;
-/** A network that repeats itself does so within its last hundreds of webhooks. */
+/** The network repeats a webhook within its last hundreds of webhooks. */
 const DELIVERIES_MAX = 2_000;
 
 type Asked = { shown: Prompt; approvalRequired: boolean } & (
@@ -26,8 +26,8 @@ type Asked = { shown: Prompt; approvalRequired: boolean } & (
 );
 
 /**
- * The bank, and the phones of its customers. It answers charges as each customer's temperament has
- * it; what a customer is asked, and the temperament leaves open, waits for whoever holds the phone.
+ * The bank and its customers' phones. A customer's temperament answers charges; prompts that the
+ * temperament leaves open wait for the page's reader.
  */
 export class Phone {
   private readonly asked = new Map<string, Asked>();
@@ -35,10 +35,7 @@ export class Phone {
   private readonly ofCustomer = new Map<string, string>();
   private readonly intentIds = new Set<string>();
 
-  /**
-   * @param temperamentOf a customer, by id
-   * @param failed is told what went wrong where nobody waits for it
-   */
+  /** @param failed receives errors of answers that no caller waits for */
   constructor(
     private readonly network: AssentClient,
     private readonly temperamentOf: (customerId: string) => Temperament,
@@ -46,7 +43,7 @@ export class Phone {
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** What is left to whoever holds the phone; newest first. */
+  /** Prompts for the page's reader, newest first. */
   get prompts(): Prompt[] {
     const left = [...this.asked.values()].filter((asked) => this.isLeftOpen(asked));
     return left.map(({ shown }) => shown).toReversed();
@@ -58,7 +55,7 @@ export class Phone {
     return ids.map((intentId) => ({ intentId, workflowId: workflowIds.intent(intentId) }));
   }
 
-  /** Ids of the intents that are not known to be answered. */
+  /** Ids of the intents without a known answer. */
   get openIntents(): string[] {
     return [...this.asked].filter(([, { intent }]) => intent !== undefined).map(([id]) => id);
   }
@@ -69,13 +66,13 @@ export class Phone {
     return temperament === 'pays' ? approvalRequired : temperament === 'silent' || temperament === 'late';
   }
 
-  /** The identifier under which a customer's agreement with the shop is billed. */
+  /** The `paymentID` that bills the customer's agreement with the shop. */
   paymentIdOf(customerId: string): string | undefined {
     return this.ofCustomer.get(customerId);
   }
 
   hear(event: WebhookEvent): void {
-    // A webhook may come twice, and a customer is asked once.
+    // A webhook may arrive twice, and the customer must be asked once.
     if (this.deliveries.has(event.deliveryId)) return;
     remember(this.deliveries, event.deliveryId, DELIVERIES_MAX);
     this.note(event);
@@ -86,7 +83,7 @@ export class Phone {
     this.changed();
   }
 
-  /** What it says, without anything being done about it. */
+  /** Updates the prompts from an event without reacting to it. */
   note(event: Pick<WebhookEvent, 'type' | 'data'>): void {
     const { type, data } = event as WebhookEvent;
     if (type === 'billing.intent') for (const intent of data) this.askPermission(intent);
@@ -94,14 +91,14 @@ export class Phone {
     if (type === 'billing.closed') for (const { billingRequestId } of data) this.close(billingRequestId);
     if (type === 'billing.intent.closed') {
       for (const { intentId, status } of data) {
-        // Only of one that nobody answered is there anything left to say.
+        // An intent that ran out may still be answered too late; an answered intent is done.
         if (status === 'declined') this.close(intentId);
         else this.asked.delete(intentId);
       }
     }
   }
 
-  /** Forgets what is no longer open, and does what the temperaments have not done yet. */
+  /** Drops prompts that are no longer open, and lets the temperaments answer the rest. */
   takeUp(isOpen: (id: string) => boolean): void {
     for (const id of this.asked.keys()) {
       if (isOpen(id)) this.react(id);
@@ -109,7 +106,7 @@ export class Phone {
     }
   }
 
-  /** @throws AssentError where the network does not take it */
+  /** @throws AssentError if the network refuses the answer */
   async answer(id: string, answer: Answer): Promise<string> {
     const asked = this.asked.get(id);
     if (!asked) throw new Error('This was answered already: there is nothing left to say.');
@@ -145,7 +142,7 @@ export class Phone {
         },
       });
     } finally {
-      // One that was closed has had its answer now, whatever the network says to it.
+      // A closed intent takes one late answer, whether or not the network refuses it.
       if (this.asked.get(intentId)?.shown.state === 'closed') this.asked.delete(intentId);
       this.changed();
     }
@@ -158,7 +155,7 @@ export class Phone {
     const { intentId, customerId, description, currency, dueDate } = intent;
     this.ofCustomer.set(customerId, intent.paymentID);
     remember(this.intentIds, intentId, PROMPTS_MAX);
-    // A newer question takes the place of the one before.
+    // The network keeps one question per customer: a newer intent replaces an older intent.
     for (const [id, { intent: before }] of this.asked) {
       if (before?.customerId === customerId) this.asked.delete(id);
     }
@@ -214,7 +211,6 @@ export class Phone {
     if (asked) asked.shown.state = 'closed';
   }
 
-  /** As the customer's temperament has it. */
   private react(id: string): void {
     const asked = this.asked.get(id);
     if (asked) void this.reaction(asked).catch((error: unknown) => this.failed(error));
@@ -245,7 +241,7 @@ export class Phone {
     }
   }
 
-  /** The network has closed a charge; a customer who is always late answers only now. */
+  /** The `late` temperament answers a charge only after the network has closed it. */
   private comeLate(billingRequestId: string): void {
     const charge = this.asked.get(billingRequestId)?.charge;
     if (!charge || this.temperamentOf(charge.customerId) !== 'late') return;
@@ -265,7 +261,7 @@ export class Phone {
     try {
       await this.network.call('answerBillingRequest', { body: { billingRequestId, ...said } });
     } catch (error) {
-      // Refused is answered, too; without an answer of the network it may be said again.
+      // A refusal settles the prompt. Without a response the reader may answer again.
       if (error instanceof AssentError && error.status !== undefined) this.asked.delete(billingRequestId);
       this.changed();
       throw error;

@@ -2,18 +2,18 @@ import type { AnswerOf, AssentClient } from '../../packages/client/src';
 import type { Charge, Customer, Refund, SandboxState, Schedule, Temperament } from '../console/sandbox/state';
 import { workflowIds } from '../domain/workflow/workflow-id';
 
-/** How the network's books show the two parties. */
+/** The two parties in the network's books. */
 export type Picture = Pick<SandboxState, 'clock' | 'customers' | 'charges' | 'refunds' | 'schedules'>;
 
-/** Who is known of before anything is asked: the bank's customers. */
+/** A customer of the bank, known before any call. */
 export type Known = Pick<Customer, 'customerId' | 'lookupID' | 'name'> & { temperament: Temperament };
 
-/** What a page shows; older ones are in the history. */
+/** More than a page shows; older records are in the history. */
 const SHOWN = 100;
 
 /**
- * Asks the network anew for all of it: what a page shows is what the API says, however the webhooks
- * came. These calls are the page's own, and no part of the story on the wire.
+ * Reads everything from the API again, so that the page is right even if a webhook is lost. The
+ * page makes the calls for itself: the wire does not show them.
  */
 export async function takePicture(
   shop: AssentClient,
@@ -34,7 +34,7 @@ export async function takePicture(
       .filter(({ state }) => state !== 'resolved')
       .map(({ billingRequestId, kind, bankTransactionId }) => [
         billingRequestId,
-        // A bank that names its transaction has debited after all.
+        // A bank that names its transaction has debited the account after all.
         kind === 'unanswered' && bankTransactionId ? 'late_answer' : kind,
       ]),
   );

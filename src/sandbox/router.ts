@@ -6,9 +6,9 @@ import { Failure } from '../domain/failures';
 import { cut, maskedBody, maskedHeaders } from './masked';
 import { inWords, type Sandbox } from './sandbox';
 
-/**
- * What is below `/sandbox`: the page's stream, what its buttons do, and the parties' webhooks. Who
- * serves it has read the bodies, and lets no page of another site call it.
+/*
+ * Routes below `/sandbox`: the page's stream, its buttons and the parties' webhooks. The server
+ * around them parses the bodies, and rejects calls from pages of other sites.
  */
 
 const id = z.string().min(1).max(100);
@@ -24,7 +24,7 @@ function act<Body>(schema: z.ZodType<Body>, work: (body: Body) => Promise<string
   };
 }
 
-/** The buttons of the page. Each says in words what became of it. */
+/** The page's buttons. Each resolves to a message for the reader. */
 function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string>> {
   const { shop, phone } = sandbox;
   const customer = (customerId: string): Customer => {
@@ -77,7 +77,7 @@ export function sandboxRouter(sandbox: Sandbox): RequestHandler {
   const acts = actsOf(sandbox);
 
   router.get('/events', (req, res, next) => {
-    // It would be a reader that never reads.
+    // A HEAD request never reads its stream.
     if (req.method === 'HEAD') return next();
     sandbox.prepare();
     const opened = sandbox.stream.open(req, res, { state: sandbox.state, wire: sandbox.wire.all });
@@ -108,7 +108,7 @@ export function sandboxRouter(sandbox: Sandbox): RequestHandler {
   return router;
 }
 
-/** Anybody may send something here: what is not the network's is shown, and nothing else. */
+/** Anybody may post here: a forged webhook is shown on the wire, and changes nothing. */
 function receive(sandbox: Sandbox, party: 'shop' | 'bank', req: Request): { status: number; said: string } {
   const body = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
   const { event, problem } = verified(body, req, sandbox.cast[party].webhookSecret);
@@ -120,7 +120,7 @@ function receive(sandbox: Sandbox, party: 'shop' | 'bank', req: Request): { stat
     path: `/sandbox/webhooks/${party}`,
     url: `${sandbox.cast.apiUrl}/sandbox/webhooks/${party}`,
     headers: maskedHeaders(headers),
-    // Of what anybody has sent nothing is read.
+    // A forged body is not parsed.
     body: event ? maskedBody(body.toString(), 'application/json') : cut(body.toString()),
     webhookType: event?.webhookType ?? null,
     signature: { verified: event !== undefined, problem: problem ?? null },

@@ -9,27 +9,25 @@ import { Shop } from './shop';
 import { Stream } from './stream';
 import { Wire } from './wire';
 
-/**
- * The parties of the sandbox: a shop, and a bank with its customers' phones. They are callers like
- * any other, with tokens of their own, and hear of the network by webhooks; only what stands on the
- * page is asked of the API anew whenever something has happened.
- *
- * Nothing is done until somebody opens the page, or a webhook arrives.
- */
 const RETRY_MS = 2_000;
-/** Of what happens within this time the page is told once. */
+/** Changes within this time reach the page together. */
 const PICTURE_EVERY_MS = 150;
-/** How often the clock is asked while it moves. */
+/** The clock is polled while it moves. */
 const CLOCK_EVERY_MS = 250;
-/** Of the bank's past, read at the start: years of a few schedules. */
+/** Events of the bank's past, read at the start: years of a few schedules. */
 const PAST_EVENTS_MAX = 20_000;
 
+/**
+ * The sandbox's parties: a shop, and a bank with its customers' phones. They call the API with
+ * tokens of their own and hear of news by webhooks. The page's figures come from the API, read
+ * again after each change. The parties begin only when a page opens or a webhook arrives.
+ */
 export class Sandbox {
   readonly stream = new Stream();
   readonly wire = new Wire((exchange) => this.stream.publish('exchange', exchange));
   readonly shop: Shop;
   readonly phone: Phone;
-  /** The page's own calls, which are no part of the story. */
+  /** Clients for the page's own calls, which the wire does not show. */
   private readonly quiet: { shop: AssentClient; bank: AssentClient };
   private known: readonly Known[] = [];
   private picture: Picture = {
@@ -76,19 +74,19 @@ export class Sandbox {
     };
   }
 
-  /** Ready, or getting so; what keeps it from it stands on the page. */
+  /** Starts the parties in the background; the page shows errors as `trouble`. */
   prepare(): void {
     this.preparing ??= this.becomeReady();
   }
 
   webhook(party: 'shop' | 'bank', event: WebhookEvent): void {
     this.prepare();
-    // The shop shows what the API says: all that its webhooks mean is that there is news.
+    // The shop takes a webhook only as news: its figures come from the API.
     if (party === 'bank') void this.preparing?.then(() => this.phone.hear(event));
     this.repaint();
   }
 
-  /** Tells the pages how things stand, soon. */
+  /** Sends the state to the pages soon, together with later changes. */
   repaint(): void {
     this.isStale = true;
     if (this.painting || this.isClosed) return;
@@ -173,7 +171,7 @@ export class Sandbox {
     return find();
   }
 
-  /** What the bank was asked before this process began, and has not answered. */
+  /** Finds questions of an earlier process that the bank has not answered. */
   private async readPast(): Promise<void> {
     let count = 0;
     for await (const { webhookType, data } of this.quiet.bank.each('listEvents')) {
@@ -195,7 +193,7 @@ export class Sandbox {
   }
 
   private hear(error: unknown): void {
-    // What the network refuses is the parties' story, and stands on the wire.
+    // The wire shows a 409 to the reader; the log need not repeat it.
     if (!this.isClosed && !(error instanceof AssentError && error.status === 409)) {
       this.log.warn({ err: error }, 'a party of the sandbox failed');
     }
@@ -208,7 +206,7 @@ const WORLD = {
   wait: (ms: number, signal: AbortSignal | undefined) => wait(ms, undefined, signal && { signal }),
 };
 
-/** What went wrong, for whoever pressed the button. */
+/** Words an error for the reader. */
 export function inWords(error: unknown): string {
   if (!(error instanceof AssentError)) return error instanceof Error ? error.message : String(error);
   const [item] = Array.isArray(error.data) ? (error.data as { message?: unknown }[]) : [];

@@ -1,7 +1,6 @@
 import type { AssentClient } from '../../packages/client/src';
 import type { Customer, Step } from '../console/sandbox/state';
 
-/** What the shop sells, and to whom. */
 export interface Bill {
   customer: Customer;
   /** Major units. */
@@ -11,9 +10,9 @@ export interface Bill {
 
 const CURRENCY = 'NGN';
 
-/** The merchant: what its buttons do. Each says in words what became of it. */
+/** The merchant. Its methods are the page's buttons, and resolve to a message for the reader. */
 export class Shop {
-  /** @param paymentIdOf a customer, where there is an agreement */
+  /** @param paymentIdOf finds the `paymentID` of a customer's agreement with the shop */
   constructor(
     private readonly network: AssentClient,
     private readonly paymentIdOf: (customerId: string) => string | undefined,
@@ -25,7 +24,7 @@ export class Shop {
     return `Asked. ${customer.name} finds the question on the phone.`;
   }
 
-  /** By the standing permission where there is one; else the customer is asked for this charge. */
+  /** Charges by the standing permission; without one the customer is asked for this charge. */
   async charge({ customer, amount, description }: Bill): Promise<string> {
     const paymentID = this.permissionOf(customer);
     const payer = paymentID === undefined ? { lookupIDs: [customer.lookupID] } : { paymentIDs: [paymentID] };
@@ -37,7 +36,7 @@ export class Shop {
       : `Sent. ${customer.name} has permitted it: nobody is asked.`;
   }
 
-  /** @throws Error where the customer has given no standing permission */
+  /** @throws Error if the customer has given no standing permission */
   async subscribe({ customer, amount, description }: Bill): Promise<string> {
     const paymentID = this.permissionOf(customer);
     if (paymentID === undefined) {

@@ -1,12 +1,12 @@
 import type { Request, Response } from 'express';
 
-/** Server-sent events to all pages that are open. */
+/* Server-sent events to all open pages. */
 
-/** Tabs of one person; each holds a connection. One more, and the oldest is let go. */
+/** Tabs of one person, each with a connection. One more tab drops the oldest connection. */
 const READERS_MAX = 50;
-/** A reader that takes nothing is let go, and comes back for all of it when it can. */
+/** A slow reader is dropped, to bound memory; its browser reconnects and gets all the state. */
 const BEHIND_BYTES_MAX = 8 * 1024 * 1024;
-/** Balancers and browsers close what says nothing for a minute. */
+/** Balancers and browsers close a connection that is silent for a minute. */
 const HEARTBEAT_MS = 20_000;
 
 export class Stream {
@@ -19,14 +19,11 @@ export class Stream {
     this.heartbeat.unref();
   }
 
-  /**
-   * @returns false where none are taken any more: who comes back to a process that stops would keep
-   *   it from its end
-   */
+  /** @returns false after `close`: a page that reconnects would keep the process from ending */
   open(req: Request, res: Response, first: object): boolean {
     if (this.isClosed) return false;
-    // Whoever holds many and reads none of them keeps nobody out who comes later. A page that is
-    // let go so comes back by itself.
+    // A client that holds many connections must not keep out a later page. The browser of a
+    // dropped page reconnects by itself.
     const [oldest] = this.readers;
     if (oldest && this.readers.size >= READERS_MAX) {
       this.readers.delete(oldest);

@@ -1,9 +1,9 @@
 import type { Exchange } from '../console/sandbox/state';
 import { curlOf, maskedBody, maskedHeaders } from './masked';
 
-/** A page of these is more than anybody reads; older ones are let go. */
+/** More than a person reads; older exchanges are dropped. */
 const KEPT = 500;
-/** Of all that is kept, in characters: a page that opens is sent all of it. */
+/** Characters of all exchanges: a page that opens gets all of them. */
 const KEPT_TEXT = 4_000_000;
 
 type Started = Pick<Exchange, 'kind' | 'party' | 'method' | 'path' | 'headers' | 'body' | 'webhookType'> & {
@@ -11,13 +11,13 @@ type Started = Pick<Exchange, 'kind' | 'party' | 'method' | 'path' | 'headers' |
   signature?: Exchange['signature'];
 };
 
-/** Everything that goes between the parties and the network, in order, without their secrets. */
+/** All exchanges of the parties with the network, in order, without secrets. */
 export class Wire {
   private readonly exchanges: Exchange[] = [];
   private count = 0;
   private text = 0;
 
-  /** @param listener is called with each exchange when it begins, and when it is answered */
+  /** @param listener called when an exchange begins, and again when its response has come */
   constructor(private readonly listener: (exchange: Exchange) => void) {}
 
   /** Oldest first. */
@@ -25,7 +25,7 @@ export class Wire {
     return this.exchanges;
   }
 
-  /** The party's way to the network: what goes through it is on record. */
+  /** The party's `fetch`, which records each call. */
   recorded(party: Exchange['party']): typeof fetch {
     return async (input, init) => {
       const { method, url, headers } = new Request(input, { ...init, body: null });
@@ -52,7 +52,7 @@ export class Wire {
     };
   }
 
-  /** @returns what to call with the answer's status and body */
+  /** @returns a function that takes the response's status and body */
   begin({ url, signature = null, ...started }: Started): (status: number, answer: string) => void {
     const startedAt = performance.now();
     const exchange: Exchange = {
@@ -63,7 +63,7 @@ export class Wire {
       status: null,
       answer: '',
       ms: null,
-      // What was forged is nothing to do once more.
+      // A forged webhook must not be repeated.
       curl:
         signature?.verified === false
           ? ''
@@ -96,7 +96,7 @@ function lengthOf({ path, headers, body, answer, curl }: Exchange): number {
   return path.length + ofHeaders + body.length + answer.length + curl.length;
 }
 
-/** `fetch` adds the type of a form by itself. */
+/** `fetch` adds a form's content type only after the headers are recorded. */
 function contentType(headers: Headers, body: unknown): string {
   return (
     headers.get('content-type') ??
