@@ -5,34 +5,34 @@ import { newId, newReference } from '../../database/ids';
 import { AT_ONCE_MS, type Delivery, type Sender } from './sender';
 import type { Answer, Reception, StandIn } from './stand-in';
 
-/**
- * What a bank's integration is put through. Each check is played, one after another, and judged
- * when all have been: a bank that does something twice may take its time.
+/*
+ * Tests of a bank's integration. They are played in turn, and judged after the last has been
+ * played: a bank that does something twice may take its time.
  */
 
 interface Kit {
   sender: Sender;
   network: StandIn;
-  /** Whom the bank knows; it may decline what is asked of somebody whom it does not know. */
+  /** A customer that the bank knows; it may decline charges to others. */
   customer: { customerId: string; lookupID: string };
-  /** How long a bank has for an answer that it gives by itself. */
+  /** Time for an answer that needs no person. */
   patienceMs: number;
 }
 
 export interface Check {
   name: string;
-  /** What a bank has to do. */
+  /** The bank's duty. */
   title: string;
-  /** Plays it, and leaves what says afterwards what was wrong. */
+  /** @returns the judge that says afterwards what was wrong */
   play: (kit: Kit) => Promise<Judge>;
 }
 
-/** @returns what is wrong, and what to do about it; undefined where nothing is */
+/** @returns the problem and its remedy, or undefined */
 type Judge = () => string | undefined;
 
-/** More than the network tolerates itself, and than any receiver should. */
+/** Older than the network or any receiver should tolerate. */
 const OLD_S = 3_600;
-/** Of one answer: a client that insists on a 409 more often does so for ever. */
+/** A client that repeats an answer more often after a 409 would do so for ever. */
 const MOST_REPEATS = 10;
 const POLL_MS = 20;
 
@@ -176,7 +176,7 @@ async function refuses(kit: Kit, how: { forged?: true; agoS?: number }, remedy: 
   };
 }
 
-/** An answer there is, it fits the contract, and all that were sent are the same. */
+/** Requires an answer that fits the contract, and no different answer beside it. */
 function oneAnswer({ network }: Kit, id: string): string | undefined {
   const answers = network.answersTo(id);
   const [first] = answers;
@@ -205,7 +205,7 @@ function isApproval({ body }: Answer): boolean {
   return body['bankTransactionId'] !== undefined;
 }
 
-/** Waits until the bank has given so many answers, or for as long as it has. */
+/** Waits for the bank's answers, at most for its patience. */
 async function answered({ network, patienceMs }: Kit, id: string, answers = 1): Promise<void> {
   const deadline = Date.now() + patienceMs;
   while (network.answersTo(id).length < answers && Date.now() < deadline) await sleep(POLL_MS);
@@ -219,7 +219,6 @@ function inMinutes(minutes: number): string {
   return new Date(Date.now() + minutes * 60_000).toISOString();
 }
 
-/** What every charge or refund says of its money. */
 const MONEY = { amount: 12.34, currency: 'NGN' };
 
 function intent({ sender, customer }: Kit): { id: string; delivery: Delivery } {
@@ -249,7 +248,7 @@ function charge(
     billingRequestId: id,
     sequence: 1,
     reference: newReference(),
-    // The customer has given a standing approval: nobody is asked, so an answer is soon there.
+    // A standing approval asks no person, so the bank can answer soon.
     approvalRequired: false,
     ...MONEY,
     description: 'Conformance',

@@ -11,12 +11,12 @@ export interface ConformanceOptions {
   clientId: string;
   clientSecret: string;
   webhookSecret: string;
-  /** Where the network is played, for the bank to answer to. */
+  /** Address at which the bank reaches the network that is played. */
   listen: { host: string; port: number };
   customer: { customerId?: string | undefined; lookupID?: string | undefined };
   allowPrivate: boolean;
   patienceMs: number;
-  /** For whoever waits: what is played now. */
+  /** Receives the title of each check that begins. */
   progress: (title: string) => void;
 }
 
@@ -24,22 +24,18 @@ export interface Verdict {
   name: string;
   title: string;
   passed: boolean;
-  /** What is wrong, and what to do about it. */
+  /** The problem and its remedy. */
   problem: string | null;
 }
 
-/** Without a word for so long, a bank is taken to have said all. */
+/** A bank this long silent has no more answers. */
 const QUIET_MS = 2_000;
-/** How often a bank is tried that does not listen yet. */
+/** A bank that is starting is tried this often. */
 const START_POLL_MS = 250;
-/** One that never stops is judged all the same. */
+/** A bank that never falls silent is judged all the same. */
 const LONGEST_QUIET_MS = 30_000;
 
-/**
- * Plays the network to a bank.
- *
- * @throws CommandError where the two cannot reach each other
- */
+/** @throws CommandError if the bank and the network cannot reach each other */
 export async function runConformance(options: ConformanceOptions): Promise<Verdict[]> {
   const { webhookUrl, webhookSecret, listen, customer, allowPrivate, patienceMs, progress } = options;
   const network = new StandIn(options);
@@ -76,7 +72,6 @@ export async function runConformance(options: ConformanceOptions): Promise<Verdi
   }
 }
 
-/** A bank that is being started refuses connections for a while. */
 async function requireReachable(sender: Sender, patienceMs: number): Promise<void> {
   const deadline = Date.now() + patienceMs;
   for (;;) {

@@ -7,9 +7,9 @@ import {
   standardWebhookSignature,
 } from '../../domain/webhook/webhook-signature';
 
-/** Webhooks as the engine sends them, through the same connector, and wrong ones on order. */
+/* Webhooks go through the engine's own connector, and can be forged or old on order. */
 
-/** A webhook that may be sent as often as wanted: its delivery and its bytes stay the same. */
+/** A webhook that can be sent repeatedly: its delivery id and its bytes stay the same. */
 export interface Delivery {
   deliveryId: string;
   type: string;
@@ -17,17 +17,17 @@ export interface Delivery {
 }
 
 interface Sending {
-  /** Signs with a secret that is not the bank's. */
+  /** Signs with another secret than the bank's. */
   forged?: true;
-  /** Its time of sending, before now. */
+  /** Age of the webhook's timestamp. */
   agoS?: number;
-  /** For the answer; the network's patience at a retry unless given. */
+  /** Time for the response; the network's patience at a retry unless given. */
   withinMs?: number;
 }
 
-/** What the network waits at the first attempt. */
+/** The network's patience at the first attempt. */
 export const AT_ONCE_MS = 2_000;
-/** What it waits at a retry: only where it matters is a slow bank told that it is one. */
+/** The network's patience at a retry. Only checks of speed fail a slow bank. */
 const ANSWER_WITHIN_MS = 10_000;
 
 export class Sender {

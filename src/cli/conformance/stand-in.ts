@@ -9,40 +9,40 @@ import { refundResponseBody } from '../../api/billing/refund-schema';
 import { canonicalJson } from '../../api/http/json';
 import { check } from '../../api/http/validation';
 
-/**
- * The network's API as far as a bank answers it, with faults on order: what a bank says is held to
- * the schemas that the real one has, and written down. Nothing is decided here.
+/*
+ * The part of the network's API that takes a bank's answers, with faults on order. It checks them
+ * against the API's own schemas and keeps them; the checks judge.
  */
 
-/** What a bank has said of one intent, charge or refund. */
+/** A bank's answer to an intent, charge or refund. */
 export interface Answer {
   body: Record<string, unknown>;
-  /** What does not fit the contract. */
+  /** Violations of the contract. */
   problems: string[];
 }
 
-/** How the network takes the answers to one thing. */
+/** The network's behaviour towards the answers to an intent, charge or refund. */
 export type Reception =
   | 'as usual'
-  /** Says 409 to each: it has ended before. */
+  /** Responds 409 to each: the charge has ended. */
   | 'too late'
-  /** Takes this long to say so. */
+  /** Responds only after `SLOW_MS`. */
   | 'slowly'
-  /** Is away for the first, and cuts the connection of the second, which it has taken. */
+  /** Responds 503 to the first answer; takes the second, but cuts its connection. */
   | 'after an outage';
 
-/** Longer than the network itself waits for a receiver at the first attempt. */
+/** Longer than the network waits for a receiver at the first attempt. */
 const SLOW_MS = 3_000;
-/** Of a token; a run takes minutes at most. */
+/** Lifetime of a token: longer than a run, which takes minutes. */
 const TOKEN_S = 3_600;
 const LARGEST_BODY_BYTES = 256 * 1024;
-/** A bank that answers more often is in a loop; what it says beyond is not kept. */
+/** A bank that answers more often is in a loop; further answers are not kept. */
 const MOST_ANSWERS = 1_000;
 const MOST_TOKENS = 1_000;
 
 interface Place {
   schema: z.ZodType;
-  /** The field that names what is answered. */
+  /** The field with the id of the charge or refund, or of the intent's merchant. */
   key: 'entityId' | 'billingRequestId' | 'refundId';
 }
 
@@ -66,7 +66,7 @@ export class StandIn {
     });
   }
 
-  /** Listens; `listening` of the server tells when, `error` why not. */
+  /** The server emits `listening`, or `error`. */
   listen(port: number, host: string): Server {
     return this.server.listen(port, host);
   }
@@ -80,7 +80,7 @@ export class StandIn {
     this.server.closeAllConnections();
   }
 
-  /** @param id of the charge or refund; of an intent, that of its merchant */
+  /** @param id of the charge or refund, or of the intent's merchant */
   receive(id: string, reception: Reception): void {
     this.receptions.set(id, reception);
   }
@@ -89,7 +89,7 @@ export class StandIn {
     return this.answers.get(id) ?? [];
   }
 
-  /** How long it is since the bank last sent anything. */
+  /** Time since the bank's last request. */
   quietMs(): number {
     return Date.now() - this.heardAt;
   }
@@ -131,7 +131,7 @@ export class StandIn {
     const answers = this.answers.get(id) ?? [];
     const nth = answers.length + 1;
     const reception = this.receptions.get(id);
-    // What a network that is away was told, it does not know.
+    // A 503 tells the bank that its answer was lost, so even a bad answer gets no 400 here.
     if (reception === 'after an outage' && nth === 1) {
       this.answers.set(id, [{ body, problems }]);
       response.setHeader('retry-after', '1');
@@ -187,7 +187,7 @@ function same(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-/** Of one length, whatever the lengths of what is compared. */
+/** `timingSafeEqual` throws for different lengths, and hashes all have the same length. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
