@@ -40,22 +40,18 @@ function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
     query: CoveredDays,
   ): Promise<Received<ArrivedStatement>> {
     const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
-    uploads.enter(bank);
-    try {
-      const bytes = bodyChunks(req, GIBIBYTE, PACE);
-      const limit = linesLimit(deps.config);
-      const arrived = await stageStatement(deps.db, limit, bank.entityId, type, bytes, query);
-      const { sha256, from, through } = arrived;
-      const said = `${type} ${sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
-      return {
-        body: arrived,
-        indexes: deps.ring.blindIndexes('idempotency.body', said),
-        // Accepted pages stay. The sweep takes away pages that cannot be discarded now.
-        release: () => discardPages(deps.db, arrived.statementId).catch(() => undefined),
-      };
-    } finally {
-      uploads.leave(bank);
-    }
+    const limit = linesLimit(deps.config);
+    const arrived = await uploads.hold(bank, () =>
+      stageStatement(deps.db, limit, bank.entityId, type, bodyChunks(req, GIBIBYTE, PACE), query),
+    );
+    const { sha256, from, through } = arrived;
+    const said = `${type} ${sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
+    return {
+      body: arrived,
+      indexes: deps.ring.blindIndexes('idempotency.body', said),
+      // Accepted pages stay. The sweep takes away pages that cannot be discarded now.
+      release: () => discardPages(deps.db, arrived.statementId).catch(() => undefined),
+    };
   }
 
   return { types: schema.FILES, limitBytes: GIBIBYTE, receive };

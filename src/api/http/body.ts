@@ -35,19 +35,6 @@ export async function readJsonBody(req: Request, limitBytes: number, place?: Bod
   return parseJson(await readBytes(req, limitBytes, place));
 }
 
-/**
- * Reads the JSON body of a request that needs none. Some proxies announce a body with every
- * request, so it may be empty.
- *
- * @throws Failure as `readJsonBody`
- */
-export async function readUnneededBody(req: Request, limitBytes: number, place: BodyPlace): Promise<unknown> {
-  const bytes = await readBytes(req, limitBytes, place);
-  if (bytes.length === 0) return undefined;
-  requireJson(req);
-  return parseJson(bytes);
-}
-
 /** @throws Failure unsupported_media_type, or invalid_request where there is no body */
 export function requireJson(req: Request): void {
   if (!hasBody(req)) throw bodyRequired('a JSON body');

@@ -10,8 +10,8 @@ import type { Authenticate, Caller } from '../access/authentication';
 import {
   BODY_LIMIT_BYTES,
   hasBody,
+  readBytes,
   readJsonBody,
-  readUnneededBody,
   requireFit,
   requireJson,
   requireType,
@@ -21,7 +21,7 @@ import type { ApiDeps } from '../deps';
 import type { DocumentedAnswer, Excess } from './documented-answer';
 import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
-import { canonicalJson } from './json';
+import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from '../openapi/operation';
 import { BodyPlace, type Places } from './places';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
@@ -94,18 +94,18 @@ interface RouteOptions<Body, Query, Params> {
 }
 
 export interface Receiver<Body> {
-  /** The form of the body, of which `receive` makes its own. */
+  /** The form of the body, for the document. */
   schema: z.ZodType;
   limitBytes: number;
-  /** Reads and checks it. */
+  /** Reads and checks the body. */
   receive(req: Request, deps: ApiDeps, caller: Caller): Promise<Received<Body>>;
 }
 
 export interface Upload<Body, Query> {
-  /** The types of the files that it takes, and how each is documented. */
+  /** The types of the files that it takes, for the document. */
   types: Record<string, { description: string; example: string }>;
   limitBytes: number;
-  /** Reads and checks it. */
+  /** Reads and checks the body. */
   receive(req: Request, deps: ApiDeps, caller: Caller, query: Query): Promise<Received<Body>>;
 }
 
@@ -274,7 +274,11 @@ async function readInput(
   }
   // The body of a GET has no meaning in HTTP.
   if (method === 'get' || long || !hasBody(req)) return undefined;
-  return readUnneededBody(req, BODY_LIMIT_BYTES, place);
+  const bytes = await readBytes(req, BODY_LIMIT_BYTES, place);
+  // Some proxies announce a body with every request.
+  if (bytes.length === 0) return undefined;
+  requireJson(req);
+  return parseJson(bytes);
 }
 
 const NO_PARAMETERS: z.ZodType = z.strictObject({});
