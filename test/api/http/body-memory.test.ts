@@ -6,7 +6,7 @@ import { memoryKept } from '../../support/memory';
 
 /** What a body costs while it arrives, however it is written and in whatever pieces it comes. */
 
-const READERS = 200;
+const READERS = 50;
 const BYTES = 16_000;
 /** Twice the bytes, as a buffer has that grows, and room for what a process has besides. */
 const BYTES_KEPT_MAX = 40_000;
