@@ -58,7 +58,7 @@ export type ChargeOutcome =
   /** When another attempt may come; null where this decline allows none. */
   | { status: 'declined'; retryAt: number | null };
 
-export type SkipReason = 'arrears' | 'paused' | 'suspended';
+type SkipReason = 'arrears' | 'paused' | 'suspended';
 
 export type Step =
   /** Ask the bank for the money; attempts count from 1. */

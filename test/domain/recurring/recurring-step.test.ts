@@ -181,6 +181,19 @@ describe('the notice of a charge', () => {
   });
 });
 
+describe('an attempt that its bank has not answered', () => {
+  it('expires at the end of its window, and not a millisecond before', () => {
+    const open = pending(after(DAY));
+    expect(step({ nextN: 1 }, { open }, after(DAY - 1))).toEqual({ do: 'wait', until: after(DAY) });
+    expect(step({ nextN: 1 }, { open }, after(DAY))).toEqual({ do: 'expire', n: 0 });
+  });
+
+  it('expires also where its schedule has ended', () => {
+    const open = pending(after(DAY));
+    expect(step({ status: 'cancelled' }, { open }, after(DAY))).toEqual({ do: 'expire', n: 0 });
+  });
+});
+
 describe('an attempt with an outcome', () => {
   it('ends its billing when the bank has approved', () => {
     const open: InHand = { ...first, chargeStatus: 'successful' };
