@@ -9,7 +9,7 @@ import {
 } from '@temporalio/client';
 import { CUT_OFF, DEADLINE_EXCEEDED, isHandshake } from './fault';
 
-/** Where Temporal is and how to speak to it, as `Config` has it. */
+/** The settings of `Config` for Temporal's address and credentials. */
 export interface TemporalSettings {
   TEMPORAL_ADDRESS: string;
   TEMPORAL_NAMESPACE: string;
@@ -20,7 +20,7 @@ export interface TemporalSettings {
   TEMPORAL_TLS_KEY_FILE?: string | undefined;
 }
 
-/** A file of the settings that cannot be used. Its message begins with the setting. */
+/** A settings file that cannot be used. The message begins with the setting. */
 export class TlsFileError extends Error {
   override readonly name = 'TlsFileError';
 }
@@ -28,7 +28,7 @@ export class TlsFileError extends Error {
 /**
  * The options that a client's and a worker's connection share.
  *
- * @throws TlsFileError where a file cannot be read, or is not what the setting says
+ * @throws TlsFileError if a file cannot be read, or does not hold what its setting requires
  */
 export function connectionOptions(settings: TemporalSettings): {
   address: string;
@@ -54,7 +54,7 @@ export function connectionOptions(settings: TemporalSettings): {
 
 type PemSetting = 'TEMPORAL_TLS_CA_FILE' | 'TEMPORAL_TLS_CERT_FILE' | 'TEMPORAL_TLS_KEY_FILE';
 
-/** The file that a setting names. @param parse throws where it holds something else */
+/** @param parse throws if the file's content is of another kind */
 function pem(
   settings: TemporalSettings,
   setting: PemSetting,
@@ -73,7 +73,7 @@ function pem(
   try {
     parse(content);
   } catch {
-    // Without its cause, which may quote what the file holds.
+    // The cause is left out: it may quote the private key.
     const wanted = setting === 'TEMPORAL_TLS_KEY_FILE' ? 'private key without a passphrase' : 'certificate';
     throw new TlsFileError(`${setting}: ${file} holds no ${wanted} in PEM`);
   }
@@ -83,9 +83,9 @@ function pem(
 const RETRY = defaultGrpcRetryOptions();
 
 /**
- * As the SDK has it, but a call whose time is up says what kept it from Temporal, and not only that
- * its time is up. So a handshake that failed is not tried again, nor what would come when the time
- * is up; and an attempt that is cut off tells of the one before it.
+ * The SDK's retries, except that a call out of time says what kept it from Temporal. A failed
+ * handshake is therefore not tried again, nor a call whose retry would come after its deadline. An
+ * attempt cut off by the deadline quotes the error of the attempt before.
  */
 const retries: ReturnType<typeof makeGrpcRetryInterceptor> = (options, nextCall) => {
   let failed: string | undefined;
@@ -98,17 +98,14 @@ const retries: ReturnType<typeof makeGrpcRetryInterceptor> = (options, nextCall)
         Date.now() + RETRY.delayFunction(attempt, status) < Number(options.deadline ?? Infinity);
       const code: number = status.code;
       if (again) failed = status.details;
-      // The SDK hands on this very object.
+      // The SDK hands on this very object, so its details are changed in place.
       else if (code === DEADLINE_EXCEEDED && failed) status.details = CUT_OFF + failed;
       return again;
     },
   })(options, nextCall);
 };
 
-/**
- * A client that connects when it is first used: the API serves, and accepts work, while Temporal is
- * away.
- */
+/** Connects at its first use: the API starts, and accepts work, while Temporal is away. */
 export function lazyClient(settings: TemporalSettings): Client {
   return new Client({
     connection: Connection.lazy({ ...connectionOptions(settings), interceptors: [retries] }),

@@ -1,41 +1,41 @@
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 
-/** What keeps us from Temporal. One that refuses us is not to be started. */
+/** The reason why Temporal cannot be used. A Temporal that refuses us need not be started. */
 export interface TemporalFault {
   what: string;
-  /** The same with the error's own words, and what to do about it: for an operator. */
+  /** `what`, the error's own words and a remedy, for operators. */
   inWords: string;
 }
 
-/** gRPC's status for what is out of time. */
+/** gRPC status. */
 export const DEADLINE_EXCEEDED = 4;
-/** Begins what is said of a call whose time was up in an attempt that was not its first. */
+/** Begins the details of a call that ran out of time in a second or later attempt. */
 export const CUT_OFF = 'no answer in time, and before that ';
-/** gRPC's status for what is not there. */
+/** gRPC status. */
 const NOT_FOUND = 5;
 /**
- * A server that answers, and lets us do nothing: gRPC's status, and its words in the errors of a
- * worker's connection, which have no status.
+ * Servers that answer and refuse us. The words are for the errors of a worker's connection, which
+ * carry no gRPC status.
  */
 const REFUSALS = [
   { code: 7, name: 'PERMISSION_DENIED', words: 'does not have permission' },
   { code: 16, name: 'UNAUTHENTICATED', words: 'valid authentication credentials' },
 ];
 /**
- * A handshake that fails, by OpenSSL under a client and by rustls under a worker: an authority that
- * is not known, another name, a certificate that is missing or has expired, or no TLS at all.
+ * A failed handshake, in the words of OpenSSL (client) and rustls (worker): an unknown authority,
+ * another name, a missing or expired certificate, or no TLS at all.
  */
 const HANDSHAKE = /certificate|SSL routines|ERR_TLS_|InvalidMessage|AlertReceived/i;
 
-/** Longest that is quoted of an error: a worker's connection tells all that it knows. */
+/** Characters. A worker's connection puts all that it knows into its message. */
 const QUOTED_MAX = 300;
 
-/** @param namespace that was asked for */
+/** @param namespace named in the message */
 export function temporalFault(error: unknown, namespace: string): TemporalFault {
   const cause = error instanceof ServiceError ? error.cause : error;
   const code = isGrpcServiceError(cause) ? (cause.code as number) : undefined;
   const said = ownWords(cause);
-  // How often it was tried, and what it waited for then, helps nobody.
+  // A bare timeout only counts attempts, which helps no operator.
   const saysNothing = said === '' || (code === DEADLINE_EXCEEDED && !said.startsWith(CUT_OFF));
   const quote = saysNothing ? '' : ` (${said})`;
   const fault = (what: string, todo: string) => ({ what, inWords: `${what}${quote}: ${todo}` });
@@ -62,12 +62,12 @@ export function temporalFault(error: unknown, namespace: string): TemporalFault 
   return fault('does not answer', 'start it, or correct TEMPORAL_ADDRESS or TEMPORAL_TLS');
 }
 
-/** Whether TLS was what failed, as it would again. @param said an error's own words */
+/** A failed handshake would fail again. @param said an error's own words */
 export function isHandshake(said: string): boolean {
   return HANDSHAKE.test(said);
 }
 
-/** As part of one line. */
+/** Fits into a line of the log. */
 function ownWords(cause: unknown): string {
   const words = isGrpcServiceError(cause)
     ? cause.details

@@ -1,4 +1,4 @@
-/** A namespace that another database's workflows are in. The message says what to do. */
+/** The namespace holds the workflows of another database. */
 export class ForeignNamespaceError extends Error {
   override readonly name = 'ForeignNamespaceError';
   constructor(namespace: string, address: string) {

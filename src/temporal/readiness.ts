@@ -15,9 +15,10 @@ import { scheduleState, type ScheduleState } from './schedules';
 const ANSWER_WITHIN_MS = 1_800;
 
 /**
- * The id that Temporal gave the namespace when it was made: another one means other data.
+ * The id that Temporal gave the namespace at its creation. Another id means that Temporal lost its
+ * data.
  *
- * @throws when it does not answer
+ * @throws if Temporal does not answer
  */
 export async function namespaceId(client: Client): Promise<string> {
   const { namespace } = client.options;
@@ -27,7 +28,7 @@ export async function namespaceId(client: Client): Promise<string> {
   return namespaceInfo?.id ?? '';
 }
 
-/** What keeps Postgres from serving, the schema included. */
+/** Covers a missing or outdated schema too. */
 export async function databaseProblems(db: Database): Promise<Problem[]> {
   try {
     await db.query('SELECT business_now(NULL)');
@@ -37,23 +38,22 @@ export async function databaseProblems(db: Database): Promise<Problem[]> {
   }
 }
 
-/** What keeps a process that runs from opening what there is. */
+/** Keys that stored data need and that the keyring lacks. */
 export async function ringProblems(db: Database, ring: Keyring): Promise<Problem[]> {
   return (await ringFaults(db, ring)).map(ringProblem);
 }
 
-/** What keeps workers from their work: none lives, or none of those that live reaches Temporal. */
+/** No worker lives, or no living worker reaches Temporal. */
 export async function workerProblems(db: Database): Promise<Problem[]> {
   const fault = await workerFault(db);
   return fault ? [workerProblem(fault)] : [];
 }
 
-/** A problem until all that is open has been started again. */
+/** A problem until all open workflows have been started again. */
 export async function restartProblems(db: Database): Promise<Problem[]> {
   return (await readTemporalState(db)).restartingSince ? [TEMPORAL_LOST] : [];
 }
 
-/** What keeps this process from Temporal. */
 export async function temporalProblems(client: Client): Promise<Problem[]> {
   try {
     await namespaceId(client);
@@ -64,8 +64,8 @@ export async function temporalProblems(client: Client): Promise<Problem[]> {
 }
 
 /**
- * What keeps workflows from going on: Temporal away, or no worker that lives and reaches it. Of
- * workers nothing is known while Postgres is away, which `databaseProblems` tells.
+ * Problems that stop workflows: Temporal is away, or no living worker reaches it. While Postgres is
+ * away the workers are unknown, and `databaseProblems` reports Postgres.
  */
 export async function workflowProblems(db: Database, client: Client): Promise<Problem[]> {
   const [temporal, restart, worker] = await Promise.all([
@@ -76,11 +76,10 @@ export async function workflowProblems(db: Database, client: Client): Promise<Pr
   return temporal.length > 0 ? temporal : [...restart, ...worker];
 }
 
-/** All that keeps the service from its work. */
 export async function serviceProblems(db: Database, ring: Keyring, client: Client): Promise<Problem[]> {
   const [postgres, keys, workflows] = await Promise.all([
     databaseProblems(db),
-    // While Postgres is away nothing is known of them.
+    // The keys are unknown while Postgres is away.
     ringProblems(db, ring).catch(() => []),
     workflowProblems(db, client),
   ]);
@@ -95,9 +94,8 @@ const DO_ABOUT = {
 } as const;
 
 /**
- * What keeps nobody from work now, but would be missed when something goes wrong: nothing finds
- * what has lost its workflow, or what was changed by hand. One that is only about to run for the
- * first time since all of the service was down is none.
+ * Watchers that have fallen silent. No caller feels it now, but a lost workflow or a change by hand
+ * would go unnoticed. A first run after the whole service was down is not late.
  */
 export async function serviceWarnings(db: Database, client: Client): Promise<Problem[]> {
   const [{ reconcileAgeS }, chainedAgeS, verified] = await Promise.all([
@@ -114,7 +112,7 @@ export async function serviceWarnings(db: Database, client: Client): Promise<Pro
     silent
       .filter(({ ageS, afterS }) => ageS > afterS)
       .map(async ({ path, ageS }) => {
-        // A Schedule is waited for much longer than it takes to see that Temporal is away.
+        // Describing a Schedule waits far longer than it takes to see that Temporal is away.
         const schedule = await namespaceId(client)
           .then(() => scheduleState(client, path))
           .catch(() => ({ is: 'unknown' as const }));
@@ -125,15 +123,15 @@ export async function serviceWarnings(db: Database, client: Client): Promise<Pro
   return problems.flat();
 }
 
-/** Temporal may be this late with a run, or its clock be ahead of ours. */
+/** Temporal may start a run this late, or its clock may be ahead of ours. */
 const LATE_MAX_MS = 10_000;
 
-/** All but `verify`, which is late only after two days, run every five minutes or more often. */
+/** All but `verify`, which is late only after two days, run at least every five minutes. */
 const FIRST_RUN_WITHIN_S = 360;
 
 /**
- * No run has been due since the last one: the whole service was down until just now. A run that
- * hangs is open, and lets no other start.
+ * Tells a service that was down until just now: no run has been due since the last run. A run that
+ * hangs is open, and keeps the next from starting.
  */
 function isYetToRun(schedule: ScheduleState | { is: 'unknown' }, ageS: number): boolean {
   if (schedule.is !== 'running' || schedule.hasOpenRun || !schedule.nextAt) return false;
@@ -143,8 +141,8 @@ function isYetToRun(schedule: ScheduleState | { is: 'unknown' }, ageS: number): 
 }
 
 /**
- * Starts that Temporal refuses leave no trace in a Schedule, which looks for ever as if it were yet
- * to run. Where no worker lives, that is what is wrong.
+ * A start that Temporal refuses leaves no trace in a Schedule, which looks as if its first run were
+ * yet to come. Workers older than a first run unmask that Schedule. Without workers no run is due.
  */
 async function areWorkersNew(db: Database): Promise<boolean> {
   const ageS = await oldestWorkerAgeS(db);

@@ -4,15 +4,15 @@ import { openWork, stillOpen, withoutRow, type Work, type WorkKind } from '../da
 import { eachOf } from '../domain/each-of';
 import { TASK_QUEUES } from './task-queues';
 
-/** Temporal's side of `reconcile`: which workflows are there, are stuck, or have no row. */
+/* Temporal's side of `reconcile`: workflows that are missing, are stuck, or have no row. */
 
-/** Longest wait for one answer of Temporal. */
+/** Longest wait for a response of Temporal. */
 const ANSWER_WITHIN_MS = 5_000;
-/** Rows of a page, whose workflows Temporal is asked about at once: some milliseconds each. */
+/** Rows of a page. Temporal is asked about all at once, some milliseconds each. */
 const PAGE = 100;
-/** Workflows whose last task is looked at, or that are ended, at once. */
+/** Workflows that are examined or terminated side by side. */
 const AT_ONCE = 20;
-/** A page of Temporal's list of what runs. */
+/** Workflows in a page of Temporal's list. */
 const LIST_PAGE = 200;
 
 const within = <Answer>(client: Client, call: () => Promise<Answer>) =>
@@ -23,10 +23,10 @@ const unlessGone = (error: unknown) => {
 };
 
 /**
- * Goes page by page through the open rows of a kind, and says which have had no workflow that runs
- * for `afterS` seconds: each workflow once.
+ * Goes page by page through the open rows of a kind. Yields the rows whose workflow has not run for
+ * `afterS` seconds, each workflow once.
  *
- * @param after the key of the row after which the first page begins; `next` is '' after the last
+ * @param after key of the row before the first page; `next` is '' after the last page
  */
 export async function* missingWork(
   db: Executor,
@@ -39,7 +39,7 @@ export async function* missingWork(
   do {
     const page = await openWork(db, kind, next, PAGE);
     const gone = (await withoutWorkflow(client, page, afterS)).map(({ key }) => key);
-    // A row that was closed meanwhile has done with its workflow.
+    // A row that was closed meanwhile no longer needs its workflow.
     const open = gone.length > 0 ? await stillOpen(db, kind, gone) : [];
     const missing = [...new Map(open.map((one) => [one.workflowId, one])).values()];
     next = page[PAGE - 1]?.key ?? '';
@@ -59,16 +59,16 @@ export async function withoutWorkflow(client: Client, work: Work[], afterS: numb
   return work.filter((_, i) => missing[i]);
 }
 
-/** `WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR`, as the SDK says it. */
+/** `WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR` of the SDK. */
 const NON_DETERMINISTIC = 24;
-/** The end of a history in which its last task is, and many a signal after it. */
+/** Holds the last workflow task, even with many signals after it. */
 const EVENTS_READ = 100;
 
 /**
- * Ends workflows that another version began, whose steps this one does not know: Temporal would try
- * the same task for ever. Started again, they begin with what the rows say.
+ * Terminates workflows of another version whose steps this version does not know: Temporal would
+ * retry their task for ever. A new start continues from the rows.
  *
- * @param gotOn is called when Temporal has answered about one: about all it may take minutes
+ * @param gotOn called after each workflow, as a sign of life: all may take minutes
  */
 export const endStuck = (client: Client, work: Work[], gotOn: () => void = () => undefined): Promise<void> =>
   eachOf(work, AT_ONCE, async ({ workflowId }) => {
@@ -78,7 +78,7 @@ export const endStuck = (client: Client, work: Work[], gotOn: () => void = () =>
 
 async function endIfStuck(client: Client, workflowId: string): Promise<void> {
   const { runId, raw } = await client.workflow.getHandle(workflowId).describe();
-  // A workflow that sleeps, or has ended, has no task.
+  // A workflow that waits or has ended has no pending task.
   if (!raw.pendingWorkflowTask) return;
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
     namespace: client.options.namespace,
@@ -95,16 +95,16 @@ async function endIfStuck(client: Client, workflowId: string): Promise<void> {
 export interface RowlessWorkflow {
   workflowId: string;
   runId: string;
-  /** When it was started. */
+  /** Start of the run. */
   since: Date;
 }
 
-/** Others may share the namespace; their workers poll other queues. */
+/** Other services may share the namespace; their workers poll other queues. */
 const OURS_THAT_RUN = `ExecutionStatus = 'Running' AND TaskQueue IN ('${TASK_QUEUES.join(`', '`)}')`;
 
 /**
- * Each page of our workflows that run, and which of them have no row, as after Postgres was
- * restored to an earlier moment: they read it, fail, and try again for ever.
+ * Pages of our running workflows, with those that have no row. After Postgres was restored to an
+ * earlier moment they read their row, fail, and retry for ever.
  */
 export async function* pagesWithoutRow(
   db: Executor,
@@ -124,7 +124,7 @@ export async function* pagesWithoutRow(
   }
 }
 
-/** Ends them; what has ended meanwhile is left. Should a row come back, its workflow is started. */
+/** Skips workflows that have ended meanwhile. A row that comes back gets a new workflow. */
 export const endRowless = (client: Client, workflows: RowlessWorkflow[]): Promise<void> =>
   eachOf(workflows, AT_ONCE, async ({ workflowId, runId }) => {
     const handle = client.workflow.getHandle(workflowId, runId);

@@ -24,48 +24,37 @@ import { DEADLINE_EXCEEDED } from './fault';
 /**
  * Carries outbox rows to Temporal, in each worker.
  *
- * It polls many times a second, so that what was committed reaches Temporal in a moment, also after
- * a crash or an outage. Any number of relays may run at once: each passes over the rows that
- * another has in hand. A row may reach Temporal twice, when a crash comes between the call and the
- * commit; business ids as workflow ids make the second start, and a signal's carrying no truth
- * makes the second signal, harmless.
+ * Polls many times a second, so that a committed row reaches Temporal at once, also after a crash
+ * or an outage. Relays run side by side: each skips rows that another has locked. A crash between
+ * call and commit carries a row twice. A second start meets its workflow's id, and a second signal
+ * is harmless because signals carry no data.
  *
- * Starts are eager: relay and worker share a connection, so the server hands the first task back
- * with its answer, and the worker has it without a poll. Where it does not, or there is no free
- * slot, the task is polled for as any other.
+ * Starts are eager: relay and worker share a connection, so the server returns the first task with
+ * its response and saves a poll. Without a free slot the worker polls for the task.
  */
 export interface Relay {
   /** Polls now; returns at once. Calls during a poll cause one more. */
   kick(): void;
-  /** Polls again and again from now on. */
+  /** Polls periodically from now on. */
   start(): void;
-  /** Ends after the poll in hand. */
+  /** Ends after the current poll. */
   stop(): Promise<void>;
 }
 
 /**
- * Ranks have a batch each, side by side, so that no charge waits for a webhook's start. A call's is
- * enough to drain a burst, and few enough that one transaction stays short. The later one asks less
- * of Temporal at once, which serves both: 100 000 signals are through in some minutes beside calls.
+ * Each rank has batches of its own, so that no charge waits for a webhook's start. 100 calls drain
+ * a burst and keep the transaction short. 25 later rows leave Temporal time for calls: 100 000
+ * signals beside calls take some minutes.
  */
 const BATCHES: Record<OutboxRank, number> = { call: 100, later: 25 };
-/**
- * Longest wait for one call to Temporal. The rows are locked meanwhile, and another process may do
- * better.
- */
+/** Longest call to Temporal: its rows stay locked, though another process may get through. */
 const CALL_TIMEOUT_MS = 5_000;
-/**
- * How long rows that Temporal has not taken wait, and this process leaves a Temporal alone that
- * does not answer.
- */
+/** A row that Temporal has not taken waits this long, as does the lane if Temporal is silent. */
 const PAUSE_S = 2;
-/**
- * Short beside the way to a bank and back; in a busy worker one poll carries all that came
- * meanwhile.
- */
+/** Short beside the way to a bank and back. In a busy worker each poll carries many rows. */
 const POLL_EVERY_MS = 50;
 
-/** Carries a start as part of the trace that asked for it. */
+/** Carries a start within the trace of the request that caused it. */
 export type TraceStart = (
   workflowId: string,
   start: Pick<OutboxStart, 'type' | 'traceparent'>,
@@ -111,7 +100,7 @@ export function createRelay(
       }
     }
 
-    /** @returns whether there may be more */
+    /** @returns whether more rows may wait */
     async function carryBatch(): Promise<boolean> {
       return db.transaction(async (trx) => {
         const most = size;
@@ -121,7 +110,7 @@ export function createRelay(
         await returnOutboxRows(trx, [...failed.keys()], PAUSE_S);
         const silent = sayWhy([...failed.values()]);
         if (silent) beQuiet();
-        // A Temporal that is slow, not away, gets through with fewer at a time.
+        // A slow Temporal gets through smaller batches.
         size = silent ? Math.max(1, Math.floor(most / 2)) : Math.min(BATCHES[rank], most * 2);
         return batch.taken.length >= most;
       });
@@ -145,9 +134,9 @@ export function createRelay(
     };
   }
 
-  /** @returns why, for each that Temporal did not take */
+  /** @returns the rows that Temporal did not take, with their errors */
   async function carryAll(messages: OutboxRow[]): Promise<Map<OutboxRow, unknown>> {
-    // One signal says as much as ten: its workflow reads the database, which knows of all of them.
+    // One signal does for ten: the workflow reads the database, which holds all the news.
     const signals = new Map<string, Promise<void>>();
     const carryOnce = (message: OutboxRow): Promise<void> => {
       if (message.start) {
@@ -164,10 +153,9 @@ export function createRelay(
   }
 
   /**
-   * One line for all that met silence, and one for all that was refused: an operator does different
-   * things about them.
+   * Logs silence and refusals in a line each, as they need different remedies.
    *
-   * @returns whether any met silence
+   * @returns whether Temporal was silent
    */
   function sayWhy(failures: unknown[]): boolean {
     const unanswered = failures.filter(isUnanswered);
@@ -194,13 +182,13 @@ export function createRelay(
   };
 }
 
-/** As gRPC numbers them. */
+/** gRPC statuses. */
 const CANCELLED = 1;
 const UNAVAILABLE = 14;
-/** The first is what the worker's connection makes of a deadline of its own. */
+/** The worker's connection reports its own deadline as CANCELLED. */
 const SILENCE = new Set([CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE]);
 
-/** Nobody has said no to the message: Temporal is away, stands still, or is out of reach. */
+/** True if Temporal is away, stands still or is out of reach; a refusal is an answer. */
 function isUnanswered(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (isGrpcServiceError(cause)) return SILENCE.has(cause.code);
@@ -228,16 +216,14 @@ async function start(client: Client, type: string, options: StartOptions): Promi
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
   } catch (error) {
-    // It ran and ended already: this row was carried before, by a process that died before its
-    // commit.
+    // The workflow ran and ended: a process carried this row, and died before its commit.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 
 /**
- * Carried twice it may run a workflow twice, the second time for nothing: what the first has done
- * is in the rows. Not a start with a signal in one call, for a run that has just begun would take
- * the signal for a change.
+ * A row carried twice may run the workflow twice. The second run finds its work done in the rows.
+ * Signal-with-start is wrong here: a new run would take the signal for a change.
  */
 async function startAgain(
   client: Client,
@@ -253,7 +239,7 @@ async function startAgain(
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    // Should it end before the signal comes, this throws, and the row comes back to start it.
+    // If the run ends before the signal comes, the signal throws and the row comes back.
     await client.workflow.getHandle(options.workflowId).signal(instead);
   }
 }
@@ -264,10 +250,9 @@ const QUEUE_OF: Partial<Record<string, string>> = {
 };
 
 /**
- * What of one queue goes first where tasks wait, from 1 to 5: what somebody waits for, then what
- * has a day. Of one priority, owners are served in turn, as in the outbox, so that a large one's
- * thousand do not stand before a small one's bill. A provider's merchants have one turn together:
- * it makes merchants freely.
+ * Order of waiting tasks in a queue, 1 to 5: calls that people wait for, then work with a day's
+ * time. Owners of equal priority take turns, as in the outbox: a large owner's thousand must not
+ * delay a small owner's bill. A provider's merchants share a turn, as it creates merchants freely.
  */
 const PRIORITY_OF: Partial<Record<string, number>> = {
   [WORKFLOW_TYPE.billingRequest]: 1,
@@ -296,7 +281,7 @@ async function signal(client: Client, workflowId: string, name: Signal): Promise
   try {
     await client.workflow.getHandle(workflowId).signal(name);
   } catch (error) {
-    // It has ended; or its start is still to come, and it will see for itself.
+    // The workflow has ended; or its start is still to come, and will read the database.
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }

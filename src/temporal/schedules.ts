@@ -10,23 +10,18 @@ import {
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
 import { ForeignNamespaceError } from './foreign-namespace';
 
-/** Temporal Schedules: what they start, and how they are. */
-
-/** Each starts the workflow of its name. */
+/** Each Schedule starts the workflow of its name. */
 export const SCHEDULED = [WORKFLOW_TYPE.reconcile, WORKFLOW_TYPE.chain, WORKFLOW_TYPE.verify] as const;
 type Scheduled = (typeof SCHEDULED)[number];
 
-/** The memo that names the database owning the namespace. */
+/** The memo with the database that owns the namespace. */
 const OWNER = 'installation';
-/**
- * Longest wait for a schedule, which is a workflow of the server's own: a busy server takes a while
- * to answer.
- */
+/** A Schedule is a workflow of the server's own, and a busy server answers late. */
 const ANSWER_WITHIN_MS = 15_000;
 
 type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'>;
 
-/** A run that no worker takes up must not keep all later ones from starting. */
+/** An open run keeps later runs from starting, so the timeout ends a run that no worker takes up. */
 const RUNS: Record<
   Scheduled,
   Pick<Runs, 'spec'> & { summary: string; timeout: '2h' | '20h'; catchUp: '1m' | '23h' }
@@ -43,7 +38,7 @@ const RUNS: Record<
     timeout: '2h',
     catchUp: '1m',
   },
-  // At two in the morning, UTC, or as soon as a machine is on again that is off each night.
+  // 02:00 UTC; a machine that is off at night catches up once it is on.
   verify: {
     spec: { intervals: [{ every: '1d', offset: '2h' }] },
     summary: 'Compares the books, and keeps how many differences there are',
@@ -70,15 +65,14 @@ function runsOf(workflowType: Scheduled, memo?: Record<string, unknown>): Runs {
 }
 
 /**
- * Makes the Temporal Schedules, or brings them up to date; a paused one stays paused.
+ * Creates or updates the Temporal Schedules; a paused Schedule stays paused.
  *
- * The schedule of `reconcile` also marks whose the namespace is, by a memo on the runs that it
- * starts: every process makes it before anything else, and the server lets one of several be the
- * first.
+ * The Schedule of `reconcile` also marks the namespace's owner, by a memo on its runs. Each process
+ * creates it before anything else, and the server decides which of several processes is first.
  *
- * @param installation whose the namespace is to be
+ * @param installation id of the database that claims the namespace
  * @param address for the message
- * @throws ForeignNamespaceError where it is another's already, and is left as it was
+ * @throws ForeignNamespaceError if the namespace is another database's; its Schedules stay
  */
 export async function ensureSchedules(
   client: Pick<Client, 'schedule' | 'withDeadline' | 'options'>,
@@ -103,15 +97,15 @@ export async function ensureSchedules(
   });
 }
 
-/** What a Temporal Schedule is: it may have been paused, or deleted, by hand. */
+/** Operators may pause or delete a Schedule by hand. */
 export type ScheduleState =
   | { is: 'paused' | 'missing' }
   | {
       is: 'running';
-      /** When it last started a run; absent before its first. */
+      /** Start of the last run; absent before the first. */
       startedAt: Date | undefined;
       nextAt: Date | undefined;
-      /** Whether one that it has started is still open. */
+      /** Whether a run that it started is still open. */
       hasOpenRun: boolean;
     };
 
@@ -136,7 +130,7 @@ export async function scheduleState(
   }
 }
 
-/** Runs `reconcile` now, unless it runs already. */
+/** Does nothing while a run of `reconcile` is open. */
 export async function triggerReconcile(client: Pick<Client, 'schedule' | 'withDeadline'>): Promise<void> {
   await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
     client.schedule.getHandle('reconcile').trigger(ScheduleOverlapPolicy.SKIP),

@@ -8,9 +8,8 @@ const TYPE = {
 } as const;
 
 /**
- * Registers what operators filter by. It must come before the first worker: an upsert of an
- * attribute that the namespace does not know fails workflow tasks for ever. Running it again
- * changes nothing.
+ * Registers the attributes that operators filter by. It must run before the first worker: an upsert
+ * of an unknown attribute fails workflow tasks for ever. A second call changes nothing.
  */
 export async function registerSearchAttributes(
   connection: Pick<Connection, 'operatorService'>,
@@ -21,14 +20,13 @@ export async function registerSearchAttributes(
   try {
     await connection.operatorService.addSearchAttributes(registration(missing, namespace));
   } catch (error) {
-    // Another process may have registered them since we looked.
+    // Another process may have registered them meanwhile.
     if ((await missingAttributes(connection, namespace)).length > 0) throw error;
   }
 }
 
 type Attribute = (typeof SEARCH_ATTRIBUTE)[keyof typeof SEARCH_ATTRIBUTE];
 
-/** The request that registers these attributes in a namespace. */
 export function registration(attributes: Attribute[], namespace: string) {
   return {
     namespace,
@@ -36,7 +34,7 @@ export function registration(attributes: Attribute[], namespace: string) {
   };
 }
 
-/** What operators filter by, and the namespace does not know: workflows that set it would hang. */
+/** Workflows that set a missing attribute would hang. */
 export async function missingAttributes(connection: Pick<Connection, 'operatorService'>, namespace: string) {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   return Object.values(SEARCH_ATTRIBUTE).filter(({ name }) => !Object.hasOwn(customAttributes ?? {}, name));

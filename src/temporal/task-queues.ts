@@ -7,8 +7,6 @@ import {
   WEBHOOK_TASK_QUEUE,
 } from '../workflows/messages';
 
-/** What waits in Temporal for a worker. */
-
 export const TASK_QUEUES = [
   TASK_QUEUE,
   RECURRING_TASK_QUEUE,
@@ -17,25 +15,24 @@ export const TASK_QUEUES = [
   BANK_STATEMENT_TASK_QUEUE,
 ] as const;
 
-/** Tasks of workflows, and of activities: Temporal keeps them apart. */
+/** Workflow tasks and activity tasks, which Temporal queues apart. */
 const TYPES = [1, 2] as const;
 
-/** Longest wait for the answers of Temporal. */
+/** Longest wait for the responses of Temporal. */
 const ANSWER_WITHIN_MS = 2_000;
 
 export interface QueueState {
   queue: string;
-  /** Tasks, as Temporal reckons: it is near, and not exact. */
+  /** Temporal's estimate of the waiting tasks. */
   waiting: number;
-  /** For how long the first of them has; 0 where there is none. */
+  /** Age of the oldest waiting task; 0 without any. */
   oldestAgeS: number;
 }
 
 /**
- * Of each queue what waits. One of which Temporal does not say it is left out: a 0 would be taken
- * for none.
+ * Leaves out a queue without Temporal's statistics, since a 0 would mean that no task waits.
  *
- * @throws what the connection failed with
+ * @throws the error of the connection
  */
 export async function taskQueues(client: Client): Promise<QueueState[]> {
   const states = await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
@@ -44,10 +41,7 @@ export async function taskQueues(client: Client): Promise<QueueState[]> {
   return states.filter((state) => state !== undefined);
 }
 
-/**
- * Waits for each, whatever becomes of the others: a call that is still being tried when its
- * connection is closed ends the process.
- */
+/** Waits for all calls: a call that is retried while its connection closes ends the process. */
 async function allToTheirEnd<T>(calls: Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(calls);
   return Promise.all(calls);
