@@ -11,10 +11,10 @@ import { readOwnJson, writePrivateFile } from './own-file';
 type Players = Pick<Cast, 'shop' | 'bank'>;
 
 /**
- * Shop and bank of the sandbox, as an operator makes any: once, and kept with their secrets in a
- * private file. A database that does not know them gets others.
+ * Creates the sandbox's shop and bank once, as an operator would. A private file keeps them with
+ * their secrets. A database that does not know them gets new parties.
  *
- * @returns the file, for the API
+ * @returns the path of the file
  */
 export async function prepareCast(
   folder: string,

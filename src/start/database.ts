@@ -1,14 +1,10 @@
 import { Client } from 'pg';
 import { StartError } from './start-error';
 
-/** A given server that is dead is told of within 5 s of the start. */
+/** The operator hears of a given server that is dead within 5 s of the start. */
 const ANSWER_WITHIN_MS = 3_000;
 
-/**
- * Runs `work` on a connection of its own.
- *
- * @param settings of the session, by name; PGOPTIONS of the environment is left out
- */
+/** @param settings of the session, by name; they replace PGOPTIONS of the environment */
 export async function onDatabase<Answer>(
   url: string,
   work: (client: Client) => Promise<Answer>,
@@ -21,7 +17,7 @@ export async function onDatabase<Answer>(
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),
   });
-  // A server that ends while nothing is asked of it must not end us.
+  // A server that ends while the connection is idle must not end this process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -31,7 +27,7 @@ export async function onDatabase<Answer>(
   }
 }
 
-/** @throws StartError where the Postgres that a setting names does not let us in */
+/** @throws StartError if the setting's Postgres refuses the login or does not answer */
 export async function requireDatabase(setting: string, url: string): Promise<void> {
   try {
     await onDatabase(url, (client) => client.query('SELECT 1'));

@@ -7,43 +7,43 @@ import { readOwnJson, writePrivateFile } from './own-file';
 import { StartError } from './start-error';
 import type { Running } from './supervisor';
 
-/** Where a running `npm start` has its servers, for the commands that are called beside it. */
+/** Addresses and files of a running `npm start`, for commands beside it. */
 export interface EngineFile {
   pid: number;
   mode: Mode;
   apiUrl: string;
-  /** The page for a first look; in a sandbox. */
+  /** Only in a sandbox. */
   sandboxUrl?: string | undefined;
-  /** Absent where the settings leave it out. */
+  /** Absent if the settings switch the console off. */
   consoleUrl?: string | undefined;
-  /** Absent where none are served. */
+  /** Absent if the settings switch metrics off. */
   metricsUrls?: { api: string; worker: string } | undefined;
-  /** Absent where Temporal is a given one, whose UI may be anywhere. */
+  /** Absent for a given Temporal, whose UI may be anywhere. */
   temporalUiUrl?: string | undefined;
   temporalAddress: string;
   namespace: string;
   databaseUrl: string;
   ownerUrl: string;
-  /** File with the keyring, as `ASSENT_KEYS` takes it. Absent where `ASSENT_KEYS` was given. */
+  /** File with the keyring in the form of `ASSENT_KEYS`. Absent if `ASSENT_KEYS` was given. */
   keysFile?: string | undefined;
   logFile: string;
 }
 
-/** A process, told from a later one of the same pid by when it began. */
+/** The start tells a process from a later process of the same pid. */
 export interface Started {
   pid: number;
   startedAt?: string | undefined;
 }
 
 /**
- * `engine.json`, the lock of an engine's folder: its holder, the processes that the holder runs,
- * and what an `EngineFile` has, once all is up.
+ * `engine.json`, the lock of an engine's folder. It names its holder and the holder's processes,
+ * and once all is up the fields of `EngineFile`.
  */
 interface Lock extends Started, Partial<Omit<EngineFile, 'pid'>> {
   processes: (Running & Started)[];
 }
 
-/** Longest that a process left behind may take to end before it is killed. */
+/** A process left behind is killed after this time. */
 const END_WITHIN_MS = 5_000;
 const LOOK_AGAIN_MS = 50;
 
@@ -51,10 +51,10 @@ const ADVICE =
   'Nothing is lost by it: end what may still run of this engine, remove the file and start again.';
 
 /**
- * Takes the folder, and ends first the processes that a killed holder has left behind.
+ * Locks the folder. Processes that a killed holder left behind are ended first.
  *
  * @param say prints a line for the operator
- * @throws StartError where an engine has the folder, saying where it is
+ * @throws StartError with the address of the engine that holds the folder
  */
 export async function takeFolder(folder: string, say: (line: string) => void) {
   const file = join(folder, 'engine.json');
@@ -62,12 +62,12 @@ export async function takeFolder(folder: string, say: (line: string) => void) {
   if (before && lives(before)) throw runsAlready(before);
   if (before && !Array.isArray(before.processes))
     throw new StartError(`${file} is of another version. ${ADVICE}`);
-  // The last one first: each needs those that were started before it.
+  // The last process ends first: each needs the processes started before it.
   for (const left of before?.processes.toReversed().filter(lives) ?? []) {
     say(`Ending ${left.name} (pid ${left.pid}), left behind by an engine that was killed.`);
     await end(left);
   }
-  // Another start may have taken the folder meanwhile.
+  // Another start may have locked the folder meanwhile.
   if (readLock(folder)?.startedAt === before?.startedAt) rmSync(file, { force: true });
 
   let lock: Lock = { ...identified({ pid: process.pid }), processes: [] };
@@ -82,7 +82,7 @@ export async function takeFolder(folder: string, say: (line: string) => void) {
     try {
       writePrivateFile(file, JSON.stringify(lock, undefined, 2));
     } catch {
-      // A full disk must not end what runs. The next start or death writes all of it.
+      // A full disk must not end the engine. The next start or death writes the whole lock.
     }
   };
   return {
@@ -93,9 +93,9 @@ export async function takeFolder(folder: string, say: (line: string) => void) {
 }
 
 /**
- * The engine that is up in this folder, or was when it was killed.
+ * Reads the lock of the engine that is up, or that was killed while it was up.
  *
- * @throws StartError where the file is damaged
+ * @throws StartError if the file is damaged
  */
 export function readEngineFile(folder: string): EngineFile | undefined {
   const lock = readLock(folder);
@@ -120,7 +120,7 @@ async function end(left: Running & Started): Promise<void> {
     while (lives(left) && performance.now() < deadline) await sleep(LOOK_AGAIN_MS);
     if (lives(left)) process.kill(left.pid, 'SIGKILL');
   } catch {
-    // It has ended between the look and the signal.
+    // The process has ended between the check and the signal.
   }
 }
 
@@ -132,21 +132,21 @@ function identified<One extends { pid: number }>(one: One): One & Started {
   return { ...one, startedAt: startOf(one.pid) };
 }
 
-/** When a process began, in the system's own words; undefined where none with this pid runs. */
+/** A process's start in the system's own words; undefined if no process has the pid. */
 export function startOf(pid: number): string | undefined {
   try {
     const [state, ...start] = process.platform === 'linux' ? fromProc(pid) : fromPs(pid);
-    // A process that has ended but was not waited for still has its pid.
+    // A zombie has ended, but keeps its pid.
     return state?.startsWith('Z') ? undefined : start.join(' ');
   } catch {
     return undefined;
   }
 }
 
-/** Not every container has a `ps`. */
+/** Some containers have no `ps`. */
 function fromProc(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The second field is the program's name in brackets, which may itself hold spaces and brackets.
+  // The second field is the program's name in brackets, which may hold spaces and brackets.
   const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   // The start is counted from the boot.
   return [state, readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), fields[18] ?? ''];

@@ -23,33 +23,29 @@ import { prepareGivenNamespace, prepareNamespace, temporalServer } from './tempo
 import { findTemporal } from './temporal-binary';
 
 /**
- * The whole engine on one machine: a Postgres and a Temporal of its own where the settings name
- * none, the API and a worker, each a process that is watched over.
+ * The whole engine on one machine: the API, a worker, and an own Postgres and Temporal unless the
+ * settings name them. Each process is supervised.
  */
 export interface Engine {
-  /** Where everything is; also in `engine.json` of the folder for as long as the engine runs. */
+  /** Also in `engine.json` of the folder while the engine runs. */
   file: EngineFile;
-  /**
-   * Aborted, with the error as its reason, should a process keep dying. The engine must be stopped
-   * then.
-   */
+  /** Aborted with the error if a process keeps dying; the engine must be stopped then. */
   failing: AbortSignal;
-  /** Stops all in order, within 10 s. */
+  /** Stops all processes in order, within 10 s. */
   stop(): Promise<void>;
 }
 
 export interface EngineOptions {
-  /** The settings, as the environment has them; the engine's processes inherit all of it. */
+  /** The settings. The engine's processes inherit the whole environment. */
   environment: NodeJS.ProcessEnv;
-  /** Where data, keys and log are kept. */
+  /** Folder of the data, the keys and the log. */
   folder: string;
   /** Prints a line for the operator. */
   say: (line: string) => void;
-  /** Gives up starting. */
+  /** Aborts the start. */
   signal: AbortSignal;
 }
 
-/** What the steps of a start share. */
 interface Boot extends EngineOptions {
   config: Config;
   ports: EnginePorts;
@@ -57,21 +53,21 @@ interface Boot extends EngineOptions {
   logFile: string;
 }
 
-/** A given Temporal that does not answer is to be told of within 5 s of the start. */
+/** The operator hears of a given Temporal that is silent within 5 s of the start. */
 const TEMPORAL_ANSWERS_MS = 3_000;
 /** Postgres recovers after a kill, and the dev server takes ten seconds on a busy machine. */
 const SERVER_READY_MS = 60_000;
 /** The worker compiles the workflows first, which takes some seconds of a free core. */
 const READY_MS = 120_000;
 const READINESS_ANSWERS_MS = 5_000;
-/** Weeks of a sandbox. The log before is kept too: both take at most twice this and one run. */
+/** Weeks of a sandbox. One earlier log is kept: both take at most twice this and one run. */
 const LONG_LOG_BYTES = 50 * 1024 * 1024;
 
 /**
- * Starts what is missing, migrates, and waits until the engine can work. On an error all that had
- * been started is stopped again.
+ * Starts missing servers, migrates, and waits until the engine is ready. An error stops all
+ * processes that it started.
  *
- * @throws ConfigError, KeyringError, StartError saying what to do; the signal's reason
+ * @throws ConfigError, KeyringError, StartError with a remedy; the signal's reason
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const config = readConfig(options.environment);
@@ -104,8 +100,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
-    // As root, Postgres runs as a user of its own, who must get through to its data. What is secret
-    // in here has a mode of its own.
+    // Under root, Postgres runs as another user, who must pass through to its data. Secret files
+    // in the folder have modes of their own.
     chmodSync(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
@@ -126,11 +122,11 @@ async function boot(common: Boot): Promise<EngineFile> {
   const temporalAddress = config.TEMPORAL_ADDRESS ?? (await startTemporal(common));
   await migrate(common, ownerUrl);
   const { installation } = await onDatabase(ownerUrl, async (client) => {
-    // Its workers were those of this folder, and none of them runs any more.
+    // The workers of this folder's database belonged to an earlier engine, and are dead.
     if (DATABASE_URL === undefined) await deleteAllHeartbeats(executorOf(client));
     return readTemporalState(executorOf(client));
   });
-  // Before anything is started in it: the namespace is that of this database, or of none yet.
+  // Another database's namespace is refused before any workflow starts in it.
   await poll('Temporal', SERVER_READY_MS, signal, () =>
     prepareNamespace({ ...config, TEMPORAL_ADDRESS: temporalAddress }, TEMPORAL_ANSWERS_MS, installation),
   );
@@ -182,7 +178,7 @@ async function boot(common: Boot): Promise<EngineFile> {
   };
 }
 
-/** The servers of the settings are looked at first: what is wrong with one shows within 5 s. */
+/** Checks the servers of the settings first, so that a wrong setting shows within 5 s. */
 async function requireGiven(config: Config): Promise<void> {
   const { ASSENT_KEYS, DATABASE_URL, DATABASE_OWNER_URL, TEMPORAL_ADDRESS } = config;
   if (ASSENT_KEYS !== undefined) readKeyring(ASSENT_KEYS);
@@ -206,7 +202,7 @@ async function bootDatabase({ config, folder, ports, say, signal, supervisor }: 
   return postgres;
 }
 
-/** @returns its address, which answers in some seconds */
+/** @returns the server's address, which answers in some seconds */
 async function startTemporal({ config, environment, folder, ports, say, supervisor }: Boot): Promise<string> {
   const { TEMPORAL_CLI_PATH, TEMPORAL_NAMESPACE } = config;
   const command = await findTemporal({ cliPath: TEMPORAL_CLI_PATH, say });
@@ -215,7 +211,7 @@ async function startTemporal({ config, environment, folder, ports, say, supervis
   return `127.0.0.1:${ports.temporal}`;
 }
 
-/** @throws DeploymentError; StartError where the data is in the engine's own folder */
+/** @throws DeploymentError; StartError if the database is in the engine's own folder */
 async function migrate({ config, folder, say }: Boot, ownerUrl: string): Promise<void> {
   const by = operatorActor('npm start');
   try {
@@ -231,7 +227,7 @@ async function migrate({ config, folder, say }: Boot, ownerUrl: string): Promise
   }
 }
 
-/** What listens on an address, as it is reached from this machine. */
+/** The URL, from this machine, of a server that listens on `address`. */
 function reachedAt(address: string, port: number): string {
   const host = address.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -7,10 +7,10 @@ import { writePrivateFile } from './own-file';
 import { StartError } from './start-error';
 
 /**
- * The keyring: the given one, or that of the file, which the first start makes.
+ * Returns the given keyring, or the file's. The first start creates the file.
  *
- * @throws KeyringError where the given one does not open what the database holds; StartError where
- *   the file is gone or damaged, for a new keyring would open none of it
+ * @throws KeyringError if the given keyring cannot decrypt the database's data; StartError if the
+ *   file is missing or damaged, since a new keyring could decrypt none of the data
  */
 export async function openKeyring(
   given: string | undefined,

@@ -7,18 +7,18 @@ import { startEngine } from './engine';
 import type { EngineFile } from './engine-file';
 import { StartError } from './start-error';
 
-/** `npm start`: runs the engine in the foreground until Ctrl-C. */
+/* `npm start`: runs the engine in the foreground until Ctrl-C. */
 
 const FOLDER = '.assent';
 
 async function main(): Promise<void> {
-  // What is made from here on, the data of Temporal for one, is for nobody else to read.
+  // Files of the engine's programs, for example Temporal's data, are private from here on.
   process.umask(0o077);
-  // With nobody left to read, as after `| head`, the engine still stops in order.
+  // With no reader, as after `| head`, the engine still stops in order.
   process.stdout.on('error', () => undefined);
   const stopped = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // From a terminal, npm's own signal comes on top of ours; the stop is in hand then.
+    // In a terminal npm adds a signal of its own, which arrives while the engine stops already.
     process.on(signal, () => stopped.abort());
   }
   try {
@@ -66,7 +66,7 @@ function welcome(file: EngineFile): string {
 }
 
 main().then(
-  // Whatever was left in hand when the start was given up must not hold the process.
+  // A start that was given up may leave open handles, which must not hold the process.
   () => process.exit(0),
   (error: unknown) => {
     const known = [StartError, ConfigError, KeyringError, DeploymentError, ForeignNamespaceError].some(

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { StartError } from './start-error';
 
-/** Writes a file that only its owner may read, whole or not at all. */
+/** Only the owner may read the file. A crash leaves the old file or the new file whole. */
 export function writePrivateFile(path: string, text: string): void {
   const beside = `${path}.new`;
   const file = openSync(beside, 'w', 0o600);
@@ -15,9 +15,9 @@ export function writePrivateFile(path: string, text: string): void {
 }
 
 /**
- * The JSON that the engine wrote itself; undefined where the file is not there.
+ * Reads a JSON file that the engine wrote itself; undefined if there is no file.
  *
- * @param advice what to do where the file is damaged
+ * @param advice the remedy for a damaged file
  * @throws StartError without its cause, which may quote a secret
  */
 export function readOwnJson(file: string, advice: string): unknown {

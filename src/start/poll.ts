@@ -5,9 +5,9 @@ import { StartError } from './start-error';
 const PAUSE_MS = 100;
 
 /**
- * Tries again until `attempt` succeeds, and returns what it returned.
+ * Repeats `attempt` until it succeeds.
  *
- * @param what is waited for, as the error names it
+ * @param what subject of the error's message
  * @throws StartError with the last attempt's error; ForeignNamespaceError at once; the signal's
  *   reason
  */
@@ -23,7 +23,7 @@ export async function poll<Found>(
     try {
       return await attempt();
     } catch (cause) {
-      // No waiting makes it this database's own.
+      // Waiting does not change the owner of the namespace.
       if (cause instanceof ForeignNamespaceError) throw cause;
       if (performance.now() > deadline) {
         const why = cause instanceof Error ? cause.message : String(cause);

@@ -10,21 +10,19 @@ export function enginePorts(config: Config) {
   const metrics = metricsPort(config);
   return {
     api: PORT + PORT_OFFSET,
-    // On one machine both processes cannot have the same port.
+    // Two processes of one machine cannot share a port.
     metrics: metrics === undefined ? undefined : { api: metrics, worker: metrics + 1 },
-    // Not 5432, where a Postgres of the machine's own would be.
+    // A Postgres of the machine's own would have 5432.
     postgres: 5433 + PORT_OFFSET,
     temporal: 7233 + PORT_OFFSET,
     temporalUi: 8233 + PORT_OFFSET,
   };
 }
 
-/** For whoever can do with other ports. */
+/** Separate from other errors for callers that can choose other ports. */
 export class PortTakenError extends StartError {}
 
-/**
- * @throws PortTakenError naming every port that the engine needs and cannot have, and what to do
- */
+/** @throws PortTakenError with a remedy for each port that the engine cannot have */
 export async function requireFreePorts(config: Config, ports: EnginePorts): Promise<void> {
   const ownPostgres = config.DATABASE_URL === undefined;
   const ownTemporal = config.TEMPORAL_ADDRESS === undefined;
@@ -48,11 +46,11 @@ export async function requireFreePorts(config: Config, ports: EnginePorts): Prom
   if (problems.length > 0) throw new PortTakenError(problems.join('\n'));
 }
 
-/** In words for a line about the port; undefined where it can be listened on. */
+/** The reason in words that follow the port; undefined for a free port. */
 export async function whyNotFree(port: number): Promise<string | undefined> {
   if (port > 65_535) return 'does not exist, for 65535 is the last';
-  // On some systems both can be listened on at once, and who has the loopback address would answer
-  // in our place.
+  // Some systems let two programs listen, on the loopback address and on all addresses. The
+  // program on the loopback address would then answer in the engine's place.
   for (const host of ['127.0.0.1', undefined]) {
     const server = createServer();
     try {
@@ -65,7 +63,7 @@ export async function whyNotFree(port: number): Promise<string | undefined> {
       server.close();
     }
   }
-  // `fetch` calls no port of another protocol, such as 6000. Any other free port refuses at once.
+  // `fetch` never calls ports of other protocols, such as 6000. Other free ports refuse at once.
   const refusal: unknown = await fetch(`http://127.0.0.1:${port}/`).catch((error: Error) => error.cause);
   const isBlocked = refusal instanceof Error && refusal.message === 'bad port';
   return isBlocked ? 'is one that browsers and most HTTP clients refuse to call' : undefined;

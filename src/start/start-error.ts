@@ -1,4 +1,4 @@
-/** Why the engine cannot start or go on, in words that say what to do about it. */
+/** The engine cannot start or go on. The message has a remedy. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

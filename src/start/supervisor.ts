@@ -5,24 +5,22 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from './start-error';
 
-/** A program that the engine runs as a process of its own. */
 export interface Program {
   name: string;
   command: string;
   args: string[];
   environment: NodeJS.ProcessEnv;
   cwd?: string;
-  /** The user that it runs as, where that is another than this process's. */
+  /** Absent for this process's own user. */
   user?: { uid: number; gid: number };
-  /** Asks it to end in order. */
+  /** Asks the program to end in order. */
   stopSignal: 'SIGTERM' | 'SIGINT';
-  /** Counted from the moment that the stop of all began; what still runs then is killed. */
+  /** Counted from the start of the engine's stop; a program that still runs then is killed. */
   endsWithinMs: number;
-  /** What to do where it keeps dying, beside looking into the log. */
+  /** Remedy for a program that keeps dying, beside a look at the log. */
   advice?: string;
 }
 
-/** A process that runs now. */
 export interface Running {
   name: string;
   pid: number;
@@ -30,25 +28,25 @@ export interface Running {
 
 interface Life {
   program: Program;
-  /** Undefined between a death and the start after it. */
+  /** Undefined between a death and the next start. */
   child: ChildProcess | undefined;
   ended: Promise<void>;
 }
 
-/** After this many deaths in a row, each soon after a start, starting again is of no use. */
+/** A program that dies this often in a row, each time soon after its start, is given up. */
 const DEATHS_AT_MOST = 5;
-/** A process that lived this long was well: the deaths before it are forgotten. */
+/** A process that lived this long was well, and resets the count of deaths. */
 const LIVED_WELL_MS = 60_000;
-/** Before the second start; doubled before each further one. */
+/** Pause before the second start; doubled before each further start. */
 const BACK_OFF_MS = 500;
-/** Longest wait for lines that a process wrote ahead of its exit. */
+/** Longest wait for lines that a process wrote before its exit. */
 const LAST_WORDS_WITHIN_MS = 500;
-/** A longer line is cut where it is quoted. */
+/** Longer lines are cut in messages. */
 const QUOTE_LENGTH = 500;
 
 /**
- * The programs of one engine. Each is started again when it dies, with a line in the log. A program
- * that others need is started before them, and stopped after them.
+ * The programs of an engine. A program that dies is logged and started again. Programs start in the
+ * order of their needs, and stop in reverse.
  */
 export class Supervisor {
   private readonly failure = new AbortController();
@@ -56,8 +54,8 @@ export class Supervisor {
   private readonly lives: Life[] = [];
 
   /**
-   * @param say prints a line for the operator: a death that goes unsaid is found weeks later
-   * @param onChange told what runs, after each start and each death
+   * @param say prints a line for the operator: an unannounced death is found weeks later
+   * @param onChange receives the running processes after each start and death
    */
   constructor(
     private readonly logFile: string,
@@ -65,12 +63,12 @@ export class Supervisor {
     private readonly onChange: (running: Running[]) => void = () => undefined,
   ) {}
 
-  /** Aborted, with the error as its reason, should a program keep dying. */
+  /** Aborted with the error if a program keeps dying. */
   get failing(): AbortSignal {
     return this.failure.signal;
   }
 
-  /** @throws Error once all is being stopped */
+  /** @throws Error once the supervisor stops */
   start(program: Program): void {
     this.stopping.signal.throwIfAborted();
     const life: Life = { program, child: undefined, ended: Promise.resolve() };
@@ -78,7 +76,6 @@ export class Supervisor {
     life.ended = this.keepAlive(life).catch((error: unknown) => this.failure.abort(error));
   }
 
-  /** Stops all in order, the last one first. */
   async stop(): Promise<void> {
     this.stopping.abort();
     const startedAt = performance.now();
@@ -111,16 +108,16 @@ export class Supervisor {
     }
   }
 
-  /** Starts the program once and waits for its end, which it describes. */
+  /** @returns a description of the process's end */
   private async oneProcess(life: Life): Promise<string> {
     const { command, args, environment, cwd, user } = life.program;
     const log = openSync(this.logFile, 'a', 0o600);
     const child = spawn(command, args, {
       env: environment,
       // A process group of its own: Ctrl-C in a terminal reaches the whole foreground group at
-      // once, and only the supervisor knows in which order to stop.
+      // once, and only the supervisor knows the order of stopping.
       detached: true,
-      // Standard output, where most is written, does not take the way round through here.
+      // Standard output is busy, so it goes straight to the log file.
       stdio: ['ignore', log, 'pipe'],
       ...(cwd !== undefined && { cwd }),
       ...user,
@@ -133,8 +130,8 @@ export class Supervisor {
       if (line.trim() !== '') lastWords = `, with the last words "${line.trim().slice(0, QUOTE_LENGTH)}"`;
       this.log(line);
     });
-    // The last line may still be on its way at the exit. A process of the child's own that outlives
-    // it keeps the pipe open for ever.
+    // The last line may arrive after the exit. A grandchild that outlives the process keeps the
+    // pipe open for ever.
     const closed = new Promise((resolve) => child.once('close', resolve));
     const how = await once(child, 'exit').then(
       async ([code, signal]) => {
@@ -155,7 +152,7 @@ export class Supervisor {
     );
   }
 
-  /** A full disk must not end the supervisor, and with it the order of things. */
+  /** A full disk must not end the supervisor: programs would stop out of order. */
   private log(line: string): void {
     try {
       appendFileSync(this.logFile, `${line}\n`, { mode: 0o600 });

@@ -6,35 +6,35 @@ import { promisify } from 'node:util';
 import { withDeadline } from '../deadline';
 import { StartError } from './start-error';
 
-/**
- * Finds the Temporal command, whose development server is the embedded Temporal, or brings it here:
- * once, into the user's cache, for all checkouts.
+/*
+ * Finds or installs the Temporal command, whose development server is the embedded Temporal. The
+ * user's cache keeps the command for all checkouts.
  */
 
-/** The newest version that `go install` can build as it stands. */
+/** The newest version that `go install` can build unchanged. */
 const VERSION = 'v1.5.1';
 const GO_MODULE = `github.com/temporalio/cli/cmd/temporal@${VERSION}`;
 
-/** Some 60 MB; a network that takes longer than this is better served by the error's advice. */
+/** About 60 MB. A slower network is better served by the error's advice. */
 const DOWNLOAD_TIMEOUT_MS = 120_000;
 /** About three minutes on two cores, most of it compiling. */
 const BUILD_TIMEOUT_MS = 15 * 60_000;
-/** A program answers `--version` in well under a second, unless the machine is very busy. */
+/** A program answers `--version` in well under a second, except on a very busy machine. */
 const VERSION_TIMEOUT_MS = 15_000;
 
 const run = promisify(execFile);
 
-/** One way to come by a command. */
+/** A way to get a command. */
 export interface Source {
   name: string;
-  /** Path or name of a command that works. @throws Error saying why there is none here */
+  /** @returns path or name of a working command @throws Error with the reason if there is none */
   find(): Promise<string>;
 }
 
 /**
- * @param cliPath the setting TEMPORAL_CLI_PATH; nothing else is tried then
+ * @param cliPath the setting TEMPORAL_CLI_PATH; it rules out all other sources
  * @param say prints a line of progress
- * @throws StartError that lists what was tried and what to install
+ * @throws StartError with all failed sources and a remedy
  */
 export async function findTemporal(options: {
   cliPath: string | undefined;
@@ -58,7 +58,7 @@ export async function findTemporal(options: {
   );
 }
 
-/** @throws StartError that lists why each source had none */
+/** @throws StartError with the reason of each failed source */
 export async function firstOf(what: string, candidates: Source[], advice: string): Promise<string> {
   const tried: string[] = [];
   for (const source of candidates) {
@@ -71,12 +71,12 @@ export async function firstOf(what: string, candidates: Source[], advice: string
   throw new StartError(`Found no way to get ${what}. Tried:\n${tried.join('\n')}\n${advice}`);
 }
 
-/** @param name with the version, for the versions of a program lie side by side */
+/** @param name with the version, since versions of a program lie side by side */
 export function cacheFolder(name: string): string {
   return path.join(homedir(), '.cache', 'assent', name);
 }
 
-/** Returns the command if it works. @throws Error saying why it does not */
+/** @returns the command @throws Error with the reason if the command does not work */
 export async function usable(command: string): Promise<string> {
   await run(command, ['--version'], { timeout: VERSION_TIMEOUT_MS }).catch(({ code }: { code?: unknown }) => {
     throw new Error(code === 'ENOENT' ? 'not found' : `does not answer --version (${String(code)})`);
@@ -84,7 +84,7 @@ export async function usable(command: string): Promise<string> {
   return command;
 }
 
-/** The SDK's test environment knows where to download from, and leaves the command in a folder. */
+/** The SDK's test environment knows the download's address, and leaves the command in a folder. */
 async function download(cached: string, say: (line: string) => void): Promise<string> {
   const { TestWorkflowEnvironment } = await import('@temporalio/testing');
   return inFreshFolder(cached, async (folder) => {
@@ -100,10 +100,10 @@ async function download(cached: string, say: (line: string) => void): Promise<st
 }
 
 /**
- * Builds a program as `go install` does.
+ * Builds a program with `go install`.
  *
  * @param module with its version
- * @throws Error where Go is missing, or the end of what the build said
+ * @throws Error if Go is missing; else with the end of the build's output
  */
 export async function buildWithGo(
   what: string,
@@ -116,7 +116,7 @@ export async function buildWithGo(
   });
   return inFreshFolder(cached, async (folder) => {
     say(`Building ${what} ${module.split('@')[1]} with Go (about three minutes, once) …`);
-    // `env` adds to the inherited environment without this module having to read it.
+    // `env` adds to the inherited environment, so this module need not read `process.env`.
     await run('env', [`GOBIN=${folder}`, 'go', 'install', module], { timeout: BUILD_TIMEOUT_MS }).catch(
       ({ stderr, message }: Error & { stderr?: string }) => {
         throw new Error(`\`go install ${module}\` failed: ${(stderr || message).trim().slice(-300)}`);
@@ -125,7 +125,7 @@ export async function buildWithGo(
   });
 }
 
-/** The one program that `make` leaves goes into the cache once it works, never half of one. */
+/** Moves the program that `make` leaves into the cache once it works, never half a program. */
 async function inFreshFolder(cached: string, make: (folder: string) => Promise<void>): Promise<string> {
   await mkdir(path.dirname(cached), { recursive: true });
   const folder = await mkdtemp(path.join(path.dirname(cached), 'new-'));

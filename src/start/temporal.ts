@@ -11,7 +11,7 @@ import type { EnginePorts } from './ports';
 import { StartError } from './start-error';
 import type { Program } from './supervisor';
 
-/** The embedded Temporal: the development server, with its data in one SQLite file. */
+/** The development server, with its data in one SQLite file. */
 export function temporalServer(
   command: string,
   environment: NodeJS.ProcessEnv,
@@ -32,8 +32,8 @@ export function temporalServer(
       `--db-filename=${file}`,
       `--namespace=${namespace}`,
       '--log-level=error',
-      // Tasks that wait are handed out by party in turn. Where a server does not know these,
-      // priority alone counts.
+      // Waiting tasks are served by party in turn. A server that does not know fairness goes by
+      // priority alone.
       '--dynamic-config-value=matching.useNewMatcher=true',
       '--dynamic-config-value=matching.enableFairness=true',
     ],
@@ -46,12 +46,12 @@ export function temporalServer(
   };
 }
 
-/** For looking at what has ended; the record of the money is in Postgres. */
+/** For a look at ended workflows; the record of the money is in Postgres. */
 const RETENTION_MS = 7 * 86_400_000;
-/** gRPC's status for what is there already. */
+/** gRPC status. */
 const ALREADY_EXISTS = 6;
 
-/** Works on a connection of its own, all of it within a time. */
+/** @param withinMs limit of the connection and of all work on it */
 async function onTemporal(
   settings: TemporalSettings,
   withinMs: number,
@@ -63,12 +63,12 @@ async function onTemporal(
 }
 
 /**
- * Has the namespace run `reconcile` every minute, and makes the search attributes known to it.
+ * Creates the Temporal Schedules and registers the search attributes.
  *
- * @param withinMs longest that the server may take for it
- * @param installation whose the namespace is to be; without it, it is only looked whether it can be
- *   used, by whoever has no database yet
- * @throws ForeignNamespaceError; whatever the connection or the server failed with
+ * @param withinMs limit for all calls to the server
+ * @param installation owner of the namespace. Without it only the namespace's existence is checked,
+ *   for callers that have no database yet.
+ * @throws ForeignNamespaceError; any error of the connection or the server
  */
 export async function prepareNamespace(
   settings: TemporalSettings,
@@ -78,14 +78,14 @@ export async function prepareNamespace(
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
   await onTemporal(settings, withinMs, async (connection) => {
     await connection.workflowService.describeNamespace({ namespace });
-    // Whose it is, is known before anything is left in it: another's stays as it was.
+    // The Schedules come first, as they refuse another owner's namespace and leave it unchanged.
     if (installation === undefined) return;
     await ensureSchedules(new Client({ connection, namespace }), installation, address);
     await registerSearchAttributes(connection, namespace);
   });
 }
 
-/** Makes the namespace, if it is not there. */
+/** Keeps an existing namespace as it is. */
 async function createNamespace(settings: TemporalSettings, withinMs: number): Promise<void> {
   await onTemporal(settings, withinMs, async ({ workflowService }) => {
     const request = {
@@ -99,9 +99,9 @@ async function createNamespace(settings: TemporalSettings, withinMs: number): Pr
 }
 
 /**
- * The same for a Temporal that a setting names.
+ * `prepareNamespace` for a Temporal of the settings.
  *
- * @param create makes the namespace first, if it is not there
+ * @param create creates the namespace first if it is missing
  * @throws StartError naming the setting to correct
  */
 export async function prepareGivenNamespace(
@@ -114,7 +114,7 @@ export async function prepareGivenNamespace(
   try {
     if (create) {
       await createNamespace(settings, withinMs);
-      // Each part of the server takes some seconds to know of a new one.
+      // Each part of the server takes some seconds to learn of a new namespace.
       await poll('The namespace', withinMs, AbortSignal.timeout(2 * withinMs), prepare);
     } else await prepare();
   } catch (cause) {
