@@ -32,9 +32,9 @@ import { misspeltSettings } from './settings/misspelt';
 import { receiptsBeforeBodies, shortRetention } from './settings/retention';
 import { halfTracing, plaintextTraces, SAMPLERS, tracesAlone, tracingAskedFor } from './settings/tracing';
 
-/**
- * Every setting of Assent, read once from the environment by the entry points. This is the only
- * module that looks at `process.env`; all else takes what it needs as an argument.
+/*
+ * All settings of Assent, read once from the environment by the entry points. No other module reads
+ * `process.env`: the rest takes its settings as arguments.
  */
 
 const postgresUrl = patterned(/^postgres(ql)?:\/\//, 'a URL that starts with postgres://');
@@ -79,7 +79,7 @@ const settings = z.object({
   INTENTS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(20),
   // A file of the largest size has 20 million lines, as short as banks write them.
   STATEMENT_LINES_PER_DAY: wholeNumber(1, 20_000_000).default(2_000_000),
-  // Banks book within two business days; one that books by the month wants some thirty.
+  // Banks book within two business days; a bank that books by the month needs some thirty.
   BOOKING_DAYS: wholeNumber(0, 60, 'business days').default(2),
   APPROVALS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(1_000),
   RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
@@ -95,7 +95,7 @@ const settings = z.object({
   WEBHOOK_TIMEOUT_S: decimal(60, 'seconds').default(10),
   ALLOW_PRIVATE_WEBHOOKS: flag.optional(),
 
-  // The standard names of OpenTelemetry; judged where traces are asked for.
+  // OpenTelemetry's standard names; checked only where traces are on.
   OTEL_SDK_DISABLED: z.string().toLowerCase().pipe(flag).default(false),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
@@ -106,7 +106,7 @@ const settings = z.object({
 
   RATE_LIMIT_CALLER: rate('50/100'),
   RATE_LIMIT_ANSWER: rate('500/1000'),
-  // A call names up to a hundred, and has to fit.
+  // A call may name a hundred identifiers, and must fit.
   RATE_LIMIT_ITEMS: rate('500/1000', 'identifiers', 100),
   RATE_LIMIT_LOOKUP: rate('5/20'),
   RATE_LIMIT_MERCHANT_BATCH: rate('1/2'),
@@ -116,7 +116,6 @@ const settings = z.object({
   RATE_LIMIT_UNKNOWN: rate('5/50'),
 });
 
-/** Names of all settings, for whoever must list them. */
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
 export type Config = Omit<z.output<typeof settings>, 'ASSENT_MODE' | 'ALLOW_PRIVATE_WEBHOOKS'> & {
@@ -124,14 +123,14 @@ export type Config = Omit<z.output<typeof settings>, 'ASSENT_MODE' | 'ALLOW_PRIV
   ALLOW_PRIVATE_WEBHOOKS: boolean;
 };
 
-/** Thrown with one line per setting that cannot be used, so that all are mended in one go. */
+/** Has a line for each wrong setting, so that an operator mends all at once. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** @throws ConfigError naming every wrong setting */
+/** @throws ConfigError naming the wrong settings */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  // An empty variable, as `.env` files and Compose make them, means "not set".
+  // `.env` files and Compose make empty variables for settings that are not set.
   const given = tracingAskedFor(
     Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== '')),
   );
@@ -161,7 +160,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       !config.ASSENT_KEYS && 'ASSENT_KEYS: production needs a keyring of its own (see .env.example)',
       allowPrivate && 'ALLOW_PRIVATE_WEBHOOKS: production sends webhooks to public https addresses only',
     ].filter((line) => line !== false);
-    // Of a server that is not named, the first sentence says enough.
+    // A missing server is already refused, so its encryption does not matter.
     const unencrypted = config.TEMPORAL_ADDRESS === undefined ? [] : plaintextConnections(config);
     refuse([
       ...refused,
@@ -176,18 +175,15 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
 }
 
 /**
- * For a process that traces nothing, whatever the platform tells all of its processes of traces.
+ * For a process without traces, whatever the platform sets for all its processes.
  *
- * @throws ConfigError naming every wrong setting
+ * @throws ConfigError naming the wrong settings
  */
 export function readConfigUntraced(environment: NodeJS.ProcessEnv): Config {
   return readConfig({ ...environment, OTEL_SDK_DISABLED: 'true' });
 }
 
-/**
- * @throws ConfigError where a database is named but not what it is for: a guess would be a sandbox,
- *   with money in it
- */
+/** @throws ConfigError if a database has no mode: a guess could make a sandbox of real money */
 function modeOf({ ASSENT_MODE, DATABASE_URL }: z.output<typeof settings>): Mode {
   if (ASSENT_MODE === undefined && DATABASE_URL !== undefined) {
     throw new ConfigError(
@@ -203,8 +199,8 @@ function refuse(problems: string[]): void {
 }
 
 /**
- * A charge ends as `expired` or `not_delivered`, by its delivery; and what is retried is not
- * forgotten.
+ * The end of a window asks whether the webhook was delivered (`expired` or `not_delivered`), so
+ * webhooks must outlive every window.
  */
 function refuseShortMemory(config: z.output<typeof settings>): void {
   const { INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S, WEBHOOK_KEPT_DAYS } = config;
@@ -216,10 +212,10 @@ function refuseShortMemory(config: z.output<typeof settings>): void {
   );
 }
 
-/** What a process cannot do without: `npm start` sets it for the processes that it starts. */
+/** Settings that a process needs; `npm start` sets them for its processes. */
 export type ServerConfig = Config & { DATABASE_URL: string; TEMPORAL_ADDRESS: string; ASSENT_KEYS: string };
 
-/** @throws ConfigError naming what is missing */
+/** @throws ConfigError naming the missing settings */
 export function requireServers(config: Config): ServerConfig {
   const { DATABASE_URL, TEMPORAL_ADDRESS, ASSENT_KEYS } = config;
   if (DATABASE_URL === undefined || TEMPORAL_ADDRESS === undefined || ASSENT_KEYS === undefined) {
@@ -231,7 +227,7 @@ export function requireServers(config: Config): ServerConfig {
   return { ...config, DATABASE_URL, TEMPORAL_ADDRESS, ASSENT_KEYS };
 }
 
-/** Where a process serves its metrics; undefined where it serves none. */
+/** The port of a process's metrics; undefined if METRICS_PORT switches them off. */
 export function metricsPort({
   METRICS_PORT,
   PORT_OFFSET,
@@ -250,7 +246,6 @@ export function billingRules(config: Config): BillingRules {
   };
 }
 
-/** What schedules need beside the rules of their charges. */
 export function recurringRules(config: Config): BillingRules & RecurringRules {
   return {
     ...billingRules(config),

@@ -1,4 +1,4 @@
-/** The work's result, or after `ms` that of `late`. The work itself goes on. */
+/** Resolves to `late()` after `ms`, but does not stop the work. */
 export async function withDeadline<Result, Late>(
   work: Promise<Result>,
   ms: number,
@@ -15,7 +15,7 @@ export async function withDeadline<Result, Late>(
   }
 }
 
-/** The work's result, or the signal's reason. The work itself goes on. */
+/** Rejects with the signal's reason, but does not stop the work. */
 export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason as Error);

@@ -4,10 +4,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { ConfigError } from './config';
 
 /**
- * Waits until the server listens.
- *
- * @param setting of the port; the address has the one that ends with HOST
- * @throws ConfigError
+ * @param setting of the port; the setting of the address ends with HOST instead
+ * @throws ConfigError if the port or the address cannot be had
  */
 export async function listening(server: Server, port: number, setting: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
@@ -32,7 +30,7 @@ function whyNot(code: string | undefined, port: number, setting: string): string
   return undefined;
 }
 
-/** A port of the loopback address that nothing listens on. */
+/** A free port of the loopback address. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

@@ -3,12 +3,12 @@ import { destination, pino, type Logger } from 'pino';
 import type { Config } from './config';
 import { traceFields } from './tracing/at-hand';
 
-/** Characters that wait to be written, as on a full disk. The rest is dropped. */
+/** Characters that wait for a slow or full disk; further lines are dropped. */
 const KEPT_MAX = 4 * 1024 * 1024;
 
 /**
- * One line of JSON per event, on standard output or in `LOG_FILE`. No line is personal or secret:
- * callers log ids and codes, and errors go through `describeError`.
+ * Logs JSON lines to standard output or to `LOG_FILE`. No line is personal or secret: callers log
+ * ids and codes, and `describeError` strips errors.
  */
 export function createLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'LOG_FILE' | 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
@@ -20,7 +20,7 @@ export function createLogger(
     mkdir: true,
     maxLength: KEPT_MAX,
   });
-  // Thrown, an error of a full disk would be logged, and fail again.
+  // If the error of a full disk were thrown, it would be logged, and fail again.
   lines.on('error', () => undefined);
   const traced = config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
   return pino(
@@ -35,8 +35,8 @@ export function createLogger(
 }
 
 /**
- * An error as it may be logged. Postgres quotes rows and values in its messages, so its errors keep
- * their code and names of the schema; others keep their message and code.
+ * Postgres quotes rows and values in its messages, so its errors keep only the code and names of
+ * the schema. Other errors keep message and code.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!isNativeError(error)) return { type: typeof error };

@@ -7,33 +7,32 @@ import type { Problem } from './domain/failures';
 import { withDeadline } from './deadline';
 import { listening } from './listening';
 
-/**
- * What a process measures, and how Prometheus gets it.
+/*
+ * Metrics of a process, for Prometheus.
  *
- * Any reader of the port may read all of it, and each value of a label is a series for ever. So a
- * label is one of a few words of the code, and never an id, a name or an address.
+ * Any client of the port can read all metrics, and each value of a label is a series for ever. So a
+ * label has few values, all words of the code, and never an id, a name or an address.
  *
- * Values that another server has are asked for at each reading, once at a time and not for long:
- * with that server away, the rest is still served.
+ * Each reading asks other servers for their values, with one question at a time and a short limit:
+ * while a server is away, the other metrics are still served.
  */
-
-/** Longest wait for an answer from Postgres or Temporal; Prometheus gives a reading ten seconds. */
+/** Longest wait for Postgres or Temporal; Prometheus gives a reading ten seconds. */
 const ANSWER_WITHIN_MS = 2_000;
 /** Two Prometheus servers, an operator with curl, and as many again. */
 const CONNECTIONS_MAX = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** A registry with Node's own metrics: memory, processor time, event loop, garbage collection. */
+/** Starts with Node's own metrics: memory, processor time, event loop, garbage collection. */
 export function createMetrics(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return registry;
 }
 
-/** A number that is read whenever metrics are; or one for each value of a label. */
+/** A value for each reading of the metrics, or a value for each value of a label. */
 type Read = { name: string; help: string } & (
   | {
-      /** Undefined where it is not known. */
+      /** Undefined if the value is unknown. */
       read: () => number | undefined | Promise<number | undefined>;
     }
   | { label: string; readEach: () => Record<string, number> | Promise<Record<string, number>> }
@@ -49,7 +48,7 @@ export function gauge(registry: Registry, read: Read): void {
     async collect() {
       if ('label' in read) {
         const each = await read.readEach();
-        // A version without a worker is not told for ever.
+        // Without the reset a version whose workers are gone would stay for ever.
         one.reset();
         for (const [word, value] of Object.entries(each)) one.labels(word).set(value);
         return;
@@ -84,13 +83,13 @@ export function measurePool(registry: Registry, pool: Pick<PooledDatabase, 'use'
   });
 }
 
-/** Servers, each reached through the one before. Their names are the `path`s of the problems. */
+/** Servers, each reached through the server before it. Problems have a server's name as `path`. */
 interface Dependencies {
   names: readonly string[];
   problems: () => Promise<Problem[]>;
 }
 
-/** A server behind one that is away counts as away. */
+/** A server behind a server that is away counts as away. */
 export function measureDependencies(registry: Registry, dependencies: Dependencies[]): void {
   const asked = dependencies.map(({ names, problems }) => ({ names, problems: inTime(problems) }));
   gauge(registry, {
@@ -111,9 +110,9 @@ export function measureDependencies(registry: Registry, dependencies: Dependenci
 }
 
 /**
- * Has one question under way at most, which late callers share.
+ * Asks at most one question at a time; later callers share its answer.
  *
- * @returns undefined where there is no answer, or none in time
+ * @returns undefined if the question fails or takes too long
  */
 export function inTime<Answer>(ask: () => Promise<Answer>): () => Promise<Answer | undefined> {
   let asking: Promise<Answer | undefined> | undefined;
@@ -130,15 +129,14 @@ export interface MetricsServer {
 }
 
 /**
- * Serves `GET /metrics`, or nothing with `METRICS_PORT=0`. It keeps no process alive.
+ * Serves `GET /metrics`, or nothing with `METRICS_PORT=0`. The server keeps no process alive.
  *
- * A worker has no other port, so its probes are here: `/healthz` says that the event loop turns,
- * `/readyz` that the process does its work. Neither asks another server, so that no outage
- * elsewhere restarts a process.
+ * A worker has no other port, so its probes are here: `/healthz` for the event loop, `/readyz` for
+ * its work. Neither asks another server: an outage elsewhere must not restart a process.
  *
  * @param render in Prometheus' text format
  * @param isReady without it there is no `/readyz`
- * @throws ConfigError where the port is taken
+ * @throws ConfigError if the port is taken
  */
 export async function serveMetrics(
   config: Pick<Config, 'METRICS_HOST' | 'METRICS_PORT' | 'PORT_OFFSET'>,

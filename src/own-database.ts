@@ -9,13 +9,14 @@ import { claimRing, requireSigningKey } from './database/keys/sealing-key';
 import { traceparentAtHand } from './tracing/at-hand';
 
 /**
- * The database of an API or a worker. Each new connection checks that the database has this
- * process's mode and zone, and the first that the keyring has the database's keys. Otherwise the
- * process ends at once, also long after its start, where Postgres was away then.
+ * The database of an API or a worker. Each new connection checks the database's mode and zone, and
+ * the first also the keyring. A mismatch ends the process at once. If Postgres was away at the
+ * start, that may be long after.
  *
- * A keyring is checked once: a rotation elsewhere must not end this process. `/readyz` tells of it.
+ * The keyring is checked once, as a rotation elsewhere must not end this process; `/readyz` reports
+ * a missing key.
  *
- * @param answerWithinMs as of `openDatabase`
+ * @param answerWithinMs see `openDatabase`
  */
 export async function openOwnDatabase(
   config: ServerConfig,
@@ -43,7 +44,7 @@ export async function openOwnDatabase(
   };
   const traceparent = config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : traceparentAtHand;
   const db = openDatabase(DATABASE_URL, DATABASE_POOL, requireFit, answerWithinMs, APP_ROLE, traceparent);
-  // While Postgres is away, or not migrated, requests get 503.
+  // Requests get 503 while Postgres is away or not migrated.
   await db.query('SELECT 1').catch((error: unknown) => {
     const refused = refusedAppLogin(error);
     if (refused !== undefined) throw new ConfigError(refused);

@@ -11,12 +11,12 @@ import { listWorkers } from './database/engine/worker-heartbeat';
 import { readLastResult } from './database/verify/night';
 import { gauge, inTime } from './metrics';
 
-/** Work that ends by itself does so within a second of its moment; a busy machine gets some more. */
+/** Work that ends by itself does so within a second of its moment; a busy machine gets more. */
 export const OVERDUE_AFTER_S = 30;
 
 /**
- * What Postgres tells of the whole service. Every process exports it, so that it outlives each of
- * them. It has no value while Postgres does not answer.
+ * Postgres' figures of the whole service. Every process exports them, so that they outlive each
+ * process. They have no value while Postgres is silent.
  */
 export function measureService(registry: Registry, db: Executor): void {
   measureWorkers(registry, db);
@@ -137,10 +137,10 @@ function measureBooks(registry: Registry, db: Executor): void {
 }
 
 /**
- * Tasks that wait in Temporal: without a worker that polls they wait for ever. It has no value
- * while Temporal does not answer.
+ * Tasks that wait in Temporal: without a worker they wait for ever. The metric has no value while
+ * Temporal is silent.
  *
- * @param ask of all task queues
+ * @param ask reads all task queues
  */
 export function measureTaskQueues(
   registry: Registry,

@@ -1,21 +1,21 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 
-/**
- * Uncaught exceptions and rejections, logged with their stack and counted. One that belongs to a
- * request fails that request alone. Another leaves the process in an unknown state: it finishes
- * what it has in hand and exits with 1, and its supervisor starts it again.
+/*
+ * Uncaught exceptions and rejections are logged with their stack, and counted. An error of a
+ * request fails that request alone. Any other error leaves the process in an unknown state: it
+ * finishes its work in hand and exits with 1, and its supervisor starts it again.
  */
 
-/** For what is in hand: longer than any stop in order. */
+/** Longer than any orderly stop. */
 const ENDS_WITHIN_MS = 12_000;
 
 interface Process {
   log: Pick<Logger, 'error' | 'fatal'>;
   registry: Registry;
-  /** Fails the request at hand; false where there is none. */
+  /** Fails the current request; false outside a request. */
   failRequest?: () => boolean;
-  /** Finishes what is in hand. It is called once. */
+  /** Finishes work in hand; called once. */
   drain: () => void;
 }
 

@@ -1,10 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * The version of this program, as its package.json has it: beside `src`, or for the build beside
- * `dist`.
- */
+/** From package.json beside `src`, or in a build beside `dist`. */
 export const VERSION = readVersion();
 
 function readVersion(): string {

@@ -1,7 +1,6 @@
-/**
- * Checks how the settings of connections go together, and in production those of keys. Half a pair
- * of files, or a URL without TLS, would otherwise mean plaintext without a word. Each problem is a
- * line that begins with the setting to mend.
+/*
+ * Checks settings of connections together, and in production those of keys. Half a pair of files or
+ * a URL without TLS would mean plaintext without a warning. Problems begin with the setting's name.
  */
 
 interface ConnectionSettings {
@@ -21,8 +20,8 @@ function alone(present: string, missing: string): string {
 }
 
 /**
- * Settings of a server of which it is not said where it is. That of `npm start` has no use for
- * them, and two databases for one command would be one too many.
+ * Settings of a server without its address. The servers of `npm start` have no use for them, and a
+ * command must not use two databases.
  */
 function withoutServer(config: ConnectionSettings): string[] {
   const { DATABASE_URL, DATABASE_OWNER_URL, TEMPORAL_ADDRESS, TEMPORAL_TLS } = config;
@@ -48,7 +47,7 @@ function withoutServer(config: ConnectionSettings): string[] {
   ];
 }
 
-/** Settings that contradict each other, or of which one half is missing, in any mode. */
+/** Settings that contradict each other or lack their other half, in any mode. */
 export function halfSettings(config: ConnectionSettings): string[] {
   const { TEMPORAL_TLS_CERT_FILE: cert, TEMPORAL_TLS_KEY_FILE: key, TEMPORAL_TLS: tls } = config;
   return [
@@ -65,10 +64,7 @@ export function halfSettings(config: ConnectionSettings): string[] {
   ];
 }
 
-/**
- * Whether anything is set that is of no use without TLS: an API key would otherwise travel for all
- * to read.
- */
+/** True if a setting needs TLS: without TLS everybody on the way could read an API key. */
 function asksForTls(config: ConnectionSettings): boolean {
   const { TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE } = config;
   return [TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE].some((one) => one !== undefined);
@@ -99,10 +95,7 @@ export function plaintextConnections(config: ConnectionSettings): string[] {
   return problems;
 }
 
-/**
- * What a URL of Postgres may say beside where it is and who logs in. What `sslmode` means is judged
- * below.
- */
+/** Parameters that a Postgres URL may have; `usesPostgresTls` checks the value of `sslmode`. */
 const PARAMETERS = [
   'sslmode',
   'sslrootcert',
@@ -118,8 +111,8 @@ const PARAMETERS = [
 ];
 
 /**
- * Others that Postgres, its driver or another one knows. What is none of these may be half a
- * password, and is not shown.
+ * Parameters that Postgres or a driver knows, and that a message may quote. Any other text may be a
+ * piece of a password.
  */
 const OTHER_PARAMETERS = [
   'options',
@@ -142,8 +135,8 @@ const OTHER_PARAMETERS = [
 ];
 
 /**
- * URLs with parameters that the driver would put over what the engine sets on its connections (the
- * role that may not rewrite the record, limits of time), or would drop without a word.
+ * Forbidden parameters of URLs. The driver would let them override the engine's own settings of a
+ * connection, such as its role and its time limits, or would drop them in silence.
  */
 export function overridingParameters(config: ConnectionSettings): string[] {
   return (['DATABASE_URL', 'DATABASE_OWNER_URL'] as const).flatMap((name) => {
@@ -163,29 +156,26 @@ export function overridingParameters(config: ConnectionSettings): string[] {
   });
 }
 
-/** Modes in which the driver checks the server's certificate and its name, all three alike. */
+/** The driver checks the server's certificate and name in each of these modes. */
 const VERIFYING = ['verify-full', 'verify-ca', 'require'];
 
 function usesPostgresTls(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { searchParams } = new URL(url);
   const modes = searchParams.getAll('sslmode');
-  // Given twice, the last one counts. The others change what a mode means: `uselibpqcompat` has
-  // `require` check nothing.
+  // The driver takes the last of two values. `ssl` and `uselibpqcompat` change what a mode means:
+  // with `uselibpqcompat`, `require` checks nothing.
   const others = ['ssl', 'uselibpqcompat'].some((name) => searchParams.has(name));
   return modes.length === 1 && VERIFYING.includes(modes[0] ?? '') && !others;
 }
 
-/** The longest that a token may be of use in production: a day. */
+/** A day: a stolen token stays valid for as long. */
 const TOKEN_TTL_MAX_S = 86_400;
 
-/** Random bytes of a key nearly always have 24 different values or more, and never so few. */
+/** 32 random bytes nearly always have 24 different values or more, and never so few. */
 const DIFFERENT_BYTES_MIN = 17;
 
-/**
- * Whether somebody could guess a key of the ring: one that is text, or written as words in place of
- * base64, or of few different bytes.
- */
+/** True for a key that is text, words in place of base64, or few different bytes. */
 function hasGuessableKey(ring: string): boolean {
   return ring.split(',').some((entry) => {
     const written = entry.split(':')[1] ?? '';
@@ -196,7 +186,7 @@ function hasGuessableKey(ring: string): boolean {
   });
 }
 
-/** Node takes any certificate then, also Temporal's, Postgres' and those of webhooks. */
+/** 0 makes Node accept any certificate, also those of Temporal, Postgres and webhooks. */
 export function uncheckedCertificates({ NODE_TLS_REJECT_UNAUTHORIZED }: NodeJS.ProcessEnv): string[] {
   return NODE_TLS_REJECT_UNAUTHORIZED === '0'
     ? [

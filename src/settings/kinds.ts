@@ -2,15 +2,15 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { minorUnitDigits } from '../domain/currency';
 
-/**
- * The kinds of values that settings have. Each says in one sentence what is wanted, in words that
- * can stand behind the setting's name. A refused value is never shown, for it may be a password.
+/*
+ * Kinds of settings' values. Each error completes a sentence that begins with the setting's name.
+ * No error shows the refused value, which may be a password.
  */
 
-/** The most digits that a number may have on either side of its point: no setting needs more. */
+/** Digits on either side of the point; no setting needs more. */
 const DIGITS = 9;
 
-/** A number as a person writes one. `Number` alone would also take ' ', '0x10' and '1e3'. */
+/** Digits only: `Number` alone would also accept ' ', '0x10' and '1e3'. */
 function written(pattern: RegExp, fits: (value: number) => boolean, error: string) {
   return z.string({ error }).regex(pattern, { error, abort: true }).transform(Number).refine(fits, { error });
 }
@@ -23,14 +23,14 @@ export function wholeNumber(min: number, max: number, unit = '') {
   return written(WHOLE, (value) => value >= min && value <= max, error);
 }
 
-/** May have decimals. Where no `min` is given it must be above 0. */
+/** Decimals are allowed. Without `min` the number must be above 0. */
 export function decimal(max: number, unit: string, min?: number) {
   const least = min === undefined ? 'above 0 and at most' : `from ${min} to`;
   const fits = (value: number) => (min === undefined ? value > 0 : value >= min) && value <= max;
   return written(DECIMAL, fits, `must be a number of ${unit} ${least} ${max}, decimals allowed`);
 }
 
-/** As a sampler keeps one. */
+/** Part of the traces that a sampler keeps. */
 export const ratio = written(
   DECIMAL,
   (value) => value <= 1,
@@ -48,10 +48,10 @@ export function choice<const Choices extends readonly [string, ...string[]]>(cho
   return z.enum(choices, { error: `must be one of ${choices.join(', ')}` });
 }
 
-/** Any text: an empty one counts as not set. */
+/** `readConfig` treats an empty text as not set. */
 export const text = z.string();
 
-/** Of the form that `pattern` has. @param wanted completes "must be …" */
+/** @param wanted completes "must be …" */
 export function patterned(pattern: RegExp, wanted: string) {
   return z.string().regex(pattern, { error: `must be ${wanted}` });
 }
@@ -59,8 +59,8 @@ export function patterned(pattern: RegExp, wanted: string) {
 export const address = z.union([z.ipv4(), z.ipv6()], { error: 'must be an address, for example 0.0.0.0' });
 
 /**
- * Without a user and a password, which a header is for, and without what another would be put
- * behind.
+ * Has neither user nor password, which belong into a header, nor a query or fragment, since paths
+ * are appended to the URL.
  */
 export const httpUrl = z.string().refine(
   (given) => {
@@ -74,7 +74,7 @@ export const httpUrl = z.string().refine(
 const HEADERS_WANTED =
   'headers as name=value with commas between, values percent-encoded, for example x-api-key=abc';
 
-/** As OpenTelemetry has them: `name=value`, the value percent-encoded, with commas between. */
+/** OpenTelemetry's form: `name=value` pairs with commas between, the values percent-encoded. */
 export const headers = z
   .string()
   .regex(
@@ -87,7 +87,7 @@ export const headers = z
   })
   .transform((given) => Object.fromEntries(given.map(({ name, value = '' }) => [name, value])));
 
-/** Without a value where what it decodes to is none, or none that a header can have. */
+/** Leaves out a value that cannot be decoded, or that no header may have. */
 function decodedHeader(header: string): { name: string; value?: string } {
   const equals = header.indexOf('=');
   const name = header.slice(0, equals);
@@ -102,8 +102,8 @@ function decodedHeader(header: string): { name: string; value?: string } {
 /**
  * `rate/burst`: tokens added per second, and the most that a caller can save up.
  *
- * @param what costs a token
- * @param leastBurst what one call may cost
+ * @param what the things that cost a token each
+ * @param leastBurst tokens that a single call may cost
  */
 export function rate(fallback: string, what = 'requests', leastBurst = 1) {
   const least = leastBurst > 1 ? ` and at least ${leastBurst}` : '';
@@ -119,10 +119,10 @@ export function rate(fallback: string, what = 'requests', leastBurst = 1) {
     .prefault(fallback);
 }
 
-/** Most things that a setting may list. */
+/** Most entries of a list. */
 const LISTED_MAX = 50;
 
-/** A list with commas between. @param wanted what is listed; completes "must be …" */
+/** @param wanted names the entries; completes "must be …" */
 function list<Part extends z.ZodType<unknown, string>>(part: Part, wanted: string) {
   return z
     .string()
@@ -134,7 +134,7 @@ function list<Part extends z.ZodType<unknown, string>>(part: Part, wanted: strin
     .pipe(z.array(part));
 }
 
-/** Numbers above 0. */
+/** Each number is above 0. */
 export function numbers(fallback: string, max: number, unit: string) {
   return list(decimal(max, unit), `numbers of ${unit} above 0 and at most ${max}`).prefault(fallback);
 }
@@ -142,7 +142,7 @@ export function numbers(fallback: string, max: number, unit: string) {
 const currency = z.string().refine((code) => minorUnitDigits(code) !== undefined);
 export const currencies = list(currency, 'ISO 4217 codes, for example NGN,JPY');
 
-/** An offset such as +01:00 is none: Postgres reads its sign the other way round. */
+/** Refuses offsets such as +01:00: Postgres reads their sign the other way round. */
 export const timezone = z.string().refine(
   (zone) => {
     if (zone.startsWith('+') || zone.startsWith('-')) return false;
@@ -158,8 +158,8 @@ export const timezone = z.string().refine(
 const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
 /**
- * Whoever is trusted may claim any address for his clients, so a range that holds half of the world
- * trusts everybody. The widest that somebody can own are the private ones, 10.0.0.0/8 and fc00::/7.
+ * A trusted proxy may claim any address for its clients, so a range of half the world would trust
+ * everybody. The widest ranges that a party can own are private: 10.0.0.0/8 and fc00::/7.
  */
 export const networks = list(network, 'addresses or networks, for example 10.0.0.0/8,::1')
   .refine((given) => given.every(isOwnable), {
@@ -171,7 +171,7 @@ export const networks = list(network, 'addresses or networks, for example 10.0.0
 const PRIVATE_V6_BITS = 7;
 const NARROW_V4_BITS = 8;
 const NARROW_V6_BITS = 16;
-/** Where IPv4 addresses begin within IPv6: ::ffff:0:0/96. */
+/** IPv4 addresses begin here within IPv6: ::ffff:0:0/96. */
 const MAPPED_BITS = 96;
 
 function isOwnable(given: string): boolean {

@@ -1,26 +1,23 @@
-/**
+/*
  * Finds names in an environment that were meant to be settings. `INTENT_WINDOW=5` would otherwise
- * be ignored, and the window stay a day, without a word.
+ * be ignored in silence, and the window stay a day.
  *
- * The environment is full of names that are none of ours, so only three kinds of name count: a
- * setting's name with its unit missing or another, the name with its words joined, in the singular
- * or with `ASSENT_` in front, and a name of as many words of which one is slightly off. Short
- * names, such as PORT and HOST, are near to too many others to have a neighbourhood.
+ * Most names of an environment belong to others, so only three kinds count:
+ * - a setting's name without its unit, or with another unit;
+ * - its words joined, in the singular, or with `ASSENT_` in front;
+ * - as many words, of which a single word is slightly off.
  */
 
-/**
- * A name of fewer characters has no near ones: `LOG_FILE` is too like `LOG_FILL`, and `PORT` like
- * `PWD`.
- */
+/** Shorter names have no near names: `LOG_FILE` is too like `LOG_FILL`, and `PORT` like `PWD`. */
 const LONG_ENOUGH = 9;
-/** How a name may end to say in what it is counted, or that it names a file. */
+/** Endings that name a unit or a file. */
 const UNITS =
   /_(PER_DAY|PER_SECOND|S|SEC|SECS|SECOND|SECONDS|MS|MIN|MINUTES|H|HOUR|HOURS|D|DAY|DAYS|FILE|PATH)$/;
-/** What is left without a unit must say enough to be ours. */
+/** Shorter names without their unit are too common to be meant for Assent. */
 const BASE_LONG_ENOUGH = 6;
-/** Kubernetes sets `<SERVICE>_PORT` and more for every service that it has, with such values. */
+/** Values of `<SERVICE>_PORT` and the like, which Kubernetes sets for each service. */
 const OF_A_SERVICE = /^(tcp|udp|sctp):\/\//;
-/** No setting's name is half as long; what compares words must not be given endless ones. */
+/** No setting's name is half as long. The limit bounds the work of `edits`. */
 const NAME_MAX = 60;
 
 export interface Misspelt {
@@ -36,7 +33,7 @@ export function misspeltSettings(environment: NodeJS.ProcessEnv, settings: reado
     .filter((name) => isSet(name) && !settings.includes(name) && name.length <= NAME_MAX)
     .filter((name) => !OF_A_SERVICE.test(environment[name] ?? ''))
     .flatMap((name) => {
-      // Who has set the right name as well means something else by this one.
+      // If the right name is set too, the near name means something else.
       const meant = absent.find((setting) => isNear(name.toUpperCase(), setting));
       return meant === undefined ? [] : [{ name, meant }];
     });
@@ -58,7 +55,7 @@ function isWrittenOtherwise(name: string, setting: string): boolean {
   return joined(name) === joined(setting) || name === `ASSENT_${setting}`;
 }
 
-/** Without what stands between the words, and all of them in the singular. */
+/** Drops separators and plurals. */
 function joined(name: string): string {
   return name
     .split(/[_.-]/)
@@ -74,13 +71,13 @@ function hasWordSlightlyOff(name: string, setting: string): boolean {
   const [first, ...more] = off;
   if (first === undefined || more.length > 0) return false;
   const [word, instead] = first;
-  // DATABASE_PORT and DATABASE_SSL are names of others; of three words, two right ones say whose
-  // the third is.
+  // DATABASE_PORT and DATABASE_SSL are names of other programs, so a name of two words may have
+  // one edit. In a longer name the right words show that Assent was meant.
   const most = wanted.length > 2 ? Math.min(2, Math.floor(word.length / 2)) : 1;
   return word.length > 1 && edits(word, instead) <= most;
 }
 
-/** How many letters were left out, put in, replaced, or swapped with the next one. */
+/** Counts letters that were left out, inserted, replaced, or swapped with the next letter. */
 function edits(a: string, b: string): number {
   const table = Array.from({ length: a.length + 1 }, (_, i) =>
     Array.from({ length: b.length + 1 }, (__, j) => (i === 0 ? j : i)),

@@ -1,7 +1,4 @@
-/**
- * What is kept for how long has a least length by law, or by sense. Each problem is a line that
- * begins with the setting to mend.
- */
+/* Checks of the settings that say how long records are kept. */
 
 interface Kept {
   RECEIPT_KEPT_DAYS: number;
@@ -9,12 +6,12 @@ interface Kept {
 }
 
 /**
- * Five years, leap days among them: what laws against money laundering ask of whoever has to do
- * with payments. Where yours asks for more, set more.
+ * Five years with leap days: laws against money laundering ask it of payment services. Some ask for
+ * more.
  */
 const LEGAL_MINIMUM_DAYS = 1_827;
 
-/** Of production. */
+/** For production only. */
 export function shortRetention({ RECEIPT_KEPT_DAYS }: Kept): string[] {
   if (RECEIPT_KEPT_DAYS >= LEGAL_MINIMUM_DAYS) return [];
   return [
@@ -23,7 +20,7 @@ export function shortRetention({ RECEIPT_KEPT_DAYS }: Kept): string[] {
   ];
 }
 
-/** In any mode. */
+/** For every mode. */
 export function receiptsBeforeBodies({ RECEIPT_KEPT_DAYS, WEBHOOK_KEPT_DAYS }: Kept): string[] {
   if (RECEIPT_KEPT_DAYS >= WEBHOOK_KEPT_DAYS) return [];
   return [

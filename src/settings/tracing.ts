@@ -1,4 +1,4 @@
-/** How it is decided which traces are kept, by the names that OpenTelemetry has for it. */
+/** Names of OpenTelemetry for the choice of traces to keep. */
 export const SAMPLERS = [
   'parentbased_always_on',
   'parentbased_always_off',
@@ -18,7 +18,7 @@ interface TracingSettings {
 
 type Environment = Record<string, string | undefined>;
 
-/** What says how spans are sent; of no matter to a process that sends none. */
+/** Settings of how to send spans, unused by a process that sends none. */
 const HOW = [
   'OTEL_EXPORTER_OTLP_PROTOCOL',
   'OTEL_SERVICE_NAME',
@@ -27,9 +27,9 @@ const HOW = [
 ];
 
 /**
- * Without the variables that are of no matter where nothing is traced. Many platforms give them to
- * each process that they start, in values that others understand, and they must keep none from
- * starting. `OTEL_SDK_DISABLED=true` is the end of all of them.
+ * Drops variables without use where nothing is traced. Many platforms set them for every process,
+ * in values for other programs, and they must not keep Assent from starting.
+ * `OTEL_SDK_DISABLED=true` drops all other OTEL_ variables.
  */
 export function tracingAskedFor(environment: Environment): Environment {
   const off = environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
@@ -41,10 +41,7 @@ export function tracingAskedFor(environment: Environment): Environment {
   return { ...Object.fromEntries(left), ...(off && { OTEL_SDK_DISABLED: 'true' }) };
 }
 
-/**
- * The names that OpenTelemetry has for spans alone. The exporter would put them over those that
- * were checked.
- */
+/** Names for spans alone. The exporter would let them override the settings that were checked. */
 export function tracesAlone(environment: Environment): string[] {
   const prefix = 'OTEL_EXPORTER_OTLP_TRACES_';
   return Object.keys(environment)
@@ -57,8 +54,8 @@ export function tracesAlone(environment: Environment): string[] {
 }
 
 /**
- * Settings of which the other half is missing. Without a word nothing would be traced, or all
- * traces kept where a part was asked for.
+ * Settings without their other half. In silence nothing would be traced, or all traces kept instead
+ * of a part.
  */
 export function halfTracing(config: TracingSettings): string[] {
   const byRatio = config.OTEL_TRACES_SAMPLER.endsWith('traceidratio');
@@ -81,7 +78,7 @@ export function halfTracing(config: TracingSettings): string[] {
   ];
 }
 
-/** Spans say who paid when with whom, by ids, and the headers hold the collector's key. */
+/** Spans tell by ids who paid whom and when, and the headers hold the collector's key. */
 export function plaintextTraces({
   ALLOW_PLAINTEXT,
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
@@ -95,5 +92,5 @@ export function plaintextTraces({
   ];
 }
 
-/** As `URL` writes what is on this machine. */
+/** This machine's names in the form of `URL`. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

@@ -21,7 +21,7 @@ const ANSWER_WITHIN_MS = 15_000;
 
 type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'>;
 
-/** An open run keeps later runs from starting, so the timeout ends a run that no worker takes up. */
+/** The timeout ends a run that no worker takes up, since an open run blocks all later runs. */
 const RUNS: Record<
   Scheduled,
   Pick<Runs, 'spec'> & { summary: string; timeout: '2h' | '20h'; catchUp: '1m' | '23h' }
