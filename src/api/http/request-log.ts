@@ -6,19 +6,6 @@ import { clientAddress } from './client-address';
 /** Fit for a header, a log line, a URL and a support ticket. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Fields that handlers put on a request for its line. */
-export interface LoggedRequest {
-  /** Made by us: no caller chooses it, and no other request has it. */
-  ownRequestId: string;
-  /** Its lines have the request's id. */
-  log: Logger;
-  caller?: { entityId: string };
-  tokenRequest?: TokenRequestNote;
-  consoleSession?: { via: 'console'; sessionId: string };
-  /** The span of the request, where it is traced. */
-  trace?: { trace_id?: string; span_id?: string };
-}
-
 /** Outcome of a request for a token, and its client. */
 interface TokenRequestNote {
   clientId?: string;
@@ -27,7 +14,18 @@ interface TokenRequestNote {
 
 declare global {
   namespace Express {
-    interface Request extends LoggedRequest {}
+    /** Fields that handlers put on a request for its line. */
+    interface Request {
+      /** Made by us: no caller chooses it, and no other request has it. */
+      ownRequestId: string;
+      /** Its lines have the request's id. */
+      log: Logger;
+      caller?: { entityId: string };
+      tokenRequest?: TokenRequestNote;
+      consoleSession?: { via: 'console'; sessionId: string };
+      /** The span of the request, where it is traced. */
+      trace?: { trace_id?: string; span_id?: string };
+    }
   }
 }
 
