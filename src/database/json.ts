@@ -1,4 +1,4 @@
-import { snakeCase } from './letter-case';
+import { inSnakeCase } from './letter-case';
 
 /** JSON for a statement; amounts are text, which is exact. */
 export function jsonOf(value: unknown): string {
@@ -7,9 +7,5 @@ export function jsonOf(value: unknown): string {
 
 /** JSON for `jsonb_to_recordset`, whose columns have the names of the schema. */
 export function recordsOf(given: readonly object[]): string {
-  return jsonOf(
-    given.map((one) =>
-      Object.fromEntries(Object.entries(one).map(([name, value]) => [snakeCase(name), value as unknown])),
-    ),
-  );
+  return jsonOf(given.map((one) => inSnakeCase(one as Record<string, unknown>)));
 }

@@ -1,6 +1,10 @@
 /** Converts names between columns (`merchant_id`) and the code (`merchantId`). */
 
-export const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** A record with the names of columns. */
+export const inSnakeCase = <Value>(one: Readonly<Record<string, Value>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(one).map(([name, value]) => [snakeCase(name), value]));
 
 const camelCase = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 

@@ -2,6 +2,7 @@ import { recordAct, type Actor } from '../audit';
 import { rows, type Database, type Executor } from '../connection';
 import { entriesPlace } from '../customer/migration';
 import { answerPlace } from '../idempotency';
+import { inSnakeCase } from '../letter-case';
 import { KeyringError, type Keyring } from './keyring';
 import { keyIdIn, keyPrefix, open, seal, type SealedPlace } from './sealing';
 import { retireOtherKeys } from './sealing-key';
@@ -196,7 +197,7 @@ async function resealTable(
   let changed = 0;
   for (;;) {
     report(changed);
-    const page: Row[] = await rows<Row>(
+    const read = await rows<Row>(
       db,
       `SELECT ${[...sealed.key, ...(sealed.also ?? []), ...columns, ...indexes].join(', ')} FROM ${sealed.table}
        WHERE ${last ? `(${sealed.key.join(', ')}) > (${sealed.key.map((name) => `:${name}`).join(', ')})` : 'true'}
@@ -205,6 +206,8 @@ async function resealTable(
       { ...last, prefix, bytes: prefix.length },
       'anew',
     );
+    // Columns are looked up by their names in the schema.
+    const page = read.map(inSnakeCase);
     const found = await Promise.all(page.map((one) => resealRow(db, ring, sealed, one)));
     changed += found.filter(Boolean).length;
     last = page[PAGE - 1];
