@@ -70,7 +70,7 @@ export async function startEngine(
   const engine = await ownEngine(environment, say, signal);
   const settings = {
     ...environment,
-    ASSENT_MODE: engine.mode,
+    ASSENT_MODE: 'sandbox',
     DATABASE_URL: engine.databaseUrl,
     TEMPORAL_ADDRESS: engine.temporalAddress,
     TEMPORAL_NAMESPACE: engine.namespace,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { BillingRules } from './domain/billing-rules';
+import { OperatorError } from './domain/failures';
 import { MODES, type Mode } from './domain/mode';
 import type { RecurringRules } from './domain/recurring/schedule-facts';
 import {
@@ -124,7 +125,7 @@ export type Config = Omit<z.output<typeof settings>, 'ASSENT_MODE' | 'ALLOW_PRIV
 };
 
 /** Has a line for each wrong setting, so that an operator mends all at once. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
 }
 

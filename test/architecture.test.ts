@@ -68,9 +68,12 @@ const ARROWS: Record<string, readonly string[]> = {
   workflows: ['domain'],
   temporal: ['database', 'domain', 'workflows/messages', 'workflows/search-attributes', 'log'],
   activities: ['domain', 'database', 'temporal', 'workflows/messages', 'log', 'deadline'],
+  // What is written into files, and read from them: statements, lists, a bank's file.
+  files: ['domain', 'database'],
   api: [
     'domain',
     'database',
+    'files',
     'temporal',
     'workflows/messages',
     'config',
@@ -78,6 +81,8 @@ const ARROWS: Record<string, readonly string[]> = {
     'tracing/at-hand',
     'deadline',
   ],
+  // It plays the API to a bank, and the worker's webhooks.
+  conformance: ['domain', 'database', 'api', 'activities'],
   // Callers: they know of the network what any caller knows, and use its client.
   sandbox: ['console/sandbox/state', 'domain', 'config', 'log'],
   // For browsers: it knows of the engine what the API tells.
@@ -108,6 +113,7 @@ const MAY_USE: Record<string, RegExp> = {
   database: /^(?!zod$|express$|undici$|@temporalio\/)/,
   temporal: /^(?!zod$|express$|undici$)/,
   activities: /^(?!zod$|express$)/,
+  files: /^(?!zod$|express$|undici$|@temporalio\/)/,
   sandbox: /^(express|zod|pino|node:.*)$/,
   console: /^(preact(\/hooks)?|uplot(\/\S+\.css)?)$/,
 };
@@ -174,6 +180,17 @@ const src = filesUnder('src');
 describe('the layers', () => {
   it('import each other along the arrows only', () => {
     expect(src.flatMap(arrowProblems)).toEqual([]);
+  });
+
+  it('keep the worker and the command line apart from the API', () => {
+    const ofApi = src
+      .filter(({ path }) => ['worker', 'cli'].includes(layerOf(path)))
+      .flatMap((source) =>
+        importsOf(source)
+          .filter(({ target }) => target.startsWith('src/api/'))
+          .map(({ target }) => `${source.path} → ${target}`),
+      );
+    expect(ofApi).toEqual([]);
   });
 
   it('are all known, so that a new folder cannot go around them', () => {

@@ -1,5 +1,5 @@
 import express, { type Express, type Response } from 'express';
-import { createAccessTokens } from './access/access-token';
+import { createAccessTokens } from '../database/keys/access-token';
 import { createAuthenticate } from './access/authentication';
 import { createClientLogin } from './access/client-login';
 import { createFailedAuthentication } from './access/failed-authentication';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/connection';
 import { attemptsUnderWay, stillUnderWay } from '../database/webhook/attempt';
 import { counted } from '../domain/words/counted';
-import { progress } from './progress';
+import { progress } from './output';
 
 const POLL_MS = 50;
 

@@ -1,109 +1,83 @@
 import type { Command } from 'commander';
-import { counted } from '../domain/words/counted';
 import { readActs, type RecordedAct } from '../database/audit';
 import { findEntity } from '../database/entity/entity';
-import { command, onEngineWriting, unknownEntity } from './command';
-import { moment } from './moment';
-import { progress } from './progress';
-import { write } from './standard-output';
-import { tableOf } from './table';
+import { counted } from '../domain/words/counted';
+import { onEngine, takingJson, unknownEntity } from './command';
+import { anyRing } from './engine';
+import { momentOption } from './options';
+import { progress, tableOf, write } from './output';
 
-/**
- * Most rows of a table: it is laid out whole, and nobody reads more of them. `--json` writes each
- * page as it comes, so it has no end but the record's.
- */
+/** Most rows of a table, which is laid out whole. `--json` writes page by page, without an end. */
 const TABLE_ROWS_MAX = 1_000;
+
+const COLUMNS = [
+  'at',
+  'actor',
+  'action',
+  'entityId',
+  'before',
+  'after',
+  'reason',
+  'requestId',
+  'ownRequestId',
+] as const;
 
 interface Filter {
   entity?: string;
-  since?: string;
+  since?: Date;
   json?: boolean;
 }
 
-/** `assent audit`: shows the record of privileged acts. */
-export function addAuditCommand(program: Command): void {
-  command(program, 'audit', 'who created, disabled, trusted, rotated, revoked and changed what, oldest first')
+/** `assent audit`: shows the audit events. */
+export function fill(audit: Command): void {
+  takingJson(audit)
     .option('--entity <id>', 'only what this entity did, or what was done to it')
-    .option('--since <time>', 'only from then on, as in 2026-01-31T09:00:00Z')
+    .addOption(momentOption('--since <time>', 'only from then on'))
     .action(
-      onEngineWriting(async ({ db }, _config, { entity, since, json = false }: Filter) => {
+      onEngine(async ({ db }, _config, { entity, since, json = false }: Filter) => {
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
-        const acts = readActs(db, {
-          entityId: entity,
-          since: since === undefined ? undefined : moment('--since', since),
-        });
-        await (json ? writeJson(acts) : writeTable(acts));
-      }),
+        const events = readActs(db, { entityId: entity, since });
+        await (json ? writeJson(events) : writeTable(events));
+      }, anyRing),
     );
 }
 
 async function writeJson(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
   await write('{"events":[');
   let separator = '';
-  let written = 0;
   for await (const page of pages) {
-    if (page.length === 0) continue;
-    await write(separator + page.map((act) => JSON.stringify(shown(act))).join(','));
-    separator = ',';
-    written += page.length;
-    // Where it goes into a file.
-    if (!process.stdout.isTTY) progress.say(`${counted(written, 'acts')} written`);
+    for (const event of page) {
+      const shown = Object.fromEntries(COLUMNS.map((name) => [name, event[name]]));
+      await write(separator + JSON.stringify(shown));
+      separator = ',';
+    }
   }
   await write(']}\n');
 }
 
-function shown({ at, actor, action, entityId, requestId, ownRequestId, reason, before, after }: RecordedAct) {
-  return { at, actor, action, entityId, requestId, ownRequestId, reason, before, after };
-}
-
 async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
   let latest: RecordedAct[] = [];
-  let earlier = false;
   let read = 0;
   for await (const page of pages) {
     read += page.length;
-    progress.say(`${counted(read, 'acts')} read`);
-    earlier ||= latest.length + page.length > TABLE_ROWS_MAX;
+    progress.say(`${counted(read, 'events')} read`);
     latest = [...latest, ...page].slice(-TABLE_ROWS_MAX);
   }
-  const head = [
-    'at',
-    'actor',
-    'action',
-    'entityId',
-    'before',
-    'after',
-    'reason',
-    'requestId',
-    'ownRequestId',
-  ];
-  const table = latest.map(
-    ({ at, actor, action, entityId, before, after, reason, requestId, ownRequestId }) => [
-      at,
-      actor,
-      action,
-      entityId,
-      cell(before),
-      cell(after),
-      reason,
-      requestId,
-      ownRequestId,
-    ],
-  );
   progress.end();
-  await write(`${tableOf(head, table)}\n`);
-  if (earlier) {
+  const table = latest.map((event) => COLUMNS.map((name) => cellOf(event[name])));
+  await write(`${tableOf([...COLUMNS], table)}\n`);
+  if (read > TABLE_ROWS_MAX) {
     process.stderr.write(
       `These are the latest ${TABLE_ROWS_MAX}: narrow it with --since, or have all with --json.\n`,
     );
   }
 }
 
-/** One act may name two hundred workflows; all rows of a table are as wide as its widest. */
+/** One event may name two hundred workflows; all rows of a table are as wide as its widest. */
 const CELL_MAX = 500;
 
-function cell(value: object | null | undefined): string | null {
-  if (!value) return null;
+function cellOf(value: string | Date | object | null | undefined): string | Date | null | undefined {
+  if (!value || typeof value === 'string' || value instanceof Date) return value;
   const text = JSON.stringify(value);
   return text.length > CELL_MAX ? `${text.slice(0, CELL_MAX)}…` : text;
 }

@@ -4,8 +4,8 @@ import { APP_ROLE, executorOf } from '../database/connection';
 import { schemaDifference } from '../database/migrate';
 import { counted } from '../domain/words/counted';
 import { onDatabase } from '../start/database';
-import { CommandError } from './command';
-import { databaseFault } from './database-fault';
+import { OperatorError } from '../domain/failures';
+import { databaseFault } from './explain';
 
 /**
  * Waits until somebody else has migrated: a process that is rolled out together with its migrations
@@ -25,7 +25,7 @@ const NOT_YET = /^(42P01|42501)$/;
 /**
  * @param url the login of API and worker
  * @param say told what is waited for, whenever that changes
- * @throws CommandError where it takes too long; what Postgres refuses a login with
+ * @throws OperatorError where it takes too long; what Postgres refuses a login with
  */
 export async function schemaMigrated(
   url: string,
@@ -40,7 +40,7 @@ export async function schemaMigrated(
     if (lacking !== said) say(lacking);
     said = lacking;
     if (performance.now() > deadline) {
-      throw new CommandError(`${lacking}, for ${Math.round(withinMs / 1000)} s: run "assent migrate"`);
+      throw new OperatorError(`${lacking}, for ${Math.round(withinMs / 1000)} s: run "assent migrate"`);
     }
     await wait(POLL_MS);
   }

@@ -12,12 +12,12 @@ import { chainKeys } from '../database/chain/key';
 import { ringFaults } from '../database/keys/sealing-key';
 import type { PublicJwk } from '../database/keys/signing-key';
 import { keepResult } from '../database/verify/night';
-import type { Days } from '../database/verify/page';
 import { compareBooks, provenKeys, verify, type Found } from '../database/verify/verify';
-import { parseDay } from '../domain/calendar';
-import { command, CommandError, onEngine } from './command';
+import { OperatorError } from '../domain/failures';
+import { command, onEngine } from './command';
 import { anyRing } from './engine';
-import { progress } from './progress';
+import { dayOption } from './options';
+import { progress } from './output';
 
 /** SQLSTATE of a statement that writes on a server that only reads. */
 const READ_ONLY = '25006';
@@ -29,34 +29,33 @@ interface Kept {
 }
 
 interface Options {
-  from?: string;
-  to?: string;
+  from?: string | null;
+  to?: string | null;
   kept?: string;
 }
 
 /** `assent books`: whether the ledger, and all that was written down, is right. */
-export function addBooksCommands(program: Command): void {
-  const books = program.command('books').description('the ledger, and the chains that prove it');
+export function fill(books: Command): void {
   command(
     books,
     'verify',
     'compare the ledger with itself, with charges, refunds, reversals, exceptions and their webhooks, and all of it with its chains',
   )
-    .option('--from <day>', 'only from this day of the network’s zone on, as in 2026-11-01')
-    .option('--to <day>', 'only up to this day')
+    .addOption(dayOption('--from <day>', 'only from this day of the network’s zone on'))
+    .addOption(dayOption('--to <day>', 'only up to this day'))
     .option('--kept <file>', 'heads and keys that "books heads --json" has printed before: by these alone')
     .action(
-      onEngine(async ({ db, ring }, config, { kept: file, ...options }: Options) => {
-        const days = daysOf(options);
+      onEngine(async ({ db, ring }, config, { kept: file, from = null, to = null }: Options) => {
+        if (from !== null && to !== null && from > to) throw new OperatorError('--from is after --to');
         const kept = file === undefined ? undefined : await readKept(file);
         const keys = kept?.keys ?? (await provenKeys(db, ring));
         const means = { db, keys, timeZone: config.NETWORK_TIMEZONE, kept: kept?.heads };
-        const verified = await verify(compareBooks(means, days), ({ compared, differences }, check) =>
+        const verified = await verify(compareBooks(means, { from, to }), ({ compared, differences }, check) =>
           progress.say(`${compared[check]} ${check} compared, ${differences} differences`),
         );
         // An auditor's ring or kept heads, or a copy that only reads, say nothing of this service.
         const isOwn = !kept && (await ringFaults(db, ring)).length === 0;
-        if (isOwn && days.from === null && days.to === null) {
+        if (isOwn && from === null && to === null) {
           await keepResult(db, verified, null).catch((error: unknown) => {
             if ((error as { code?: string }).code !== READ_ONLY) throw error;
           });
@@ -84,16 +83,6 @@ export function addBooksCommands(program: Command): void {
   );
 }
 
-/** @throws CommandError */
-function daysOf({ from = null, to = null }: { from?: string | null; to?: string | null }): Days {
-  for (const [name, day] of Object.entries({ from, to })) {
-    if (day !== null && !parseDay(day).ok)
-      throw new CommandError(`--${name} is no day: write it as in 2026-11-01`);
-  }
-  if (from !== null && to !== null && from > to) throw new CommandError('--from is after --to');
-  return { from, to };
-}
-
 /** The file is at most some megabytes: a head of each day. */
 async function readKept(file: string): Promise<Kept> {
   try {
@@ -104,7 +93,7 @@ async function readKept(file: string): Promise<Kept> {
     if (!Array.isArray(keys) || !Array.isArray(heads)) throw new Error('it has no keys, or no heads');
     return { keys: publicKeys(keys), heads: heads.map(({ jws }) => jws) };
   } catch (cause) {
-    throw new CommandError(`--kept: ${file} is not what "assent books heads --json" prints`, { cause });
+    throw new OperatorError(`--kept: ${file} is not what "assent books heads --json" prints`, { cause });
   }
 }
 

@@ -1,10 +1,11 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
-import { webhookUrl } from '../api/webhook/webhook-schema';
-import { check } from '../api/http/validation';
 import type { Config } from '../config';
-import { command, CommandError, reporting } from './command';
-import { runConformance, type Verdict } from './conformance/run';
+import { parseWebUrl, webhookSchemes } from '../domain/contact';
+import { OperatorError } from '../domain/failures';
+import { reporting, takingJson } from './command';
+import { runConformance, type Verdict } from '../conformance/run';
+import { accepted } from './options';
 import { readSecret } from './secret';
 
 /**
@@ -26,12 +27,8 @@ interface Options {
 const PATIENCE_MAX_S = 600;
 const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
-export function addConformanceCommand(program: Command): void {
-  command(
-    program,
-    'conformance',
-    "play the network to a bank's webhook receiver, and say what it does not stand",
-  )
+export function fill(command: Command): void {
+  takingJson(command)
     .requiredOption('--webhook-url <url>', 'where the bank takes webhooks')
     .requiredOption('--client-id <id>', 'with which the bank asks for a token')
     .addOption(
@@ -70,24 +67,22 @@ The bank's secrets are read from CLIENT_SECRET and WEBHOOK_SECRET, or asked for 
 may be any that the bank is set to while it is tried; a webhook secret is whsec_ and the base64 of
 32 bytes. Exit code 0: all passes; 1: something does not.`;
 
-/** @throws CommandError for what cannot be played, or not here */
+/** @throws OperatorError for what cannot be played, or not here */
 function checked(
   config: Config,
   { webhookUrl: url, clientId, listen, patience, customerId, lookupId }: Options,
 ) {
   if (config.ASSENT_MODE === 'production') {
-    throw new CommandError(
+    throw new OperatorError(
       'not in production: it sends webhooks of charges that there are not. Play it elsewhere.',
     );
   }
   const address = /^([A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):(\d{1,5})$/.exec(listen);
-  if (!address || Number(address[2]) > 65_535) throw new CommandError('--listen takes host:port');
+  if (!address || Number(address[2]) > 65_535) throw new OperatorError('--listen takes host:port');
   const patienceS = z.coerce.number().min(1).max(PATIENCE_MAX_S).safeParse(patience);
-  if (!patienceS.success) throw new CommandError(`--patience takes 1 to ${PATIENCE_MAX_S} seconds`);
-  const target = check(webhookUrl(config), url, '');
-  if (target.problems !== undefined) throw new CommandError(`--webhook-url ${target.problems[0]?.message}`);
+  if (!patienceS.success) throw new OperatorError(`--patience takes 1 to ${PATIENCE_MAX_S} seconds`);
   return {
-    webhookUrl: target.value,
+    webhookUrl: accepted('--webhook-url', parseWebUrl(webhookSchemes(config.ALLOW_PRIVATE_WEBHOOKS), url)),
     clientId,
     listen: { host: (address[1] ?? '').replace(/^\[(.*)\]$/, '$1'), port: Number(address[2]) },
     customer: { customerId, lookupID: lookupId },
@@ -96,10 +91,10 @@ function checked(
   };
 }
 
-/** @throws CommandError, which does not repeat it */
+/** @throws OperatorError, which does not repeat it */
 function webhookSecret(text: string): string {
   if (WEBHOOK_SECRET.test(text)) return text;
-  throw new CommandError('WEBHOOK_SECRET is not whsec_ and the base64 of 32 bytes');
+  throw new OperatorError('WEBHOOK_SECRET is not whsec_ and the base64 of 32 bytes');
 }
 
 function inWords(verdicts: readonly Verdict[]): string {

@@ -1,17 +1,14 @@
 import type { Command } from 'commander';
 import { giveOwnId, renumberFeed } from '../database/engine/copied-database';
 import { counted } from '../domain/words/counted';
-import { command, onEngine, reporting } from './command';
-import { anyRing } from './engine';
+import { command, reporting } from './command';
+import { asOwner } from './engine';
 import { loginStatements } from './logins';
-import { asOwner } from './owner';
-import { operator, reasonOption, type Explained } from './operator';
-import { progress } from './progress';
+import { operator, reasonOption, type Explained } from './options';
+import { progress } from './output';
 
 /** `assent database`: what is done to the database itself, from its logins on. */
-export function addDatabaseCommands(program: Command): void {
-  const database = program.command('database').description('the database itself: its logins, copies of it');
-
+export function fill(database: Command): void {
   command(
     database,
     'logins',
@@ -21,30 +18,32 @@ export function addDatabaseCommands(program: Command): void {
   command(database, 'restored', 'a dump was restored into another server: the events feed goes on from there')
     .addOption(reasonOption())
     .action(
-      onEngine(async (_engine, config, options: Explained) => {
-        const by = operator(options);
+      reporting(async (config, options: Explained) => {
         const webhooks = await asOwner(config, (db) =>
           db.transaction((trx) =>
-            renumberFeed(trx, by, (done) => progress.say(`${counted(done, 'webhooks')} renumbered`)),
+            renumberFeed(trx, operator(options), (done) =>
+              progress.say(`${counted(done, 'webhooks')} renumbered`),
+            ),
           ),
         );
         return {
           json: { webhooks },
           text: `The feeds have ${webhooks} webhooks, in the order of their event ids`,
         };
-      }, anyRing),
+      }),
     );
 
   command(database, 'copied', 'it is to run beside its original: give it an id of its own')
     .addOption(reasonOption())
     .action(
-      onEngine(async (_engine, config, options: Explained) => {
-        const by = operator(options);
-        const installation = await asOwner(config, (db) => db.transaction((trx) => giveOwnId(trx, by)));
+      reporting(async (config, options: Explained) => {
+        const installation = await asOwner(config, (db) =>
+          db.transaction((trx) => giveOwnId(trx, operator(options))),
+        );
         return {
           json: { installation },
           text: `Its id is ${installation} now: give it a namespace of Temporal of its own`,
         };
-      }, anyRing),
+      }),
     );
 }

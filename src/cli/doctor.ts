@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { escapeIdentifier } from 'pg';
-import { ConfigError, readConfig, type Config } from '../config';
+import { ConfigError, type Config } from '../config';
 import { isUnavailable } from '../database/availability';
-import { APP_ROLE, oneRow, openDatabase, row, type Database } from '../database/connection';
+import { APP_ROLE, oneRow, openDatabase, type Database } from '../database/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/engine/deployment';
@@ -12,6 +12,7 @@ import { overdueBacklog } from '../database/reconcile/open-work';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
+import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { SCHEDULED, scheduleState } from '../temporal/schedules';
@@ -25,10 +26,11 @@ import {
 } from '../temporal/readiness';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { VERSION } from '../version';
-import { command, CommandError, explained } from './command';
-import { databaseFault } from './database-fault';
-import { databaseUrl, deploymentOf, keysOf, modeOf } from './engine';
+import { takingJson } from './command';
+import { databaseUrl, deploymentOf, keysOf, readSettings } from './engine';
+import { databaseFault, explained } from './explain';
 import { closing } from './logins';
+import { write } from './output';
 import { openTemporal } from './temporal';
 
 /**
@@ -59,83 +61,115 @@ const LATER_WAITS_MAX_S = 3_600;
 /** Longest wait for one answer of Temporal. */
 const ANSWER_WITHIN_MS = 5_000;
 
-export function addDoctorCommand(program: Command): void {
-  command(
-    program,
-    'doctor',
-    'settings, servers, schema, keys, clocks, workers: what is wrong and what to do about it; exit code 1 where something is',
-  ).action(async ({ json = false }: { json?: boolean }) => {
+export function fill(command: Command): void {
+  takingJson(command).action(async ({ json = false }: { json?: boolean }) => {
     const checks = await examine();
     const healthy = checks.every(({ state }) => state === 'ok' || state === 'warning');
-    process.stdout.write(`${json ? JSON.stringify({ healthy, checks }) : inWords(checks)}\n`);
+    await write(`${json ? JSON.stringify({ healthy, checks }) : inWords(checks)}\n`);
     if (!healthy) process.exitCode = 1;
   });
 }
 
+/** What a check is made with. Each opens on first use, so that its check tells where it cannot. */
+interface Means {
+  config: Config;
+  db: () => Database;
+  client: () => Client;
+}
+
+/** Makes a check, unless one that it needs found something wrong. @param ask says what there is */
+type Check = (name: string, needs: Finding[], ask: () => Promise<string>) => Promise<Finding>;
+
 async function examine(): Promise<Finding[]> {
   let config: Config;
   try {
-    config = readConfig(process.env);
+    config = readSettings(process.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.message.split('\n').map((message) => ({ name: 'settings', state: 'wrong', message }));
   }
-  const settings: Finding = {
-    name: 'settings',
-    state: 'ok',
-    message: `${config.ASSENT_MODE}, days begin in ${config.NETWORK_TIMEZONE}, Node ${process.versions.node}`,
+  const found: Finding[] = [];
+  const check: Check = async (name, needs, ask) => {
+    const first = needs.find(({ state }) => state === 'wrong' || state === 'unknown');
+    const finding: Finding = first
+      ? { name, state: 'unknown', message: `not checked: see ${first.name} first` }
+      : await judge(name, ask);
+    found.push(finding);
+    return finding;
   };
-  const opened = attempt('postgres', () => openDatabase(databaseUrl(config), 1));
-  if ('state' in opened) return [settings, opened, ...(await examineTemporal(config, opened))];
-  const db = opened.made;
+  let db: Database | undefined;
+  let client: Client | undefined;
+  const means = {
+    config,
+    db: () => (db ??= openDatabase(databaseUrl(config), 1)),
+    client: () => (client ??= openTemporal(config)),
+  };
   try {
-    const found = await examineDatabase(config, db);
-    // What it knows of Temporal can be read where the schema fits.
-    const lacking = found.find(
-      ({ name, state }) => ['postgres', 'schema'].includes(name) && state === 'wrong',
-    );
-    return [settings, ...found, ...(await examineTemporal(config, lacking ?? db))];
+    await check('settings', [], async () => {
+      const { ASSENT_MODE, NETWORK_TIMEZONE } = config;
+      return `${ASSENT_MODE}, days begin in ${NETWORK_TIMEZONE}, Node ${process.versions.node}`;
+    });
+    await examineTemporal(check, means, await examineDatabase(check, means));
+    return found;
   } finally {
-    await db.destroy();
+    await Promise.all([db?.destroy(), client?.connection.close()]);
   }
 }
 
-/** Postgres, and all that only it can tell. */
-async function examineDatabase(config: Config, db: Database): Promise<Finding[]> {
-  const postgres = await judge('postgres', async () => {
+/** Postgres, and all that only it can tell. @returns whether its schema fits */
+async function examineDatabase(check: Check, { config, db }: Means): Promise<Finding> {
+  const { NETWORK_TIMEZONE } = config;
+  const postgres = await check('postgres', [], async () => {
     const before = performance.now();
-    const server = await row<{ version: string }>(db, `SELECT current_setting('server_version') AS version`);
-    return `${server?.version}, answered in ${Math.round(performance.now() - before)} ms`;
+    const { version } = await oneRow<{ version: string }>(
+      db(),
+      `SELECT current_setting('server_version') AS version`,
+    );
+    return `${version}, answered in ${Math.round(performance.now() - before)} ms`;
   });
-  if (postgres.state !== 'ok') return [postgres];
-  const schema = await judge('schema', () => judgeSchema(db));
-  const clock = await judge('clock', () => judgeClock(db));
-  const calendar = await judge('calendar', async () => {
-    await requireSameCalendar(db, config.NETWORK_TIMEZONE);
-    return `Postgres and Node read ${config.NETWORK_TIMEZONE} alike for the next two years`;
+  await check('clock', [postgres], () => judgeClock(db()));
+  await check('calendar', [postgres], async () => {
+    await requireSameCalendar(db(), NETWORK_TIMEZONE);
+    return `Postgres and Node read ${NETWORK_TIMEZONE} alike for the next two years`;
   });
-  const first = [postgres, clock, calendar, schema];
-  if (schema.state === 'wrong') return [...first, notChecked('deployment, logins, keys, workers', schema)];
-  const deployment = await judge('deployment', async () => {
-    await requireDeployment(db, deploymentOf(config));
+  const schema = await check('schema', [postgres], () => judgeSchema(db()));
+  await check('deployment', [schema], async () => {
+    await requireDeployment(db(), deploymentOf(config));
     return 'mode, zone and login are those of this database';
   });
-  const logins = await judge('logins', () => judgeLogins(config, db));
-  const keys = await judge('keys', async () => {
-    const problems = await ringProblems(db, readKeyring(keysOf(config)));
+  await check('logins', [schema], () => judgeLogins(config, db()));
+  await check('triggers', [schema], () => judgeTriggers(db()));
+  await check('keys', [schema], async () => {
+    const problems = await ringProblems(db(), readKeyring(keysOf(config)));
     if (problems.length > 0) throw new Wrong(problems.map(({ message }) => message).join('\n'));
-    return 'all that is sealed can be opened';
+    return 'all that is encrypted can be decrypted';
   });
-  return [
-    ...first,
-    deployment,
-    logins,
-    await judge('triggers', () => judgeTriggers(db)),
-    keys,
-    await examineWorkers(db),
-    await examineWork(db),
-    await examineTransactions(db),
-  ];
+  await check('workers', [schema], () => judgeWorkers(db()));
+  await check('work', [schema], () => judgeWork(db()));
+  await check('transactions', [schema], () => judgeTransactions(db()));
+  return schema;
+}
+
+async function examineTemporal(check: Check, { db, client }: Means, schema: Finding): Promise<void> {
+  let id = '';
+  const temporal = await check('temporal', [], async () => {
+    id = await answerOf(client(), namespaceId);
+    return `answers, and has the namespace "${client().options.namespace}"`;
+  });
+  await check('namespace', [temporal, schema], () => judgeNamespace(db(), id, client().options.namespace));
+  await check('search attributes', [temporal], async () => {
+    const missing = await answerOf(client(), (one) =>
+      one.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
+        missingAttributes(one.connection, one.options.namespace),
+      ),
+    );
+    if (missing.length > 0)
+      throw new Wrong(`${missing.map(({ name }) => name).join(', ')} missing: run "assent migrate"`);
+    return 'all registered';
+  });
+  await check('schedules', [temporal], () =>
+    judgeSchedules(client(), schema.state === 'ok' || schema.state === 'warning' ? db() : undefined),
+  );
 }
 
 async function judgeSchema(db: Database): Promise<string> {
@@ -156,7 +190,7 @@ async function judgeSchema(db: Database): Promise<string> {
  * and writes this one. Of a sandbox no money is at stake.
  */
 async function judgeLogins(config: Config, db: Database): Promise<string> {
-  if (modeOf(config) === 'sandbox') return 'a sandbox may be open to all logins of its server';
+  if (config.ASSENT_MODE === 'sandbox') return 'a sandbox may be open to all logins of its server';
   const found = await oneRow<{
     /** Who may connect without being named. */
     open: string | null;
@@ -203,112 +237,61 @@ async function judgeTriggers(db: Database): Promise<string> {
 
 async function judgeClock(db: Database): Promise<string> {
   const before = Date.now();
-  const server = await row<{ now: Date }>(db, `SELECT clock_timestamp() AS now`);
+  const server = await oneRow<{ now: Date }>(db, `SELECT clock_timestamp() AS now`);
   // The answer was made at some moment between the two.
-  const apartMs = Math.round((server?.now.getTime() ?? 0) - (before + Date.now()) / 2);
+  const apartMs = Math.round(server.now.getTime() - (before + Date.now()) / 2);
   const words = `${Math.abs(apartMs)} ms ${apartMs < 0 ? 'ahead of' : 'behind'} that of Postgres`;
   if (Math.abs(apartMs) > CLOCKS_APART_MAX_MS)
     throw new Wrong(`this machine's clock is ${words}: have both follow one source of time (NTP)`);
   return `this machine's is ${words}`;
 }
 
-/**
- * Windows and retries hang on a worker; two versions for longer than a deploy is one that hangs.
- */
-function examineWorkers(db: Database): Promise<Finding> {
-  return judge('workers', async () => {
-    const alive = (await listWorkers(db)).filter((one) => one.alive);
-    if (alive.length === 0)
-      throw new Wrong('none lives: calls are taken, and nothing of them is done. Start a worker');
-    const [problem] = await workerProblems(db);
-    if (problem) throw new Wrong(`${problem.message}: see their log, and TEMPORAL_ADDRESS of theirs`);
-    const other = [...new Set(alive.map(({ version }) => version))].filter((one) => one !== VERSION);
-    const words = counted(alive.length, 'workers');
-    if (other.length > 0)
-      throw new Warned(
-        `${words}, some of version ${other.join(', ')} beside this ${VERSION}: end the deploy`,
-      );
-    return `${words} of version ${VERSION}`;
-  });
+/** Windows and retries hang on a worker. Two versions for long are a deploy that hangs. */
+async function judgeWorkers(db: Database): Promise<string> {
+  const alive = (await listWorkers(db)).filter((one) => one.alive);
+  if (alive.length === 0)
+    throw new Wrong('none lives: calls are taken, and nothing of them is done. Start a worker');
+  const [problem] = await workerProblems(db);
+  if (problem) throw new Wrong(`${problem.message}: see their log, and TEMPORAL_ADDRESS of theirs`);
+  const other = [...new Set(alive.map(({ version }) => version))].filter((one) => one !== VERSION);
+  const words = counted(alive.length, 'workers');
+  if (other.length > 0)
+    throw new Warned(`${words}, some of version ${other.join(', ')} beside this ${VERSION}: end the deploy`);
+  return `${words} of version ${VERSION}`;
 }
 
-function examineWork(db: Database): Promise<Finding> {
-  return judge('work', async () => {
-    const [restart] = await restartProblems(db);
-    if (restart)
-      throw new Wrong(`Temporal ${restart.message}: wait, and see "assent status" for how far it is`);
-    const [{ call, later }, overdue] = await Promise.all([
-      outboxBacklog(db),
-      overdueBacklog(db, OVERDUE_AFTER_S),
-    ]);
-    const late = overdue.filter(({ count }) => count > 0);
-    if (late.length > 0)
-      throw new Wrong(
-        `${late.map(({ count, kind }) => counted(count, kind)).join(', ')} past their moment: see "assent reconcile"`,
-      );
-    if (call.oldestAgeS > OUTBOX_WAITS_MAX_S)
-      throw new Wrong(
-        `what is meant for Temporal waits for ${Math.round(call.oldestAgeS)} s: see docs/operations.md, "Stuck outbox"`,
-      );
-    if (later.oldestAgeS > LATER_WAITS_MAX_S)
-      throw new Warned(
-        `webhooks and large changes wait for Temporal for ${Math.round(later.oldestAgeS)} s: see docs/operations.md, "Stuck outbox"`,
-      );
-    return 'nothing is overdue';
-  });
+const forS = (s: number) => `for Temporal for ${Math.round(s)} s: see docs/operations.md, "Stuck outbox"`;
+
+async function judgeWork(db: Database): Promise<string> {
+  const [restart] = await restartProblems(db);
+  if (restart)
+    throw new Wrong(`Temporal ${restart.message}: wait, and see "assent status" for how far it is`);
+  const [{ call, later }, overdue] = await Promise.all([
+    outboxBacklog(db),
+    overdueBacklog(db, OVERDUE_AFTER_S),
+  ]);
+  const late = overdue.filter(({ count }) => count > 0).map(({ count, kind }) => counted(count, kind));
+  if (late.length > 0) throw new Wrong(`${late.join(', ')} past their moment: see "assent reconcile"`);
+  if (call.oldestAgeS > OUTBOX_WAITS_MAX_S) throw new Wrong(`calls wait ${forS(call.oldestAgeS)}`);
+  if (later.oldestAgeS > LATER_WAITS_MAX_S)
+    throw new Warned(`webhooks and large changes wait ${forS(later.oldestAgeS)}`);
+  return 'nothing is overdue';
 }
 
 /** One that writes holds up the events feed, and any may hold a lock that others need. */
-function examineTransactions(db: Database): Promise<Finding> {
-  return judge('transactions', async () => {
-    // Of one that hides since when it is open, it is not known whether it is about to end.
-    const found = (await longTransactions(db)).filter(({ since, waiting }) => since !== null || waiting > 0);
-    if (found.length > 0)
-      throw new Warned(
-        `${counted(found.length, 'transactions')} open for long or in the way, of ${found[0]?.login ?? 'nobody'} first: see "assent status"`,
-      );
-    return 'none is open for long';
-  });
-}
-
-/** @param db or what keeps it from being asked what it knows of Temporal */
-async function examineTemporal(config: Config, db: Database | Finding): Promise<Finding[]> {
-  const opened = attempt('temporal', () => openTemporal(config));
-  if ('state' in opened) return [opened];
-  const client = opened.made;
-  try {
-    const { namespace } = client.options;
-    let id = '';
-    const temporal = await judge('temporal', async () => {
-      id = await answerOf(client, namespaceId(client));
-      return `answers, and has the namespace "${namespace}"`;
-    });
-    if (temporal.state === 'wrong')
-      return [temporal, notChecked('namespace, search attributes, schedules', temporal)];
-    const own =
-      'state' in db
-        ? notChecked('namespace', db)
-        : await judge('namespace', () => judgeNamespace(db, id, namespace));
-    const attributes = await judge('search attributes', async () => {
-      const missing = await answerOf(
-        client,
-        client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
-          missingAttributes(client.connection, namespace),
-        ),
-      );
-      if (missing.length > 0)
-        throw new Wrong(`${missing.map(({ name }) => name).join(', ')} missing: run "assent migrate"`);
-      return 'all registered';
-    });
-    return [temporal, own, attributes, await examineSchedules(client, db)];
-  } finally {
-    await client.connection.close();
-  }
+async function judgeTransactions(db: Database): Promise<string> {
+  // A transaction that hides its beginning may be about to end.
+  const found = (await longTransactions(db)).filter(({ since, waiting }) => since !== null || waiting > 0);
+  if (found.length > 0)
+    throw new Warned(
+      `${counted(found.length, 'transactions')} open for long or in the way, of ${found[0]?.login ?? 'nobody'} first: see "assent status"`,
+    );
+  return 'none is open for long';
 }
 
 /** @throws Wrong in words where Temporal gives none */
-function answerOf<Answer>(client: Client, asked: Promise<Answer>): Promise<Answer> {
-  return asked.catch((error: unknown) => {
+function answerOf<Answer>(client: Client, ask: (client: Client) => Promise<Answer>): Promise<Answer> {
+  return ask(client).catch((error: unknown) => {
     throw new Wrong(temporalFault(error, client.options.namespace).inWords);
   });
 }
@@ -325,76 +308,51 @@ async function judgeNamespace(db: Database, id: string, namespace: string): Prom
 }
 
 /**
- * What finds lost work, what seals the books, and what keeps the SHA-256 of long statements run on
- * Temporal Schedules that a hand may stop. Each may also fail each time that it runs.
+ * Lost work is found, and the books are chained and verified, by Temporal Schedules that a hand may
+ * stop. Each may also fail each time that it runs.
  *
- * @param db or what keeps it from being asked when they last did
+ * @param db undefined where it cannot say when each last ran
  */
-function examineSchedules(client: Client, db: Database | Finding): Promise<Finding> {
-  return judge('schedules', async () => {
-    const silent = 'state' in db ? [] : await serviceWarnings(db, client);
-    if (silent.length > 0)
-      throw new Wrong(silent.map(({ path, message }) => `${path} ${message}`).join('\n'));
-    const stopped: string[] = [];
-    const next: string[] = [];
-    for (const id of SCHEDULED) {
-      const schedule = await answerOf(client, scheduleState(client, id));
-      if (schedule.is !== 'running') stopped.push(`${id} is ${schedule.is}`);
-      else if (schedule.nextAt) next.push(`${id} at ${schedule.nextAt.toISOString()}`);
-    }
-    if (stopped.length > 0)
-      throw new Warned(
-        `${stopped.join(', ')}: unpause it in the Temporal UI; a worker that starts makes one that is missing`,
-      );
-    return `all run, next ${next.join(', ')}`;
-  });
+async function judgeSchedules(client: Client, db: Database | undefined): Promise<string> {
+  const silent = db ? await serviceWarnings(db, client) : [];
+  if (silent.length > 0) throw new Wrong(silent.map(({ path, message }) => `${path} ${message}`).join('\n'));
+  const schedules = [];
+  for (const id of SCHEDULED) {
+    schedules.push({ id, ...(await answerOf(client, (one) => scheduleState(one, id))) });
+  }
+  const stopped = schedules.filter(({ is }) => is !== 'running').map(({ id, is }) => `${id} is ${is}`);
+  if (stopped.length > 0)
+    throw new Warned(
+      `${stopped.join(', ')}: unpause it in the Temporal UI; a worker that starts makes one that is missing`,
+    );
+  const next = schedules.flatMap((one) =>
+    one.is === 'running' && one.nextAt ? [`${one.id} at ${one.nextAt.toISOString()}`] : [],
+  );
+  return `all run, next ${next.join(', ')}`;
 }
 
-/** Of a thing that is wrong; the message says what to do. */
-class Wrong extends CommandError {}
-/** Of a thing that keeps nobody from work now. */
-class Warned extends CommandError {}
+/** A thing that is wrong; the message says what to do. */
+class Wrong extends OperatorError {}
+/** A thing that keeps nobody from work now. */
+class Warned extends OperatorError {}
 
-/** @param ask answers what there is */
 async function judge(name: string, ask: () => Promise<string>): Promise<Finding> {
   try {
     return { name, state: 'ok', message: await ask() };
   } catch (error) {
-    return { name, state: error instanceof Warned ? 'warning' : 'wrong', message: saidOf(error) };
+    const away = isUnavailable(error) && databaseFault(error) === undefined;
+    const message = away ? 'does not answer: start it, or correct DATABASE_URL' : explained(error);
+    return { name, state: error instanceof Warned ? 'warning' : 'wrong', message };
   }
 }
-
-/** The same for what the other checks need: they get it, or are told that it is not to be had. */
-function attempt<Made>(name: string, make: () => Made): { made: Made } | Finding {
-  try {
-    return { made: make() };
-  } catch (error) {
-    return { name, state: 'wrong', message: saidOf(error) };
-  }
-}
-
-function saidOf(error: unknown): string {
-  if (isUnavailable(error))
-    return databaseFault(error) ?? 'does not answer: start it, or correct DATABASE_URL';
-  return explained(error);
-}
-
-const notChecked = (name: string, first: Finding): Finding => ({
-  name,
-  state: 'unknown',
-  message: `not checked: see ${first.name} first`,
-});
 
 function inWords(checks: Finding[]): string {
   const width = Math.max(...checks.map(({ name }) => name.length));
   return checks
-    .map(({ name, state, message }) => {
-      const lines = message.split('\n');
-      return lines
-        .map(
-          (line, i) => `${(i === 0 ? name : '').padEnd(width)}  ${(i === 0 ? state : '').padEnd(7)}  ${line}`,
-        )
-        .join('\n');
+    .flatMap(({ name, state, message }) => {
+      const [first, ...more] = message.split('\n');
+      const indented = more.map((line) => `${' '.repeat(width + 11)}${line}`);
+      return [`${name.padEnd(width)}  ${state.padEnd(7)}  ${first}`, ...indented];
     })
     .join('\n');
 }

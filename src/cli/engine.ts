@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, type Config } from '../config';
+import { ConfigError, readConfigUntraced, type Config } from '../config';
+import { isUnavailable, refusedLogin } from '../database/availability';
 import { executorOf, openDatabase, type Database, type Executor } from '../database/connection';
-import { requireDeployment, type Deployment } from '../database/engine/deployment';
+import { requireDeployment, requireMigratable, type Deployment } from '../database/engine/deployment';
 import { readKeyring, type Keyring } from '../database/keys/keyring';
-import type { Mode } from '../domain/mode';
-import { readEngineFile, type EngineFile } from '../start/engine-file';
+import { OperatorError } from '../domain/failures';
+import { lives, readEngineFile, withSettingsOf, type EngineFile } from '../start/engine-file';
+import { databaseFault } from './explain';
 
 /**
- * The engine that a command works on: the one that the settings name, otherwise the one that `npm
- * start` runs in this folder.
+ * The engine that a command works on: that of `DATABASE_URL`, otherwise the one that `npm start`
+ * runs in this folder, with the settings that it runs with.
  */
 export interface Engine {
   db: Database;
@@ -21,18 +23,37 @@ const FOLDER = '.assent';
 /** A command does one thing after the other, or two at once. */
 const CONNECTIONS = 2;
 
-const NO_ENGINE = 'Run "npm start" in this folder first, or set';
+/** The owner changes a row on each: enough to share the disk's writes, and none delays a call. */
+const OWNER_CONNECTIONS = 4;
+/** A page of a table with tens of millions of rows takes minutes where most of it is done. */
+const OWNER_STATEMENT_WITHIN_MS = 60 * 60_000;
 
 /**
- * Whether a ring will do for what a command does: `claimRing` where it seals, `requireRing` where
- * it opens.
+ * The settings of a command. Settings of the engine in this folder overrule those of the shell,
+ * because a command of another zone would work on other days than the engine.
+ *
+ * @throws ConfigError naming every wrong setting
+ */
+export function readSettings(environment: NodeJS.ProcessEnv): Config {
+  const given = environment['DATABASE_URL'];
+  const engine = engineOf({ DATABASE_URL: given === '' ? undefined : given });
+  return readConfigUntraced(engine ? withSettingsOf(engine, environment) : environment);
+}
+
+/** What `npm start` runs in this folder, where a command works on the database of that. */
+export function engineOf({ DATABASE_URL: url }: Pick<Config, 'DATABASE_URL'>): EngineFile | undefined {
+  const engine = readEngineFile(FOLDER);
+  const isItsOwn = url === undefined || url === engine?.databaseUrl || url === engine?.ownerUrl;
+  return isItsOwn ? engine : undefined;
+}
+
+/**
+ * Whether a ring will do for what a command does: `claimRing` where it encrypts, `requireRing`
+ * where it decrypts.
  */
 export type AdmitRing = (db: Executor, ring: Keyring) => Promise<void>;
 
-/**
- * For a command that has nothing to do with what is sealed: it must work also where somebody mends
- * the ring.
- */
+/** For a command that decrypts nothing: it works also while somebody mends the ring. */
 export const anyRing: AdmitRing = () => Promise.resolve();
 
 /**
@@ -59,58 +80,82 @@ export function keysOf(config: Config): string {
     throw new ConfigError(
       'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.',
     );
-  throw notGiven('ASSENT_KEYS', 'keyring');
+  throw notGiven('ASSENT_KEYS');
 }
 
-/**
- * What `npm start` runs in this folder, where a command works on the database of that. Another
- * database has another keyring, and its workflows are in another Temporal.
- */
-export function engineOf({ DATABASE_URL }: Pick<Config, 'DATABASE_URL'>): EngineFile | undefined {
-  const engine = embeddedEngine();
-  if (DATABASE_URL === undefined) return engine;
-  return engine && [engine.databaseUrl, engine.ownerUrl].includes(DATABASE_URL) ? engine : undefined;
-}
-
-/** For a setting without which it is not known what goes with the database. */
-export function notGiven(setting: 'ASSENT_KEYS' | 'TEMPORAL_ADDRESS', what: string): ConfigError {
+/** For a setting that says which engine is meant. */
+export function notGiven(setting: 'ASSENT_KEYS' | 'DATABASE_URL' | 'TEMPORAL_ADDRESS'): ConfigError {
   return new ConfigError(
-    embeddedEngine()
+    readEngineFile(FOLDER)
       ? `${setting}: is not set, and DATABASE_URL is another database than that of "npm start" here. ` +
           'Set that of the same installation, or unset DATABASE_URL.'
-      : `There is no ${what} here. ${NO_ENGINE} ${setting}.`,
+      : `There is no engine here. Run "npm start" in this folder first, or set ${setting}.`,
   );
 }
 
-/**
- * The mode of the engine that a command works on; what was given for a database stands for the one
- * that was given.
- */
-export function modeOf(config: Config): Mode {
-  const { ASSENT_MODE, DATABASE_URL } = config;
-  return DATABASE_URL !== undefined ? ASSENT_MODE : (readEngineFile(FOLDER)?.mode ?? ASSENT_MODE);
-}
-
-export const deploymentOf = (config: Config): Deployment => ({
-  mode: modeOf(config),
-  timeZone: config.NETWORK_TIMEZONE,
+export const deploymentOf = ({ ASSENT_MODE, NETWORK_TIMEZONE }: Config): Deployment => ({
+  mode: ASSENT_MODE,
+  timeZone: NETWORK_TIMEZONE,
 });
 
 /** The login that the API and the worker use. @throws ConfigError saying how to name one */
-export function databaseUrl(config: Config): string {
-  const url = config.DATABASE_URL ?? readEngineFile(FOLDER)?.databaseUrl;
-  if (url === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} DATABASE_URL.`);
-  return url;
+export function databaseUrl({ DATABASE_URL }: Config): string {
+  if (DATABASE_URL === undefined) throw notGiven('DATABASE_URL');
+  return DATABASE_URL;
 }
 
-/** The login that owns the schema. @throws ConfigError saying how to name one */
-export function ownerUrl(config: Config): string {
-  const url = config.DATABASE_OWNER_URL ?? config.DATABASE_URL ?? readEngineFile(FOLDER)?.ownerUrl;
-  if (url === undefined) throw new ConfigError(`There is no engine here. ${NO_ENGINE} DATABASE_URL.`);
-  return url;
+/**
+ * Does something with the login that owns the schema.
+ *
+ * @throws OperatorError naming the setting, where the database does not let it in
+ */
+export async function withOwnerUrl<Result>(
+  config: Config,
+  work: (url: string) => Promise<Result>,
+): Promise<Result> {
+  const setting = config.DATABASE_OWNER_URL === undefined ? 'DATABASE_URL' : 'DATABASE_OWNER_URL';
+  try {
+    return await work(config.DATABASE_OWNER_URL ?? databaseUrl(config));
+  } catch (cause) {
+    const refused = refusedLogin(cause);
+    if (refused !== undefined) throw new OperatorError(`${setting}: ${refused}`, { cause });
+    throw whereAway(cause, config, setting);
+  }
 }
 
-/** What `npm start` runs in this folder, if it runs. */
-export function embeddedEngine(): EngineFile | undefined {
-  return readEngineFile(FOLDER);
+/** Works as the owner of the tables, without the time limit of requests: it reads whole tables. */
+export async function asOwner<Result>(
+  config: Config,
+  work: (db: Database) => Promise<Result>,
+): Promise<Result> {
+  return withOwnerUrl(config, async (url) => {
+    const db = openDatabase(
+      url,
+      OWNER_CONNECTIONS,
+      async (connection) => {
+        await requireMigratable(connection, deploymentOf(config));
+        await connection.query('SET statement_timeout = 0');
+      },
+      OWNER_STATEMENT_WITHIN_MS,
+      // The owner of `npm start` may not take the role of API and worker.
+      'none',
+    );
+    try {
+      return await work(db);
+    } finally {
+      await db.destroy();
+    }
+  });
+}
+
+/** The error itself, or in its place what to do about a database that does not answer. */
+export function whereAway(error: unknown, config: Config, setting = 'DATABASE_URL'): unknown {
+  if (!isUnavailable(error)) return error;
+  const engine = engineOf(config);
+  const silent = !engine
+    ? `${setting}: the database does not answer. Start it, or correct ${setting}.`
+    : lives(engine)
+      ? `the database of "npm start" does not answer. It starts it again when it dies; see ${engine.logFile}.`
+      : 'the database does not answer. Run "npm start" in this folder, or set DATABASE_URL.';
+  return new OperatorError(databaseFault(error) ?? silent, { cause: error });
 }

@@ -7,18 +7,18 @@ import {
 import { resolveException, takeAsOperator } from '../database/reconciliation-exception/resolve-case';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
 import { formatAmount, inMoney } from '../domain/money';
-import { parseText } from '../domain/plain-text';
+import { OperatorError } from '../domain/failures';
+import { NAME_MAX, parseText } from '../domain/plain-text';
 import {
   EXCEPTION_KINDS,
   RESOLUTIONS,
   type ExceptionKind,
   type Resolution,
 } from '../domain/books/reconciliation-exception';
-import { NAME_MAX } from '../api/http/fields';
-import { command, CommandError, onEngine } from './command';
+import { command, onEngine } from './command';
 import { anyRing } from './engine';
-import { operator, reasonOption, type Explained } from './operator';
-import { tableOf } from './table';
+import { operator, parsedOption, reasonOption, type Explained } from './options';
+import { factsOf, tableOf } from './output';
 
 /**
  * `assent exceptions`: where the network's word and a bank's may differ, as the operator works them
@@ -39,11 +39,7 @@ interface Found extends Explained {
   bankTransactionId?: string;
 }
 
-export function addExceptionCommands(program: Command): void {
-  const exceptions = program
-    .command('exceptions')
-    .description('where a bank’s word and the network’s may differ: somebody has to look');
-
+export function fill(exceptions: Command): void {
   command(exceptions, 'list', 'those that are not resolved, oldest first')
     .addOption(new Option('--state <state>', 'only those in this state').choices(EXCEPTION_STATES))
     .addOption(new Option('--kind <kind>', 'only those of this kind').choices(EXCEPTION_KINDS))
@@ -75,7 +71,7 @@ export function addExceptionCommands(program: Command): void {
         const json = shown(exception);
         return {
           json: { ...json, answers, events },
-          text: [...facts(json), ...said, ...story].join('\n'),
+          text: [factsOf(Object.entries(json)), ...said, ...story].join('\n'),
         };
       }, anyRing),
     );
@@ -99,32 +95,30 @@ export function addExceptionCommands(program: Command): void {
     .addOption(
       new Option('--resolution <resolution>', 'what was found').choices(RESOLUTIONS).makeOptionMandatory(),
     )
-    .option('--bank-transaction-id <id>', 'of what the bank took the money back by, where it is reversed')
+    .addOption(
+      parsedOption(
+        '--bank-transaction-id <id>',
+        'of what the bank took the money back by, where it is reversed',
+        (given) => parseText(given, NAME_MAX),
+      ),
+    )
     .addOption(reasonOption().makeOptionMandatory())
     .action(
       onEngine(async ({ db, ring }, { NETWORK_TIMEZONE: timeZone }, exceptionId: string, found: Found) => {
         const act = operator(found);
         const by = { cause: 'operator', note: act.reason, act } as const;
-        const finding = { resolution: found.resolution, bankTransactionId: reversalOf(found) };
+        const { resolution, bankTransactionId = null } = found;
+        if (bankTransactionId !== null && resolution !== 'reversed')
+          throw new OperatorError('--bank-transaction-id: only what is reversed has one');
+        const finding = { resolution, bankTransactionId };
         return {
           json: await db.transaction((trx) =>
             resolveException(trx, ring, timeZone, by, exceptionId, finding),
           ),
-          text: `${exceptionId} is resolved: ${found.resolution}`,
+          text: `${exceptionId} is resolved: ${resolution}`,
         };
       }),
     );
-}
-
-/** @throws CommandError for an id that the API would refuse, or one that says nothing */
-function reversalOf({ resolution, bankTransactionId }: Found): string | null {
-  if (bankTransactionId === undefined) return null;
-  if (resolution !== 'reversed') {
-    throw new CommandError('--bank-transaction-id: only what is reversed has one');
-  }
-  const parsed = parseText(bankTransactionId, NAME_MAX);
-  if (!parsed.ok) throw new CommandError(`--bank-transaction-id ${parsed.reason}`);
-  return parsed.value;
 }
 
 function shown(exception: ExceptionRecord) {
@@ -135,14 +129,6 @@ function shown(exception: ExceptionRecord) {
     held: formatAmount(held, record.currency),
     ageS: Math.round(ageS),
   };
-}
-
-function facts(json: ReturnType<typeof shown>): string[] {
-  const known = Object.entries(json).filter(([, value]) => value !== null);
-  const width = Math.max(...known.map(([name]) => name.length)) + 2;
-  return known.map(
-    ([name, value]) => `${name.padEnd(width)}${value instanceof Date ? value.toISOString() : String(value)}`,
-  );
 }
 
 function exceptionsTable(exceptions: ExceptionRecord[]): string {

@@ -2,7 +2,8 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { Config } from '../config';
 import { APP_ROLE } from '../database/connection';
-import { CommandError, type Outcome } from './command';
+import { OperatorError } from '../domain/failures';
+import type { Outcome } from './command';
 
 /**
  * `assent database logins`: what a superuser of Postgres runs once. It follows from the two URLs
@@ -23,12 +24,12 @@ export function loginStatements({ DATABASE_URL, DATABASE_OWNER_URL }: Config): O
   const login = loginOf('DATABASE_URL', DATABASE_URL);
   const owner = loginOf('DATABASE_OWNER_URL', DATABASE_OWNER_URL);
   if (login.user === owner.user) {
-    throw new CommandError(
+    throw new OperatorError(
       'DATABASE_OWNER_URL: logs in as DATABASE_URL does, and production wants two logins: name another user',
     );
   }
   if (login.database !== owner.database || login.server !== owner.server)
-    throw new CommandError('DATABASE_OWNER_URL: names another database than DATABASE_URL');
+    throw new OperatorError('DATABASE_OWNER_URL: names another database than DATABASE_URL');
   const [ownerName, appRole] = [escapeIdentifier(owner.user), escapeIdentifier(APP_ROLE)];
   const [loginName, database] = [escapeIdentifier(login.user), escapeIdentifier(owner.database)];
   const statements = [
@@ -59,10 +60,10 @@ export function closing(database: string, logins: string[]): string[] {
 /** Postgres would bring others into a form of its own first (RFC 4013). */
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
-/** @throws CommandError, which never shows what was given */
+/** @throws OperatorError, which never shows what was given */
 function loginOf(setting: string, given: string | undefined): Login {
   if (given === undefined) {
-    throw new CommandError(
+    throw new OperatorError(
       `${setting} is not set: write DATABASE_URL and DATABASE_OWNER_URL first, as they shall be; the logins follow from them`,
     );
   }
@@ -75,12 +76,12 @@ function loginOf(setting: string, given: string | undefined): Login {
     server: url?.host ?? '',
   };
   if (login.user === '' || login.database === '' || !PRINTABLE_ASCII.test(login.password)) {
-    throw new CommandError(
+    throw new OperatorError(
       `${setting}: needs a user, a password of printable ASCII and a database: postgres://user:password@host:5432/assent`,
     );
   }
   if (login.user === APP_ROLE)
-    throw new CommandError(`${setting}: ${APP_ROLE} is the role, which nobody logs in as`);
+    throw new OperatorError(`${setting}: ${APP_ROLE} is the role, which nobody logs in as`);
   return login;
 }
 

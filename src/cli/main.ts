@@ -1,4 +1,4 @@
-import { explained } from './command';
+import type * as Explain from './explain';
 import { createProgram } from './program';
 
 /**
@@ -6,9 +6,11 @@ import { createProgram } from './program';
  * standard output and nothing else; what goes wrong is told on standard error, with exit code 1.
  */
 
-createProgram(process.argv[2])
+createProgram(process.argv.slice(2).find((word) => word !== 'help'))
   .parseAsync()
   .catch((error: unknown) => {
+    // Loaded where it is needed: the help answers at once.
+    const { explained } = require('./explain') as typeof Explain;
     process.stderr.write(`assent: ${explained(error)}\n`);
     process.exitCode = 1;
   });

@@ -6,17 +6,16 @@ import { counted } from '../domain/words/counted';
 import { onDatabase } from '../start/database';
 import { prepareGivenNamespace } from '../start/temporal';
 import { schemaMigrated } from './awaited-schema';
-import { command, reporting } from './command';
-import { databaseUrl, modeOf } from './engine';
-import { operator, reasonOption, type Explained } from './operator';
-import { withOwnerUrl } from './owner';
-import { progress } from './progress';
+import { reporting, takingJson } from './command';
+import { databaseUrl, engineOf, withOwnerUrl } from './engine';
+import { operator, reasonOption, type Explained } from './options';
+import { progress } from './output';
 
 /** Longest that `assent migrate` waits for Temporal, which may be starting beside it. */
 const NAMESPACE_WITHIN_MS = 15_000;
 
-export function addMigrateCommand(program: Command): void {
-  command(program, 'migrate', 'bring the database schema, and the Temporal namespace, up to date')
+export function fill(command: Command): void {
+  takingJson(command)
     .option('--create-namespace', 'make the namespace first, if it is not there')
     .addOption(
       new Option('--wait', 'change nothing, but wait until the schema is as this version needs it').conflicts(
@@ -32,13 +31,18 @@ export function addMigrateCommand(program: Command): void {
           return { json: { migrations: [] }, text: 'The schema is up to date' };
         }
         const migrations = await withOwnerUrl(config, (url) =>
-          migrateUp(url, modeOf(config), config.NETWORK_TIMEZONE, operator(options), ({ name, number, of }) =>
-            progress.part(number - 1, of, `${number} of ${counted(of, 'migrations')}: ${name}`),
+          migrateUp(
+            url,
+            config.ASSENT_MODE,
+            config.NETWORK_TIMEZONE,
+            operator(options),
+            ({ name, number, of }) =>
+              progress.part(number - 1, of, `${number} of ${counted(of, 'migrations')}: ${name}`),
           ),
         );
         // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
-        if (config.TEMPORAL_ADDRESS !== undefined) {
-          const { TEMPORAL_ADDRESS } = config;
+        const { TEMPORAL_ADDRESS } = config;
+        if (TEMPORAL_ADDRESS !== undefined && engineOf(config) === undefined) {
           const settings = { ...config, TEMPORAL_ADDRESS };
           const { installation } = await withOwnerUrl(config, (url) =>
             onDatabase(url, (client) => readTemporalState(executorOf(client))),

@@ -1,59 +1,57 @@
-import type { Command } from 'commander';
-import { digestOf } from '../api/billing/statement';
+import { Argument, type Command } from 'commander';
 import type { Transaction } from '../database/connection';
 import { closePeriod, reopenPeriod } from '../database/ledger/period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/statement';
-import { addDays, parseDay } from '../domain/calendar';
 import { HASHED_MAX } from '../domain/books/statement';
+import { addDays, parseDay } from '../domain/calendar';
+import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
-import { command, CommandError, onEngine } from './command';
+import { digestOf } from '../files/statement-file';
+import { command, onEngine } from './command';
 import { anyRing } from './engine';
-import { operator, reasonOption, type Explained } from './operator';
-import { progress } from './progress';
+import { operator, reasonOption, type Explained } from './options';
+import { progress } from './output';
+
+const monthArgument = () =>
+  new Argument('<month>', '2026-11').argParser((given) => {
+    if (!parseDay(`${given}-01`).ok) throw new OperatorError(`${given} is no month: say it as in 2026-11`);
+    return given;
+  });
+
+const firstDayOf = (month: string) => `${month}-01`;
 
 /** `assent period`: the close of a month, after which its statements stay as they are. */
-
-export function addPeriodCommands(program: Command): void {
-  const period = program.command('period').description('months, whose statements stay once they are closed');
-
+export function fill(period: Command): void {
   command(period, 'close', 'close a month that is over: what comes later goes to the day that it is then')
-    .argument('<month>', '2026-11')
+    .addArgument(monthArgument())
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, given: string, options: Explained) => {
-        const month = monthOf(given);
+      onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, month: string, options: Explained) => {
+        const first = firstDayOf(month);
         const { changed, statements } = await db.transaction(async (trx) => ({
-          changed: await closePeriod(trx, operator(options), timeZone, month),
-          statements: await keepLongDigests(trx, timeZone, month),
+          changed: await closePeriod(trx, operator(options), timeZone, first),
+          statements: await keepLongDigests(trx, timeZone, first),
         }));
         const kept = `${counted(statements, 'statements')} of more than ${HASHED_MAX} lines kept by SHA-256`;
         return {
-          json: { period: given, state: 'closed', changed, statements },
-          text: `${given} is closed${changed ? '' : ' already'}: ${kept}`,
+          json: { period: month, state: 'closed', changed, statements },
+          text: `${month} is closed${changed ? '' : ' already'}: ${kept}`,
         };
       }, anyRing),
     );
 
   command(period, 'reopen', 'reopen the last closed month: it takes what belongs to it until closed again')
-    .argument('<month>', '2026-11')
+    .addArgument(monthArgument())
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine(async ({ db }, _config, given: string, options: Explained) => {
-        const month = monthOf(given);
-        await db.transaction((trx) => reopenPeriod(trx, operator(options), month));
+      onEngine(async ({ db }, _config, month: string, options: Explained) => {
+        await db.transaction((trx) => reopenPeriod(trx, operator(options), firstDayOf(month)));
         return {
-          json: { period: given, state: 'reopened', changed: true },
-          text: `${given} is open again: close it when what was missing is posted`,
+          json: { period: month, state: 'reopened', changed: true },
+          text: `${month} is open again: close it when what was missing is posted`,
         };
       }, anyRing),
     );
-}
-
-/** @returns its first day. @throws CommandError for what is no month */
-function monthOf(given: string): string {
-  const first = parseDay(`${given}-01`);
-  if (!first.ok) throw new CommandError(`${given} is no month: say it as in 2026-11`);
-  return first.value;
 }
 
 /**
@@ -62,9 +60,9 @@ function monthOf(given: string): string {
  *
  * @returns how many there are
  */
-async function keepLongDigests(trx: Transaction, timeZone: string, month: string): Promise<number> {
+async function keepLongDigests(trx: Transaction, timeZone: string, first: string): Promise<number> {
   let done = 0;
-  for (let date = month; date.slice(0, 7) === month.slice(0, 7); date = addDays(date, 1)) {
+  for (let date = first; date.slice(0, 7) === first.slice(0, 7); date = addDays(date, 1)) {
     for (const of of await longStatements(trx, date)) {
       const { edition } = await readFinality(trx, timeZone, date, of.party);
       if ((await readDigest(trx, of, edition)) === undefined) {

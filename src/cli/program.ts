@@ -1,56 +1,85 @@
 import { Command } from 'commander';
-import type * as Audit from './audit';
-import type * as Batches from './batches';
-import type * as Books from './books';
-import type * as Conformance from './conformance';
-import type * as Database from './database';
-import type * as Doctor from './doctor';
-import type * as Entity from './entity';
-import type * as Exceptions from './exceptions';
-import type * as Forecast from './forecast';
-import type * as Keys from './keys';
-import type * as Migrate from './migrate';
-import type * as Period from './period';
-import type * as Positions from './positions';
-import type * as Reconcile from './reconcile';
-import type * as Statement from './statement';
-import type * as Start from './start';
-import type * as Status from './status';
-import type * as Why from './why';
 
-/** By the first word of a command, in the order of the help. */
-const COMMANDS = new Map<string, () => (program: Command) => void>([
-  ['start', () => (require('./start') as typeof Start).addStartCommand],
-  ['entity', () => (require('./entity') as typeof Entity).addEntityCommands],
-  ['keys', () => (require('./keys') as typeof Keys).addKeyCommands],
-  ['audit', () => (require('./audit') as typeof Audit).addAuditCommand],
-  ['books', () => (require('./books') as typeof Books).addBooksCommands],
-  ['positions', () => (require('./positions') as typeof Positions).addPositionsCommand],
-  ['period', () => (require('./period') as typeof Period).addPeriodCommands],
-  ['status', () => (require('./status') as typeof Status).addStatusCommand],
-  ['doctor', () => (require('./doctor') as typeof Doctor).addDoctorCommand],
-  ['why', () => (require('./why') as typeof Why).addWhyCommand],
-  ['forecast', () => (require('./forecast') as typeof Forecast).addForecastCommand],
-  ['reconcile', () => (require('./reconcile') as typeof Reconcile).addReconcileCommand],
-  ['exceptions', () => (require('./exceptions') as typeof Exceptions).addExceptionCommands],
-  ['statement', () => (require('./statement') as typeof Statement).addStatementCommands],
-  ['batches', () => (require('./batches') as typeof Batches).addBatchCommands],
-  ['database', () => (require('./database') as typeof Database).addDatabaseCommands],
-  ['conformance', () => (require('./conformance') as typeof Conformance).addConformanceCommand],
-  ['migrate', () => (require('./migrate') as typeof Migrate).addMigrateCommand],
-]);
+/** A module of a command, which gives it its options, its words below, and what it does. */
+interface Module {
+  fill(command: Command): void;
+}
+
+/** The first words of commands in the order of the help. A call loads its own command alone. */
+const COMMANDS: [name: string, description: string, load: () => Module][] = [
+  [
+    'start',
+    'run an engine here, with a Postgres and a Temporal server of its own',
+    () => ({ fill: (start) => start.action(() => void require('../start/main')) }),
+  ],
+  ['entity', 'banks, merchants and providers', () => require('./entity') as Module],
+  ['token', 'issue an access token', () => require('./token') as Module],
+  ['keys', 'the keys that sign access tokens, and those that encrypt', () => require('./keys') as Module],
+  [
+    'audit',
+    'who created, disabled, trusted, rotated, revoked and changed what, oldest first',
+    () => require('./audit') as Module,
+  ],
+  ['books', 'the ledger, and the chains that prove it', () => require('./books') as Module],
+  [
+    'positions',
+    'who owes whom of what settled on a day, of all parties, and their sum',
+    () => require('./positions') as Module,
+  ],
+  ['period', 'months, whose statements stay once they are closed', () => require('./period') as Module],
+  [
+    'status',
+    'workers, what waits, what is overdue, and where everything is',
+    () => require('./status') as Module,
+  ],
+  [
+    'doctor',
+    'settings, servers, schema, keys, clocks, workers: what is wrong and what to do about it; exit code 1 where something is',
+    () => require('./doctor') as Module,
+  ],
+  [
+    'why',
+    'what happened to a charge, refund, schedule, intent, agreement or webhook, oldest first',
+    () => require('./why') as Module,
+  ],
+  [
+    'reconcile',
+    'find work that is overdue or has no workflow, and workflows without a row',
+    () => require('./reconcile') as Module,
+  ],
+  [
+    'exceptions',
+    'where a bank’s word and the network’s may differ: somebody has to look',
+    () => require('./exceptions') as Module,
+  ],
+  ['statement', 'what banks say that they booked', () => require('./statement') as Module],
+  ['batches', 'large batches of customers', () => require('./batches') as Module],
+  ['database', 'the database itself: its logins, copies of it', () => require('./database') as Module],
+  [
+    'conformance',
+    "play the network to a bank's webhook receiver, and say what it does not stand",
+    () => require('./conformance') as Module,
+  ],
+  [
+    'migrate',
+    'bring the database schema, and the Temporal namespace, up to date',
+    () => require('./migrate') as Module,
+  ],
+];
 
 /**
  * `npx assent`.
  *
  * @param wanted the first word of what was called. Its command alone is loaded, because an operator
- *   waits for that each time; for any other word, or none, all are
+ *   waits for that each time; the help of all needs none
  */
 export function createProgram(wanted?: string): Command {
   const program = new Command('assent')
     .description('Operates an Assent engine: the one of DATABASE_URL and ASSENT_KEYS, or of npm start here')
     .showHelpAfterError('(add --help for what there is)');
-  const one = COMMANDS.get(wanted ?? '');
-  for (const load of one ? [one] : COMMANDS.values()) load()(program);
+  for (const [name, description, load] of COMMANDS) {
+    const command = program.command(name).description(description);
+    if (name === wanted) load().fill(command);
+  }
   return program;
 }

@@ -11,14 +11,15 @@ import {
   type WorkKind,
 } from '../database/reconcile/open-work';
 import { readTemporalState } from '../database/engine/temporal-state';
+import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId, workerProblems } from '../temporal/readiness';
 import { endStuck, missingWork } from '../temporal/reconcile';
-import { command, CommandError, onEngine, type Outcome } from './command';
+import { onEngine, takingJson, type Outcome } from './command';
 import { anyRing } from './engine';
-import { operator, reasonOption, type Explained } from './operator';
-import { progress } from './progress';
+import { operator, reasonOption, type Explained } from './options';
+import { progress } from './output';
 import { endRowlessOption, NO_ROWLESS, rowlessInWords, scanRowless, type Rowless } from './rowless';
 import { openTemporal, temporalFailed } from './temporal';
 
@@ -73,14 +74,14 @@ interface Options extends Explained {
   endRowless?: number;
 }
 
-export function addReconcileCommand(program: Command): void {
-  command(program, 'reconcile', 'find work that is overdue or has no workflow, and workflows without a row')
+export function fill(command: Command): void {
+  takingJson(command)
     .option('--fix', 'start it again, and wait until it is; it is on record')
     .addOption(endRowlessOption())
     .addOption(reasonOption())
     .action(
       onEngine(async ({ db }, config, { fix = false, endRowless, ...explained }: Options) => {
-        if (endRowless !== undefined && !fix) throw new CommandError('--end-rowless goes with --fix');
+        if (endRowless !== undefined && !fix) throw new OperatorError('--end-rowless goes with --fix');
         const by = fix ? operator(explained) : undefined;
         const client = openTemporal(config);
         try {
@@ -108,10 +109,10 @@ async function reconcile(
 ): Promise<Report> {
   const { namespace } = client.options;
   const id = await namespaceId(client).catch((cause: unknown) => {
-    throw new CommandError(`Temporal ${temporalFault(cause, namespace).inWords}.`, { cause });
+    throw new OperatorError(`Temporal ${temporalFault(cause, namespace).inWords}.`, { cause });
   });
   const { namespaceId: known } = await readTemporalState(db);
-  if (known !== null && known !== id) throw new CommandError(notTakenOver(namespace));
+  if (known !== null && known !== id) throw new OperatorError(notTakenOver(namespace));
   const record = (action: `reconcile.${string}`, after: Record<string, unknown>) =>
     by && db.transaction((trx) => recordAct(trx, by, { action, entityId: null, after }));
   await record('reconcile.begun', { namespace, namespaceId: id, ...(endRowless && { endRowless }) });

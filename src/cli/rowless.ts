@@ -5,7 +5,7 @@ import type { Database } from '../database/connection';
 import { inTurn } from '../domain/group';
 import { counted } from '../domain/words/counted';
 import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/reconcile';
-import { progress } from './progress';
+import { progress } from './output';
 
 /**
  * What `assent reconcile` does about workflows whose row is gone.

@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { CommandError } from './command';
+import { OperatorError } from '../domain/failures';
 
 /**
  * A secret that a command needs: from the environment, or typed on a terminal that does not show
  * it. Never from the command line, which every user of the machine can read.
  *
  * @param what in words, for whoever is asked
- * @throws CommandError where there is neither
+ * @throws OperatorError where there is neither
  */
 export async function readSecret(
   environment: NodeJS.ProcessEnv,
@@ -17,7 +17,7 @@ export async function readSecret(
   const given = environment[name];
   if (given !== undefined && given !== '') return given;
   if (!process.stdin.isTTY)
-    throw new CommandError(`set ${name} to ${what}, or run it on a terminal to be asked`);
+    throw new OperatorError(`set ${name} to ${what}, or run it on a terminal to be asked`);
   process.stderr.write(`${what}: `);
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input: process.stdin, output: unseen, terminal: true });

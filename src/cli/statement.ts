@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { linesLimit, stageStatement, type CoveredDays } from '../api/bank-statement/intake';
+import type { Command } from 'commander';
 import type { Config } from '../config';
 import { recordAct } from '../database/audit';
 import {
@@ -13,14 +12,14 @@ import {
 } from '../database/bank-statement/statement';
 import type { Database } from '../database/connection';
 import { findEntity } from '../database/entity/entity';
-import { parseDay } from '../domain/calendar';
+import { Failure, OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
-import { Failure } from '../domain/failures';
+import { linesLimit, stageStatement, type CoveredDays } from '../files/bank-file/intake';
 import { workerProblems } from '../temporal/readiness';
-import { command, CommandError, onEngine, type Outcome } from './command';
+import { command, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
-import { operator, reasonOption, type Explained } from './operator';
-import { progress } from './progress';
+import { dayOption, operator, reasonOption, type Explained } from './options';
+import { progress } from './output';
 
 /**
  * `assent statement match`: the operator hands in a bank's file, as the bank itself would. The same
@@ -35,22 +34,17 @@ interface Given extends Explained, CoveredDays {
   bank: string;
 }
 
-export function addStatementCommands(program: Command): void {
-  const statements = program.command('statement').description('what banks say that they booked');
+export function fill(statements: Command): void {
   command(statements, 'match', 'compare a file with what the network has, and open what differs')
     .argument('<file>', 'CSV, or camt.053 where its name ends in .xml')
     .requiredOption('--bank <id>', 'whose file it is')
-    .addOption(
-      new Option('--from <date>', 'first file: what settled is expected from here on').argParser(aDay),
-    )
-    .addOption(
-      new Option('--through <date>', 'the file covers all currencies up to this day').argParser(aDay),
-    )
+    .addOption(dayOption('--from <date>', 'first file: what settled is expected from here on'))
+    .addOption(dayOption('--through <date>', 'the file covers all currencies up to this day'))
     .addOption(reasonOption())
     .action(
       onEngine(async ({ db }, config, file: string, given: Given) => {
         if ((await findEntity(db, given.bank))?.type !== 'bank') {
-          throw new CommandError(`${given.bank} is no bank. See "assent entity list".`);
+          throw new OperatorError(`${given.bank} is no bank. See "assent entity list".`);
         }
         const statement = await followed(db, await handIn(db, config, file, given));
         if (statement.status === 'failed') process.exitCode = 1;
@@ -59,16 +53,11 @@ export function addStatementCommands(program: Command): void {
     );
 }
 
-function aDay(given: string): string {
-  if (!parseDay(given).ok) throw new InvalidArgumentError('Write it as in 2026-11-01.');
-  return given;
-}
-
 /** @returns the statement's id; that of an earlier one where it is the same file */
 async function handIn(db: Database, config: Config, file: string, given: Given): Promise<string> {
   const by = operator(given);
   const { size } = await stat(file).catch((cause: unknown) => {
-    throw new CommandError(`${file} cannot be read`, { cause });
+    throw new OperatorError(`${file} cannot be read`, { cause });
   });
   const type = file.toLowerCase().endsWith('.xml') ? 'application/xml' : 'text/csv';
   const limit = linesLimit(config);
@@ -82,7 +71,7 @@ async function handIn(db: Database, config: Config, file: string, given: Given):
     });
     return await accepted.finally(() => discardPages(db, arrived.statementId));
   } catch (error) {
-    if (error instanceof Failure) throw new CommandError(`${file}: ${error.message}`, { cause: error });
+    if (error instanceof Failure) throw new OperatorError(`${file}: ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -96,7 +85,7 @@ async function* readWith(file: string, size: number): AsyncGenerator<Buffer, voi
   }
 }
 
-/** Waits until the workflow has done it. @throws CommandError where it does not go on */
+/** Waits until the workflow has done it. @throws OperatorError where it does not go on */
 async function followed(db: Database, statementId: string): Promise<Statement> {
   let before = '';
   let deadline = performance.now() + STANDS_STILL_MS;
@@ -111,7 +100,7 @@ async function followed(db: Database, statementId: string): Promise<Statement> {
     if (performance.now() > deadline) {
       const goesOn = `${statementId} does not go on; it will by itself, and this command may be run again.`;
       const problems = (await workerProblems(db)).map(({ message }) => message);
-      throw new CommandError([goesOn, ...problems].join(' '));
+      throw new OperatorError([goesOn, ...problems].join(' '));
     }
     await wait(POLL_MS);
   }

@@ -1,32 +1,33 @@
 import type { Command } from 'commander';
 import type { Config } from '../config';
-import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
-import { overdueBacklog } from '../database/reconcile/open-work';
-import { unresolvedExceptions } from '../database/reconciliation-exception/list-cases';
 import { longTransactions, type LongTransaction } from '../database/engine/open-transactions';
-import { listWorkers, type WorkerState } from '../database/engine/worker-heartbeat';
+import { listWorkers } from '../database/engine/worker-heartbeat';
+import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
+import { unresolvedExceptions } from '../database/reconciliation-exception/list-cases';
+import { overdueBacklog } from '../database/reconcile/open-work';
 import { readLastResult, type LastResult } from '../database/verify/night';
+import { counted } from '../domain/words/counted';
 import { OVERDUE_AFTER_S } from '../service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
-import { taskQueues, type QueueState } from '../temporal/task-queues';
-import { counted } from '../domain/words/counted';
+import { taskQueues } from '../temporal/task-queues';
 import { VERSION } from '../version';
-import { command, onEngine } from './command';
-import { anyRing, engineOf, modeOf, type Engine } from './engine';
+import { onEngine, takingJson } from './command';
+import { anyRing, engineOf, type Engine } from './engine';
 import { inDays } from './exceptions';
-import { tableOf } from './table';
+import { factsOf, tableOf, type Cell } from './output';
 import { openTemporal } from './temporal';
 
 /** `assent status`: how the service is, on one screen. */
-
-export function addStatusCommand(program: Command): void {
-  command(program, 'status', 'workers, what waits, what is overdue, and where everything is').action(
+export function fill(command: Command): void {
+  takingJson(command).action(
     onEngine(async (engine, config) => {
       const report = await readStatus(engine, config);
       return { json: report, text: inWords(report) };
     }, anyRing),
   );
 }
+
+type Report = Awaited<ReturnType<typeof readStatus>>;
 
 async function readStatus({ db, ring }: Engine, config: Config) {
   const client = openTemporal(config);
@@ -41,16 +42,16 @@ async function readStatus({ db, ring }: Engine, config: Config) {
         unresolvedExceptions(db),
         readLastResult(db),
         longTransactions(db),
-        // That it does not answer is among the problems.
+        // A Temporal that does not answer is among the problems.
         taskQueues(client).catch(() => []),
       ]);
-    const { apiUrl, temporalUiUrl, temporalAddress, logFile } = engineOf(config) ?? {};
+    const { apiUrl, temporalUiUrl, logFile } = engineOf(config) ?? {};
     return {
       ready: problems.length === 0,
       problems,
       warnings,
       version: VERSION,
-      mode: modeOf(config),
+      mode: config.ASSENT_MODE,
       workers,
       queues,
       outbox,
@@ -59,11 +60,11 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       books,
       transactions,
       where: {
-        temporalAddress: config.TEMPORAL_ADDRESS ?? temporalAddress,
+        temporalAddress: config.TEMPORAL_ADDRESS,
         temporalNamespace: client.options.namespace,
-        ...(apiUrl !== undefined && { apiUrl }),
-        ...(temporalUiUrl !== undefined && { temporalUiUrl }),
-        ...(logFile !== undefined && { logFile }),
+        apiUrl,
+        temporalUiUrl,
+        logFile,
       },
     };
   } finally {
@@ -71,46 +72,51 @@ async function readStatus({ db, ring }: Engine, config: Config) {
   }
 }
 
-function inWords(report: Awaited<ReturnType<typeof readStatus>>): string {
+/** Exceptions without a resolution: those that wait, and those that somebody has in hand. */
+function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions>>) {
+  const kinds = unresolved.map(({ count, investigating, ...one }) => ({
+    ...one,
+    open: count - investigating,
+    investigating,
+  }));
+  const total = (state: 'open' | 'investigating') => kinds.reduce((sum, one) => sum + one[state], 0);
+  const isMinimum = kinds.some((one) => one.isMinimum);
+  return { open: total('open'), investigating: total('investigating'), isMinimum, kinds };
+}
+
+const seconds = (s: number) => `${Math.round(s)} s`;
+const oldest = ({ messages, oldestAgeS }: OutboxBacklog) =>
+  messages > 0 ? `, the oldest for ${seconds(oldestAgeS)}` : '';
+/** Where not all were counted, none of the numbers is exact. */
+const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
+  `${isMinimum ? 'at least ' : ''}${count}`;
+
+function inWords(report: Report): string {
   const { problems, warnings, outbox, overdue, exceptions, books, where } = report;
-  const late = overdue.filter(({ count }) => count > 0);
-  const facts: [string, string][] = [
-    [
-      'Service',
-      report.ready ? 'ready' : problems.map(({ path, message }) => `${path}: ${message}`).join('; '),
-    ],
+  const { call, later } = outbox;
+  const late = overdue
+    .filter(({ count }) => count > 0)
+    .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`);
+  const facts: [string, Cell][] = [
+    ['Service', problems.map(({ path, message }) => `${path}: ${message}`).join('; ') || 'ready'],
     ...warnings.map(({ path, message }): [string, string] => ['Warning', `${path} ${message}`]),
     ['Books', booksInWords(books)],
     ['Version', `${report.version}, ${report.mode}`],
     [
       'Outbox',
-      `${counted(outbox.call.messages, 'messages')} ${outbox.call.messages === 1 ? 'waits' : 'wait'} for Temporal${oldest(outbox.call)}` +
-        (outbox.later.messages > 0
-          ? `; behind them ${outbox.later.messages} of webhooks and large changes${oldest(outbox.later)}`
+      `${counted(call.messages, 'messages')} ${call.messages === 1 ? 'waits' : 'wait'} for Temporal${oldest(call)}` +
+        (later.messages > 0
+          ? `; behind them ${later.messages} of webhooks and large changes${oldest(later)}`
           : ''),
     ],
-    [
-      'Overdue',
-      late.length === 0
-        ? 'nothing'
-        : late
-            .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`)
-            .join('; '),
-    ],
+    ['Overdue', late.join('; ') || 'nothing'],
     [
       'Exceptions',
-      `${atLeast(exceptions, 'open')} open, ${atLeast(exceptions, 'investigating')} investigating`,
+      `${atLeast(exceptions, exceptions.open)} open, ${atLeast(exceptions, exceptions.investigating)} investigating`,
     ],
-    ...Object.entries(where).map(([name, value]): [string, string] => [name, String(value)]),
+    ...Object.entries(where),
   ];
-  const width = Math.max(...facts.map(([name]) => name.length)) + 2;
-  return [
-    ...facts.map(([name, fact]) => name.padEnd(width) + fact),
-    ...(exceptions.kinds.length > 0 ? [exceptionsTable(exceptions.kinds)] : []),
-    workersTable(report.workers),
-    ...(report.transactions.length > 0 ? [transactionsTable(report.transactions)] : []),
-    ...(report.queues.length > 0 ? [queuesTable(report.queues)] : []),
-  ].join('\n');
+  return [factsOf(facts), ...tablesOf(report)].join('\n');
 }
 
 function booksInWords({ differences, found, verifiedAt }: LastResult): string {
@@ -124,53 +130,14 @@ function booksInWords({ differences, found, verifiedAt }: LastResult): string {
   );
 }
 
-function transactionsTable(transactions: LongTransaction[]): string {
-  const head = ['open transaction', 'database', 'login', 'since', 'the events feed waits', 'sessions wait'];
-  const table = transactions.map(({ id, database, login, since, prepared, writes, waiting }) => [
-    prepared ? `${id} (prepared)` : id,
-    database,
-    login,
-    since ?? 'not known to this login',
-    writes ? 'yes' : '',
-    waiting,
-  ]);
-  return `${tableOf(head, table)}\ndocs/operations.md, "The events feed stands still", says how to end one.`;
-}
-
-/** What nobody has resolved: what waits for somebody, and what somebody has in hand. */
-function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions>>) {
-  const kinds = unresolved.map(({ kind, count, isMinimum, investigating, oldestAgeS }) => ({
-    kind,
-    open: count - investigating,
-    investigating,
-    isMinimum,
-    oldestAgeS,
-  }));
-  const total = (state: 'open' | 'investigating') => kinds.reduce((sum, one) => sum + one[state], 0);
-  const isMinimum = kinds.some((one) => one.isMinimum);
-  return { open: total('open'), investigating: total('investigating'), isMinimum, kinds };
-}
-
-type Waiting = Record<'open' | 'investigating', number> & { isMinimum: boolean };
-
-/** Not all were counted, so that none of the two numbers is exact. */
-const atLeast = (of: Waiting, state: 'open' | 'investigating') =>
-  `${of.isMinimum ? 'at least ' : ''}${of[state]}`;
-
-function exceptionsTable(kinds: ReturnType<typeof exceptionsOf>['kinds']): string {
-  const head = ['exceptions', 'open', 'investigating', 'the oldest for'];
-  const table = kinds.map((one) => [
+function tablesOf({ exceptions, workers, transactions, queues }: Report): string[] {
+  const kinds = exceptions.kinds.map((one) => [
     one.kind,
-    atLeast(one, 'open'),
-    atLeast(one, 'investigating'),
+    atLeast(one, one.open),
+    atLeast(one, one.investigating),
     inDays(one.oldestAgeS),
   ]);
-  return tableOf(head, table);
-}
-
-function workersTable(workers: WorkerState[]): string {
-  const head = ['worker', 'version', 'started', 'last beat', 'Temporal', 'tasks', 'activities'];
-  const table = workers.map((one) => [
+  const alive = workers.map((one) => [
     one.workerId,
     one.version,
     one.startedAt,
@@ -179,15 +146,24 @@ function workersTable(workers: WorkerState[]): string {
     one.workflowTasks,
     one.activities,
   ]);
-  return tableOf(head, table);
+  const waiting = queues.map((one) => [one.queue, one.waiting, seconds(one.oldestAgeS)]);
+  return [
+    ...(kinds.length > 0 ? [tableOf(['exceptions', 'open', 'investigating', 'the oldest for'], kinds)] : []),
+    tableOf(['worker', 'version', 'started', 'last beat', 'Temporal', 'tasks', 'activities'], alive),
+    ...(transactions.length > 0 ? [transactionsTable(transactions)] : []),
+    ...(waiting.length > 0 ? [tableOf(['task queue', 'tasks that wait', 'the first for'], waiting)] : []),
+  ];
 }
 
-function queuesTable(queues: QueueState[]): string {
-  const head = ['task queue', 'tasks that wait', 'the first for'];
-  const table = queues.map(({ queue, waiting, oldestAgeS }) => [queue, waiting, seconds(oldestAgeS)]);
-  return tableOf(head, table);
+function transactionsTable(transactions: LongTransaction[]): string {
+  const head = ['open transaction', 'database', 'login', 'since', 'the events feed waits', 'sessions wait'];
+  const table = transactions.map((one) => [
+    one.prepared ? `${one.id} (prepared)` : one.id,
+    one.database,
+    one.login,
+    one.since ?? 'not known to this login',
+    one.writes ? 'yes' : '',
+    one.waiting,
+  ]);
+  return `${tableOf(head, table)}\ndocs/operations.md, "The events feed stands still", says how to end one.`;
 }
-
-const oldest = ({ messages, oldestAgeS }: OutboxBacklog) =>
-  messages > 0 ? `, the oldest for ${seconds(oldestAgeS)}` : '';
-const seconds = (s: number) => `${Math.round(s)} s`;

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { Config } from '../config';
 import { findStory, type About, type Story } from '../database/timeline/read-timeline';
+import { OperatorError } from '../domain/failures';
 import { formatAmount } from '../domain/money';
 import type { StoryStep } from '../domain/words/story';
 import { sentenceOf } from '../domain/words/story-words';
-import { command, CommandError, onEngine } from './command';
+import { onEngine, takingJson } from './command';
 import { anyRing, engineOf } from './engine';
 
 /** `assent why`: all that is known of one reference or id, as one line of time, in words. */
@@ -17,17 +18,13 @@ const UNKNOWN =
 /** Longer than any reference or id that the API takes. */
 const GIVEN_MAX = 255;
 
-export function addWhyCommand(program: Command): void {
-  command(
-    program,
-    'why',
-    'what happened to a charge, refund, schedule, intent, agreement or webhook, oldest first',
-  )
+export function fill(command: Command): void {
+  takingJson(command)
     .argument('<id>', 'a reference, or any id of it')
     .action(
       onEngine(async ({ db, ring }, config, id: string) => {
         const story = id.length > GIVEN_MAX ? undefined : await findStory(db, ring, id);
-        if (!story) throw new CommandError(UNKNOWN);
+        if (!story) throw new OperatorError(UNKNOWN);
         const look = workflowLinks(config);
         const lines = story.moments.map((moment) => shown(moment, look));
         return {
@@ -42,11 +39,11 @@ type WorkflowLinks = (workflowId: string) => { command: string; ui: string };
 
 /** How to look at a workflow: what to type, and where the Temporal UI has it. */
 function workflowLinks(config: Config): WorkflowLinks {
-  const embedded = config.TEMPORAL_ADDRESS === undefined ? engineOf(config) : undefined;
-  const namespace = embedded?.namespace ?? config.TEMPORAL_NAMESPACE;
+  const namespace = config.TEMPORAL_NAMESPACE;
+  const uiUrl = engineOf(config)?.temporalUiUrl ?? '';
   return (workflowId) => ({
     command: `temporal workflow show --namespace ${namespace} --workflow-id ${workflowId}`,
-    ui: `${embedded?.temporalUiUrl ?? ''}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}`,
+    ui: `${uiUrl}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}`,
   });
 }
 

@@ -85,13 +85,3 @@ export function isUnavailable(error: unknown): boolean {
   if (typeof code === 'string') return NETWORK.has(code) || PASSING.test(code);
   return WORDS.test(error.message);
 }
-
-/** SQLSTATEs in `PASSING` that concern one statement, while others succeed. */
-const OF_ONE_STATEMENT = /^(57014|55P03|40001|40P01)$/;
-
-/** Whether Postgres is out of reach for every request, not for one alone. */
-export function isAway(error: unknown): boolean {
-  if (!isUnavailable(error)) return false;
-  const { code } = error as Error & { code?: unknown };
-  return !(typeof code === 'string' && OF_ONE_STATEMENT.test(code));
-}

@@ -218,7 +218,16 @@ export class Failure extends Error {
   }
 }
 
-/** A command of the operator that is refused in the current state. The API never sends it. */
-export class CommandRefusal extends Error {
-  override readonly name = 'CommandRefusal';
+export function invalidRequest(problems: Problem[]): Failure {
+  const [first] = problems;
+  // One sentence for people who see only the message.
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
+  return new Failure('invalid_request', `The request is not valid: ${first?.path} ${first?.message}${more}`, {
+    problems,
+  });
+}
+
+/** Something that an operator can mend. The message says how, and the API says none of it. */
+export class OperatorError extends Error {
+  override readonly name: string = 'OperatorError';
 }

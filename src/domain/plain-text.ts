@@ -46,6 +46,10 @@ export function parseShown(text: string): Parsed<string> {
   return accept(text);
 }
 
+/** Longest description, and longest name. */
+export const DESCRIPTION_MAX = 500;
+export const NAME_MAX = 200;
+
 /**
  * @param maxLength in Unicode code points, as Postgres counts, once the text is clean
  * @returns the text without blanks around it, in NFC, so that texts that look equal are equal

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Mode } from '../domain/mode';
+import { SETTING_NAMES } from '../config';
 import { readOwnJson, writePrivateFile } from './own-file';
 import { StartError } from './start-error';
 import type { Running } from './supervisor';
@@ -10,7 +10,6 @@ import type { Running } from './supervisor';
 /** Addresses and files of a running `npm start`, for commands beside it. */
 export interface EngineFile {
   pid: number;
-  mode: Mode;
   apiUrl: string;
   /** Only in a sandbox. */
   sandboxUrl?: string | undefined;
@@ -27,6 +26,28 @@ export interface EngineFile {
   /** File with the keyring in the form of `ASSENT_KEYS`. Absent if `ASSENT_KEYS` was given. */
   keysFile?: string | undefined;
   logFile: string;
+  /** The settings of the engine's processes, as their environment has them, without `SECRETS`. */
+  settings: Record<string, string>;
+}
+
+/** Settings that stay out of the file: `keysFile` has the keyring, or the operator has it. */
+const SECRETS = ['ASSENT_KEYS', 'TEMPORAL_API_KEY', 'OTEL_EXPORTER_OTLP_HEADERS'];
+const SHARED = SETTING_NAMES.filter((name) => !SECRETS.includes(name));
+
+/** The settings of an environment that the file holds. */
+export function sharedSettings(environment: NodeJS.ProcessEnv): EngineFile['settings'] {
+  return Object.fromEntries(
+    SHARED.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** An environment in which the engine's settings stand in place of its own. */
+export function withSettingsOf({ settings }: EngineFile, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.entries(environment).filter(([name]) => !SHARED.includes(name));
+  return { ...Object.fromEntries(others), ...settings };
 }
 
 /** The start tells a process from a later process of the same pid. */

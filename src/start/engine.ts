@@ -11,7 +11,7 @@ import { untilAborted } from '../deadline';
 import { operatorActor } from '../operator';
 import { prepareCast } from './cast';
 import { onDatabase, requireDatabase } from './database';
-import { takeFolder, type EngineFile } from './engine-file';
+import { sharedSettings, takeFolder, type EngineFile } from './engine-file';
 import { openKeyring } from './keys';
 import { ownProgram } from './own-program';
 import { poll } from './poll';
@@ -160,7 +160,6 @@ async function boot(common: Boot): Promise<EngineFile> {
   const metricsAt = (port: number) => `${reachedAt(config.METRICS_HOST, port)}/metrics`;
   return {
     pid: process.pid,
-    mode: ASSENT_MODE,
     apiUrl,
     metricsUrls: ports.metrics && {
       api: metricsAt(ports.metrics.api),
@@ -175,6 +174,7 @@ async function boot(common: Boot): Promise<EngineFile> {
     ownerUrl,
     keysFile: config.ASSENT_KEYS === undefined ? keysFile : undefined,
     logFile: config.LOG_FILE === undefined ? common.logFile : resolve(config.LOG_FILE),
+    settings: sharedSettings({ ...settings, DATABASE_OWNER_URL: ownerUrl }),
   };
 }
 

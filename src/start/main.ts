@@ -1,11 +1,7 @@
 import { once } from 'node:events';
-import { ConfigError } from '../config';
-import { DeploymentError } from '../database/engine/deployment';
-import { KeyringError } from '../database/keys/keyring';
-import { ForeignNamespaceError } from '../temporal/foreign-namespace';
+import { OperatorError } from '../domain/failures';
 import { startEngine } from './engine';
 import type { EngineFile } from './engine-file';
-import { StartError } from './start-error';
 
 /* `npm start`: runs the engine in the foreground until Ctrl-C. */
 
@@ -69,9 +65,7 @@ main().then(
   // A start that was given up may leave open handles, which must not hold the process.
   () => process.exit(0),
   (error: unknown) => {
-    const known = [StartError, ConfigError, KeyringError, DeploymentError, ForeignNamespaceError].some(
-      (kind) => error instanceof kind,
-    );
+    const known = error instanceof OperatorError;
     console.error(
       `\n${known ? (error as Error).message : error instanceof Error ? error.stack : String(error)}`,
     );

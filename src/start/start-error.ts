@@ -1,4 +1,6 @@
+import { OperatorError } from '../domain/failures';
+
 /** The engine cannot start or go on. The message has a remedy. */
-export class StartError extends Error {
+export class StartError extends OperatorError {
   override readonly name = 'StartError';
 }

@@ -7,6 +7,7 @@ import {
   makeGrpcRetryInterceptor,
   type TLSConfig,
 } from '@temporalio/client';
+import { OperatorError } from '../domain/failures';
 import { CUT_OFF, DEADLINE_EXCEEDED, isHandshake } from './fault';
 
 /** The settings of `Config` for Temporal's address and credentials. */
@@ -21,7 +22,7 @@ export interface TemporalSettings {
 }
 
 /** A settings file that cannot be used. The message begins with the setting. */
-export class TlsFileError extends Error {
+export class TlsFileError extends OperatorError {
   override readonly name = 'TlsFileError';
 }
 

@@ -1,5 +1,7 @@
+import { OperatorError } from '../domain/failures';
+
 /** The namespace holds the workflows of another database. */
-export class ForeignNamespaceError extends Error {
+export class ForeignNamespaceError extends OperatorError {
   override readonly name = 'ForeignNamespaceError';
   constructor(namespace: string, address: string) {
     super(

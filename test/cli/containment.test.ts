@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { row } from '../../src/database/connection';
 import { authenticateClients } from '../../src/database/entity/client-credential';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/webhook';
 import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt';
-import { enter, send, serveApi, tokenOf, type ServedApi } from '../support/api';
+import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { createTestDatabase, type TestDatabase } from '../support/database';
 
 const keys = makeKeyring();
 let test: TestDatabase;
@@ -36,16 +35,6 @@ const hasOldWebhookSecret = async (entityId: string) =>
       { entityId },
     )
   )?.has;
-
-/** Which entities cannot be changed, and with which SQLSTATE each fails. */
-const failing = (codes: Record<string, string>) =>
-  asOwner(
-    test.url,
-    `CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
-     DECLARE code text := '${JSON.stringify(codes)}'::jsonb->>NEW.id;
-     BEGIN IF code IS NOT NULL THEN RAISE EXCEPTION 'not now' USING ERRCODE = code; END IF; RETURN NEW; END $$;
-     CREATE OR REPLACE TRIGGER fail BEFORE UPDATE ON entities FOR EACH ROW EXECUTE FUNCTION fail()`,
-  );
 
 // Each command is a process of its own, and a test runs a dozen.
 jest.setTimeout(180_000);
@@ -101,105 +90,6 @@ describe('an operator', () => {
     expect(await attemptsUnderWay(test.db, entityId)).toHaveLength(1);
     await cli.json('entity', 'disable', entityId);
     expect(await attemptsUnderWay(test.db, entityId)).toEqual([]);
-  });
-
-  it('keeps out with a provider what its thief has made, and nobody whom it had made before', async () => {
-    const provider = await enter(api, 'provider');
-    const make = (clientRef: string) =>
-      provider.send(
-        'POST',
-        '/v1/provider/merchants',
-        { merchants: [{ name: clientRef, email: 'm@shop.example', clientRef }] },
-        { 'idempotency-key': randomUUID() },
-      );
-    const made = async (clientRef: string) => {
-      const { body } = await make(clientRef);
-      const [merchant] = (body.data ?? {})['merchants'] as {
-        merchantId: string;
-        clientId: string;
-        clientSecret: string;
-      }[];
-      if (!merchant) throw new Error(body.message);
-      const client = { ...merchant, entityId: merchant.merchantId, webhookSecret: '' };
-      return { ...client, token: await tokenOf(api, client) };
-    };
-    const [honest, thief] = [await made('honest'), await made('thief')];
-    await asOwner(
-      test.url,
-      `SET session_replication_role = replica;
-       UPDATE entities SET created_at = now() - interval '2 hours' WHERE id = '${honest.entityId}'`,
-    );
-    const since = new Date(Date.now() - 3_600_000).toISOString();
-    const disable = (...of: string[]) =>
-      cli.json('entity', 'disable', ...of, '--merchants-made-since', since, '--reason', 'ticket 9');
-    expect(await disable(provider.entityId)).toEqual({
-      entityId: provider.entityId,
-      status: 'disabled',
-      merchants: [thief.entityId],
-      failed: [],
-    });
-    const ask = async ({ token }: { token: string }) =>
-      (await send(api.url, 'GET', '/v1/webhooks/endpoint', undefined, { authorization: `Bearer ${token}` }))
-        .status;
-    expect([await ask(honest), await ask(thief)]).toEqual([200, 401]);
-    await expect(tokenOf(api, thief)).rejects.toThrow('no token: 401');
-    expect(await tokenOf(api, honest)).toEqual(expect.any(String));
-    // Though this process has yet to hear of it.
-    expect((await make('another')).status).toBe(401);
-    const { events } = await cli.json<{ events: object[] }>('audit', '--entity', thief.entityId);
-    expect(events.at(-1)).toMatchObject({ action: 'entity.disabled', reason: 'ticket 9' });
-
-    expect(await disable(provider.entityId)).toMatchObject({ merchants: [] });
-    await expect(disable(honest.entityId)).rejects.toThrow(/only a provider makes merchants/);
-    expect(
-      await cli.run('entity', 'disable', provider.entityId, '--merchants-made-since', 'yesterday'),
-    ).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/--merchants-made-since must be a date/) as string,
-    });
-  });
-
-  it('keeps out all merchants but those that fail, says which, and ends where Postgres is away', async () => {
-    const provider = await enter(api, 'provider');
-    const merchants = [];
-    for (let n = 0; n < 4; n++) {
-      merchants.push((await enter(api, 'merchant', { providerId: provider.entityId })).entityId);
-    }
-    const [locked = '', first, broken = '', second] = merchants.toSorted();
-    const disable = (...more: string[]) =>
-      cli.run(
-        'entity',
-        'disable',
-        provider.entityId,
-        '--merchants-made-since',
-        '2020-01-01T00:00:00Z',
-        ...more,
-      );
-
-    await failing({ [locked]: '57P03' });
-    expect(await disable()).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('57P03: not now') as string,
-    });
-    await failing({ [locked]: '55P03', [broken]: 'P0001' });
-    const { code, out } = await disable('--json');
-    expect(code).toBe(1);
-    expect(JSON.parse(out)).toEqual({
-      entityId: provider.entityId,
-      status: 'disabled',
-      merchants: [first, second],
-      failed: [
-        { merchantId: locked, why: 'not now' },
-        { merchantId: broken, why: 'not now' },
-      ],
-    });
-    const again = await disable();
-    expect(again).toMatchObject({ code: 1, out: expect.stringContaining(`${broken}  not now`) as string });
-    await failing({});
-    expect(await disable('--json')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining(`"merchants":["${locked}","${broken}"],"failed":[]`) as string,
-    });
   });
 
   it('sees, sets and clears where webhooks go', async () => {

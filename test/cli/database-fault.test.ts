@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { anyRing } from '../../src/cli/engine';
-import { explained, onEngine } from '../../src/cli/command';
+import { onEngine } from '../../src/cli/command';
+import { explained } from '../../src/cli/explain';
 import { CommitLost } from '../../src/database/availability';
 import { makeKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';

@@ -2,17 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import { anyRing, openEngine } from '../../src/cli/engine';
+import { anyRing, openEngine, readSettings } from '../../src/cli/engine';
 import { openTemporal } from '../../src/cli/temporal';
-import { ConfigError, readConfig } from '../../src/config';
+import { readConfig } from '../../src/config';
 import type { Database } from '../../src/database/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
-import type { EngineFile } from '../../src/start/engine-file';
+import { sharedSettings, type EngineFile } from '../../src/start/engine-file';
 
 test('a file of TLS that cannot be used is told by its setting, as a setting to correct', () => {
   const config = readConfig({ TEMPORAL_ADDRESS: 'temporal:7233', TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' });
   expect(() => openTemporal(config)).toThrow('TEMPORAL_TLS_CA_FILE: /nowhere/ca.pem cannot be read (ENOENT)');
-  expect(() => openTemporal(config)).toThrow(ConfigError);
 });
 
 /** A folder in which an engine of these runs, or none. */
@@ -25,13 +24,17 @@ function inFolder(engine: Partial<EngineFile> | undefined, work: () => void): vo
       mkdirSync('.assent');
       const file = {
         pid: process.pid,
-        mode: 'sandbox',
         apiUrl: 'http://127.0.0.1:3000',
         temporalAddress: '127.0.0.1:7233',
         namespace: 'default',
         databaseUrl: 'postgres://there/',
         ownerUrl: 'postgres://there/',
         logFile: 'assent.log',
+        settings: {
+          ASSENT_MODE: 'sandbox',
+          DATABASE_URL: 'postgres://there/',
+          TEMPORAL_ADDRESS: '127.0.0.1:7233',
+        },
         ...engine,
       };
       writeFileSync('.assent/engine.json', JSON.stringify(file));
@@ -43,16 +46,16 @@ function inFolder(engine: Partial<EngineFile> | undefined, work: () => void): vo
   }
 }
 
-const at = (DATABASE_URL: string, more = {}) => readConfig({ DATABASE_URL, ASSENT_MODE: 'sandbox', ...more });
+const at = (DATABASE_URL: string) => readSettings({ DATABASE_URL, ASSENT_MODE: 'sandbox' });
 
 test('a command beside an engine that was given its keyring says so, and does not deny that one runs', () => {
   inFolder(undefined, () =>
     expect(() => openEngine(at('postgres://there/'), anyRing)).toThrow(
-      'There is no keyring here. Run "npm start" in this folder first, or set ASSENT_KEYS.',
+      'There is no engine here. Run "npm start" in this folder first, or set ASSENT_KEYS.',
     ),
   );
   inFolder({}, () =>
-    expect(() => openEngine(readConfig({}), anyRing)).toThrow(
+    expect(() => openEngine(readSettings({}), anyRing)).toThrow(
       'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.',
     ),
   );
@@ -72,11 +75,33 @@ test('a command on another database than that of the engine here takes neither i
       /^TEMPORAL_ADDRESS: is not set, and DATABASE_URL is another/,
     );
     // Given the URL of its own database, it is the same engine.
-    for (const config of [at('postgres://there/'), readConfig({})])
+    for (const config of [at('postgres://there/'), readSettings({})])
       opened.push({ db: openEngine(config, anyRing).db, client: openTemporal(config) });
   });
   for (const { db, client } of opened) {
     expect(client.options.namespace).toBe('default');
     await Promise.all([db.destroy(), client.connection.close()]);
   }
+});
+
+test('a command beside an engine has the settings of that, and its secrets from the shell', () => {
+  const shell = {
+    NETWORK_TIMEZONE: 'Europe/Berlin',
+    TEMPORAL_ADDRESS: 'elsewhere:1',
+    ASSENT_KEYS: 'from the shell',
+  };
+  inFolder({}, () =>
+    expect(readSettings(shell)).toMatchObject({
+      NETWORK_TIMEZONE: 'Africa/Lagos',
+      TEMPORAL_ADDRESS: '127.0.0.1:7233',
+      ASSENT_KEYS: 'from the shell',
+    }),
+  );
+  inFolder(undefined, () => expect(readSettings(shell)).toMatchObject(shell));
+});
+
+test('the settings that an engine leaves for commands have none of its secrets', () => {
+  const secrets = { ASSENT_KEYS: 'k1:x', TEMPORAL_API_KEY: 'x', OTEL_EXPORTER_OTLP_HEADERS: 'x=y' };
+  const settings = { NETWORK_TIMEZONE: 'Europe/Berlin', PATH: '/bin' };
+  expect(sharedSettings({ ...secrets, ...settings })).toEqual({ NETWORK_TIMEZONE: 'Europe/Berlin' });
 });

@@ -213,17 +213,25 @@ describe('npx assent', () => {
 });
 
 describe('the engine that a command works on', () => {
-  it('is, without settings, the one that npm start runs in this folder', async () => {
+  it('is, without settings, the one that npm start runs in this folder, with the settings that it runs with', async () => {
     const started = await mkdtemp(join(tmpdir(), 'assent-cli-'));
     await mkdir(join(started, '.assent'));
     const keysFile = join(started, '.assent/keys');
     await writeFile(keysFile, ASSENT_KEYS);
     await writeFile(
       join(started, '.assent/engine.json'),
-      JSON.stringify({ databaseUrl: test.url, ownerUrl: test.url, keysFile }),
+      JSON.stringify({
+        databaseUrl: test.url,
+        ownerUrl: test.url,
+        keysFile,
+        settings: { ASSENT_MODE: 'sandbox', DATABASE_URL: test.url },
+      }),
     );
-    const { code, out } = await run(['entity', 'list', '--json'], { cwd: started, env: {} });
-    expect({ code, json: out.startsWith('{"entities":[') }).toEqual({ code: 0, json: true });
+    // A database of another zone or mode would refuse the command.
+    for (const env of [{}, { NETWORK_TIMEZONE: 'Europe/Berlin', ASSENT_MODE: 'production' }]) {
+      const { code, out } = await run(['entity', 'list', '--json'], { cwd: started, env });
+      expect({ code, json: out.startsWith('{"entities":[') }).toEqual({ code: 0, json: true });
+    }
     await rm(started, { recursive: true });
   });
 

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { digestOf } from '../../src/api/billing/statement';
+import { digestOf } from '../../src/files/statement-file';
 import { rows } from '../../src/database/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readDigest, readFinality } from '../../src/database/ledger/statement';

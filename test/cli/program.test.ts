@@ -15,6 +15,12 @@ const PAGES = [
 const WORD = /"[^"]*"|'[^']*'|<\w+>|[\w./:=-]+/;
 const CALL = new RegExp(`npx assent((?: +(?:${WORD.source}))+)`, 'g');
 
+/** What the guides' variables hold. */
+const OF_THE_SHELL = new Map([
+  ['$TODAY', '2026-11-02'],
+  ['$LAST_MONTH', '2026-10'],
+]);
+
 const named = PAGES.flatMap((page) =>
   [...readFileSync(join(ROOT, page), 'utf8').matchAll(CALL)].map(([, call = '']) => call.trim()),
 );
@@ -29,9 +35,9 @@ function idle(command: Command): Command {
 
 describe('the commands that the documents name', () => {
   it.each([...new Set(named)])('%s: takes what it is given there', (call) => {
-    const words = [...call.matchAll(new RegExp(WORD, 'g'))].map(([word]) =>
-      word.replace(/^["'](.*)["']$/, '$1'),
-    );
+    const words = [...call.matchAll(new RegExp(WORD, 'g'))]
+      .map(([word]) => word.replace(/^["'](.*)["']$/, '$1'))
+      .map((word) => OF_THE_SHELL.get(word) ?? word);
     expect(() => idle(createProgram(words[0])).parse(words, { from: 'user' })).not.toThrow();
   });
 

@@ -1,4 +1,4 @@
-import { createProgress } from '../../src/cli/progress';
+import { createProgress } from '../../src/cli/output';
 
 function terminal(isTTY: boolean, columns?: number) {
   const written: string[] = [];

@@ -71,11 +71,10 @@ async function bankBeingSentTo(): Promise<string> {
 const LONG: { words: string; says: RegExp }[] = [
   { words: 'keys status', says: /\[#+ *\] +\d+ % customers\.phone_sealed is counted/ },
   { words: 'keys reseal', says: /\[#+ *\] +\d+ % webhook_endpoints: 3 rows brought under \w+/ },
-  { words: 'audit', says: /\d+ acts? read/ },
+  { words: 'audit', says: /\d+ events? read/ },
   { words: 'books heads', says: /the heads are read/ },
   { words: 'books verify', says: /\d+ links of the ledger compared, 0 differences/ },
   { words: 'positions --date 2026-01-31', says: /the entries of the day are read/ },
-  { words: 'forecast', says: /\d+ schedules? reckoned/ },
   { words: 'entity disable <sent to>', says: /\[ *\] +0 % of 1 webhook on their way to it have left/ },
 ];
 

@@ -112,7 +112,7 @@ describe('the zone of a network', () => {
       /^NETWORK_TIMEZONE: at 20\d\d-\S+Z the clocks of CET show \S+ by Node .*, but \S+ by Postgres .* of a city/,
     );
     await migrateUp(fresh.url, 'sandbox', 'Europe/Brussels');
-    expect(await row(fresh.db, 'SELECT time_zone FROM deployment')).toEqual({ time_zone: 'Europe/Brussels' });
+    expect(await row(fresh.db, 'SELECT time_zone FROM deployment')).toEqual({ timeZone: 'Europe/Brussels' });
     await fresh.drop();
   });
 

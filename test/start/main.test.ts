@@ -178,7 +178,11 @@ describe('npm start', () => {
     'after a kill of the supervisor alone, a new start ends what it left behind and goes on',
     async () => {
       const { assent } = await installation();
-      await run(assent, ['entity', 'create', '--type', 'bank', '--name', 'Kept Bank'], { cwd: folder });
+      // A zone of the shell is not the engine's, whose settings a command beside it has.
+      await run(assent, ['entity', 'create', '--type', 'bank', '--name', 'Kept Bank'], {
+        cwd: folder,
+        env: { ...process.env, NETWORK_TIMEZONE: 'Europe/Berlin' },
+      });
       const parties = await readFile(inFolder('sandbox.json'), 'utf8');
       const left = await recorded(folder);
       expect(left.map(({ name }) => name)).toEqual(['Postgres', 'Temporal', 'worker', 'API']);

@@ -100,8 +100,8 @@ export const RUNS: Record<string, Run[]> = {
     { page: 'docs/api.md', language: 'json' },
     { page: 'docs/bank-statements.md', language: 'json' },
   ],
-  'test/api/bank-statement/csv.test.ts': [{ page: 'docs/bank-statements.md', language: 'csv' }],
-  'test/api/bank-statement/camt.test.ts': [{ page: 'docs/bank-statements.md', language: 'xml' }],
+  'test/files/bank-file-csv.test.ts': [{ page: 'docs/bank-statements.md', language: 'csv' }],
+  'test/files/bank-file-camt.test.ts': [{ page: 'docs/bank-statements.md', language: 'xml' }],
 };
 
 /** Of a page, the blocks that are for this test, in their order. */

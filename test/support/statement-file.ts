@@ -1,4 +1,4 @@
-import type { BookableDays } from '../../src/api/bank-statement/line';
+import type { BookableDays } from '../../src/files/bank-file/line';
 import type { ReadLine } from '../../src/domain/books/bank-statement';
 
 type Reader = (

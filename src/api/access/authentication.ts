@@ -3,7 +3,7 @@ import { readStanding, type Standing } from '../../database/entity/entity';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { remember } from '../../domain/remember';
-import type { AccessTokens, Claims } from './access-token';
+import type { AccessTokens, Claims } from '../../database/keys/access-token';
 import type { ApiDeps } from '../deps';
 import type { FailedAuthentication } from './failed-authentication';
 

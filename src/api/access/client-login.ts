@@ -8,7 +8,7 @@ import {
 } from '../../database/entity/client-credential';
 import { Failure } from '../../domain/failures';
 import { isId } from '../../domain/identifier/ids';
-import type { AccessTokens } from './access-token';
+import type { AccessTokens } from '../../database/keys/access-token';
 import type { ApiDeps } from '../deps';
 import type { FailedAuthentication } from './failed-authentication';
 import { failureOf } from '../http/answer';

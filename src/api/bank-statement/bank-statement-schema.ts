@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { day, id, oneOf } from '../http/fields';
 import { exampleId } from '../openapi/example';
 import * as shown from '../openapi/shown';
-import type { StatementType } from './intake';
+import type { StatementType } from '../../files/bank-file/intake';
 
 export const statementQuery = z.strictObject({
   from: day

@@ -15,9 +15,15 @@ import type { ApiDeps } from '../deps';
 import { bodyChunks, requireType } from '../http/body';
 import type { Download } from '../http/download';
 import { Places } from '../http/places';
+import {
+  FORMATS,
+  linesLimit,
+  stageStatement,
+  type CoveredDays,
+  type StatementType,
+} from '../../files/bank-file/intake';
 import { section, type Call, type PathCall, type Received, type Upload } from '../http/route';
 import * as schema from './bank-statement-schema';
-import { FORMATS, linesLimit, stageStatement, type CoveredDays, type StatementType } from './intake';
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
 

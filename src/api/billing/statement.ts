@@ -7,7 +7,6 @@ import {
   hasSettledIn,
   keepDigest,
   readDigest,
-  readLines,
   readTotals,
   type Finality,
   type StatementOf,
@@ -15,15 +14,15 @@ import {
 } from '../../database/ledger/statement';
 import type { Viewer } from '../../database/viewer';
 import { Failure } from '../../domain/failures';
-import { shownSums, sumInFull } from '../../domain/money';
+import { shownSums } from '../../domain/money';
 import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
 import { ANYONE } from '../callers';
 import type { ApiDeps } from '../deps';
-import { sha256Of, type Download } from '../http/download';
+import { digestOf, statementFile as contentOf } from '../../files/statement-file';
+import type { Download } from '../http/download';
 import { section, type Call, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
 import * as schema from './statement-schema';
-import { bankTransactionIdFor, columnsFor, inMajorUnits } from './transaction';
 
 /**
  * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
@@ -77,7 +76,7 @@ async function statementFile({
   const of = await statementOf(deps, caller, date, query);
   const { final, edition } = await readFinality(deps.db, deps.config.NETWORK_TIMEZONE, date, of.party);
   return {
-    ...fileOf(deps.db, of),
+    ...contentOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
     ...(final && { sent: (sha256: string) => keep(deps, of, edition, sha256) }),
   } satisfies Download;
@@ -120,33 +119,6 @@ async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha2
   await keepDigest(db, of, edition, sha256).catch((err: unknown) =>
     log.warn({ err }, 'the digest of a statement was not kept'),
   );
-}
-
-/** The SHA-256 of the statement's file, in hexadecimal. In memory is a page of it. */
-export function digestOf(db: Executor, of: StatementOf): Promise<string> {
-  return sha256Of(fileOf(db, of));
-}
-
-/** The lines of the statement, and a last one with how many they are and their sum. */
-function fileOf(db: Executor, of: StatementOf): Pick<Download, 'columns' | 'pages'> {
-  return { columns: columnsFor(of.party.role), pages: pagesOf(db, of) };
-}
-
-async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[], void, void> {
-  let count = 0;
-  let sum = 0n;
-  for await (const page of readLines(db, of)) {
-    count += page.length;
-    sum += page.reduce((total, { amount }) => total + amount, 0n);
-    yield page.map((line) => ({
-      ...line,
-      bankTransactionId: bankTransactionIdFor(of.party, line),
-      ...inMajorUnits(line),
-    }));
-  }
-  // In the first three columns, whatever they are called.
-  const [label, counted, summed] = columnsFor(of.party.role);
-  yield [{ [label]: 'total', [counted]: String(count), [summed]: sumInFull(sum, of.currency) }];
 }
 
 /** In major units; a sum that had to be rounded is beside them in full. */

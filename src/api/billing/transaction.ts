@@ -8,8 +8,7 @@ import {
 } from '../../database/transaction';
 import { addDays, startOfDay } from '../../domain/calendar';
 import type { Viewer } from '../../database/viewer';
-import type { Role } from '../../domain/entity';
-import { formatAmount } from '../../domain/money';
+import { bankTransactionIdFor, columnsFor, inMajorUnits } from '../../files/transaction-record';
 import { ANYONE } from '../callers';
 import { listAnswer } from '../http/list';
 import { section, type QueryCall } from '../http/route';
@@ -44,32 +43,6 @@ async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof
   const found = await listTransactions(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
   return listAnswer(['transaction', 'transactions'], found, query, (record) => shown(record, caller));
 }
-
-/** The columns of the file, in this order. */
-const COLUMNS = [
-  'transactionId',
-  'reference',
-  'type',
-  'status',
-  'amount',
-  'currency',
-  'description',
-  'customerId',
-  'merchantId',
-  'bankId',
-  'billingRequestId',
-  'scheduleId',
-  'declineReason',
-  'refundedAmount',
-  'reversedAmount',
-  'createdAt',
-  'settledAt',
-] as const;
-
-const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
-
-export const columnsFor = (role: Role) =>
-  role === 'bank' ? ([...COLUMNS, ...BANK_COLUMNS] as const) : ([...COLUMNS, 'metadata'] as const);
 
 async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, viewer: Viewer) {
   for await (const page of pages) yield page.map((record) => shown(record, viewer));
@@ -108,30 +81,6 @@ function shown(transaction: TransactionRecord, viewer: Viewer) {
     ...inMajorUnits(record),
   };
 }
-
-/**
- * The id that the payer's bank has given is that bank's. The payee's bank has that of a debit, with
- * which it got `billing.credit`, and not that of a reversal.
- */
-export const bankTransactionIdFor = (
-  viewer: Viewer,
-  {
-    type,
-    bankId,
-    bankTransactionId,
-  }: Pick<TransactionRecord, 'bankId' | 'bankTransactionId'> & { type: string },
-): string | null => (bankId === viewer.entityId || type === 'charge' ? bankTransactionId : null);
-
-export const inMajorUnits = ({
-  currency,
-  amount,
-  refundedAmount,
-  reversedAmount,
-}: Pick<TransactionRecord, 'currency' | 'amount' | 'refundedAmount' | 'reversedAmount'>) => ({
-  amount: formatAmount(amount, currency),
-  refundedAmount: formatAmount(refundedAmount, currency),
-  reversedAmount: formatAmount(reversedAmount, currency),
-});
 
 const route = section('Transactions');
 

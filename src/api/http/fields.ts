@@ -1,11 +1,20 @@
 import { z } from 'zod';
 import type { Config } from '../../config';
 import { parseDay, parseInstant } from '../../domain/calendar';
+import {
+  EMAIL,
+  EMAIL_MAX,
+  parseEmail,
+  parseWebUrl,
+  WEB_URL_MAX,
+  webUrlPattern,
+  type WebScheme,
+} from '../../domain/contact';
 import { isId, type IdKind } from '../../domain/identifier/ids';
 import { minorUnitDigits } from '../../domain/currency';
 import { formatAmount, MAX_AMOUNT_MINOR, parseAmount } from '../../domain/money';
 import { accept, refuse, type Parsed } from '../../domain/parsed';
-import { parseShown, parseText } from '../../domain/plain-text';
+import { DESCRIPTION_MAX, NAME_MAX, parseShown, parseText } from '../../domain/plain-text';
 import { EXAMPLE_PAYMENT_ID, EXAMPLE_PHRASE, exampleId, ID_NAME, idPattern } from '../openapi/example';
 
 /**
@@ -13,8 +22,7 @@ import { EXAMPLE_PAYMENT_ID, EXAMPLE_PHRASE, exampleId, ID_NAME, idPattern } fro
  * asks for, so each says it in `.meta`, in JSON Schema.
  */
 
-export const DESCRIPTION_MAX = 500;
-export const NAME_MAX = 200;
+export { DESCRIPTION_MAX, EMAIL_MAX, NAME_MAX };
 
 /** A string that the domain reads or refuses. */
 const read = <Value>(parse: (text: string) => Parsed<Value>) =>
@@ -103,39 +111,24 @@ export const dayOrInstant = read((given): Parsed<string | Date> => {
   example: '2026-03-02',
 });
 
-/** Longest address that a mail server takes (RFC 5321). */
-export const EMAIL_MAX = 254;
-/**
- * A mailbox of up to 64 characters, at a domain whose labels have up to 63 and begin and end with
- * no hyphen.
- */
-const EMAIL =
-  /^(?=[^@]{1,64}@)[A-Za-z0-9_'+-]+(\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
-export const email = text(EMAIL_MAX).pipe(z.string().regex(EMAIL, 'must be an e-mail address')).meta({
+export const email = read(parseEmail).meta({
+  minLength: 1,
+  maxLength: EMAIL_MAX,
   format: 'email',
   pattern: EMAIL.source,
   description: 'E-mail address',
   example: 'ada.obi@example.com',
 });
 
-/** The rest of a URL as RFC 3986 has it, without a user. */
-const HOST = String.raw`([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])`;
-const PORT = '(:([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?';
-const PATH = "(/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?";
-const QUERY = String.raw`(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?`;
-const FRAGMENT = QUERY.replace(String.raw`\?`, '#');
-
-/** An address on the web. The code that connects checks where it leads. */
-export const webUrl = (schemes: readonly ('http' | 'https')[]) => {
-  const pattern = `^(${schemes.join('|')})://${HOST}${PORT}${PATH}${QUERY}${FRAGMENT}$`;
-  const uri = new RegExp(pattern);
-  return text(2048)
-    .refine(
-      (value) => uri.test(value) && URL.canParse(value),
-      `must be an address that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}, without user or password, in ASCII`,
-    )
-    .meta({ format: 'uri', pattern, example: 'https://www.example.com/' });
-};
+/** An address on the web; what may be behind it is checked by whoever connects to it. */
+export const webUrl = (schemes: readonly WebScheme[]) =>
+  read((given) => parseWebUrl(schemes, given)).meta({
+    minLength: 1,
+    maxLength: WEB_URL_MAX,
+    format: 'uri',
+    pattern: webUrlPattern(schemes),
+    example: 'https://www.example.com/',
+  });
 
 export const oneOf = <const Value extends string>(
   values: readonly Value[],

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
-import { Failure, type Problem } from '../../domain/failures';
+import { invalidRequest, type Problem } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
+
+export { invalidRequest };
 
 type Issue = z.core.$ZodRawIssue;
 
@@ -14,15 +16,6 @@ export type Checked<Value> = { value: Value; problems?: never } | { problems: Pr
 export function check<Value>(schema: z.ZodType<Value>, input: unknown, root: '' | 'query'): Checked<Value> {
   const parsed = schema.safeParse(input, { error: explain });
   return parsed.success ? { value: parsed.data } : { problems: problemsOf(parsed.error, root) };
-}
-
-export function invalidRequest(problems: Problem[]): Failure {
-  const [first] = problems;
-  // Some people see only the message.
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
-  return new Failure('invalid_request', `The request is not valid: ${first?.path} ${first?.message}${more}`, {
-    problems,
-  });
 }
 
 function problemsOf(error: z.ZodError, root: '' | 'query'): Problem[] {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config';
 import { DELIVERY_SORTS } from '../../database/webhook/delivery';
+import { webhookSchemes } from '../../domain/contact';
 import { DELIVERY_STATUSES } from '../../domain/lifecycle';
 import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
 import { id, oneOf, pageSize, pagination, webUrl } from '../http/fields';
@@ -8,7 +9,7 @@ import * as shown from '../openapi/shown';
 import { feedEvent } from '../openapi/webhook-frame';
 
 export const webhookUrl = (config: Config) =>
-  webUrl(config.ALLOW_PRIVATE_WEBHOOKS ? ['https', 'http'] : ['https']).meta({
+  webUrl(webhookSchemes(config.ALLOW_PRIVATE_WEBHOOKS)).meta({
     description: 'The URL that webhooks are sent to',
     example: 'https://shop.example.com/webhooks',
   });

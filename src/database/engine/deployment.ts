@@ -1,4 +1,5 @@
 import { wallClock } from '../../domain/calendar';
+import { OperatorError } from '../../domain/failures';
 import { deploymentWords, type DeploymentFault, type LoginPower } from '../../domain/words/deployment-words';
 import type { Mode } from '../../domain/mode';
 import { APP_ROLE, row, rows, type Executor } from '../connection';
@@ -6,7 +7,7 @@ import { APP_ROLE, row, rows, type Executor } from '../connection';
 /**
  * A database, or a login, that this process must not work on. The message says why, and what to do.
  */
-export class DeploymentError extends Error {
+export class DeploymentError extends OperatorError {
   override readonly name = 'DeploymentError';
 
   constructor(

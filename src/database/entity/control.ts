@@ -1,11 +1,9 @@
 import type { TrustLevel } from '../../domain/entity';
 import { recordAct, shownUrl, type Actor } from '../audit';
-import { isAway } from '../availability';
-import type { Database, Transaction } from '../connection';
+import type { Transaction } from '../connection';
 import {
   createEntity,
   endTokens,
-  merchantsMadeSince,
   setEntityStatus,
   setEntityTrust,
   type Entity,
@@ -57,35 +55,6 @@ export async function changeStatus(
   const action = status === 'disabled' ? 'entity.disabled' : 'entity.enabled';
   await recordAct(trx, by, { action, entityId, before: { status: before }, after: { status } });
   return true;
-}
-
-/**
- * Disables the active merchants that a provider created since a moment. Each has its own
- * transaction, for the schedules of all are too much for one. A merchant that fails, say because
- * its row is locked, does not stop the others. Running this again disables the rest.
- *
- * @param providerId of a disabled provider, so that it creates no more merchants
- * @throws the failure, if Postgres is away
- */
-export async function* disableMerchantsMadeSince(
-  db: Database,
-  ring: Keyring,
-  by: Actor,
-  providerId: string,
-  since: Date,
-): AsyncGenerator<{ merchantId: string; error?: Error }, void, undefined> {
-  for await (const page of merchantsMadeSince(db, providerId, since)) {
-    for (const { id } of page) {
-      try {
-        await db.transaction((trx) => changeStatus(trx, ring, by, id, 'disabled'));
-      } catch (error) {
-        if (!(error instanceof Error) || isAway(error)) throw error;
-        yield { merchantId: id, error };
-        continue;
-      }
-      yield { merchantId: id };
-    }
-  }
 }
 
 /**

@@ -2,7 +2,6 @@ import type { Role, TrustLevel } from '../../domain/entity';
 import { insertClient, newClientSecret } from './client-credential';
 import { row, rows, type Executor, type Transaction } from '../connection';
 import { newId } from '../ids';
-import { pages } from '../pages';
 import type { Keyring } from '../keys/keyring';
 import { insertWebhookEndpoint, newWebhookSecret } from '../webhook/endpoint';
 
@@ -149,28 +148,6 @@ export async function holdActive(trx: Transaction, entityId: string): Promise<bo
     { entityId },
   );
   return active !== undefined;
-}
-
-const PAGE = 100;
-
-export function merchantsMadeSince(
-  db: Executor,
-  providerId: string,
-  since: Date,
-): AsyncGenerator<{ id: string }[], void, undefined> {
-  return pages(
-    PAGE,
-    '',
-    ({ id }) => id,
-    (after) =>
-      rows<{ id: string }>(
-        db,
-        `SELECT id FROM entities
-         WHERE provider_id = :providerId AND created_at >= :since AND status = 'active' AND id > :after
-         ORDER BY id LIMIT ${PAGE}`,
-        { providerId, since, after },
-      ),
-  );
 }
 
 export async function isMerchantOf(db: Executor, providerId: string, merchantId: string): Promise<boolean> {

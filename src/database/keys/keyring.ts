@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto';
+import { OperatorError } from '../../domain/failures';
 
 /**
  * The keys of all encrypted values, from `ASSENT_KEYS`: `kid:base64,kid:base64,…`, each 32 bytes.
@@ -45,7 +46,7 @@ type IndexPurpose =
   | 'trace.id';
 type KeyPurpose = 'seal' | 'payment-id' | 'device-id' | 'client-secret' | 'blind-index' | 'check-value';
 
-export class KeyringError extends Error {
+export class KeyringError extends OperatorError {
   override readonly name = 'KeyringError';
 }
 

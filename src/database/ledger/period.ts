@@ -1,4 +1,4 @@
-import { CommandRefusal } from '../../domain/failures';
+import { OperatorError } from '../../domain/failures';
 import { recordAct, type Actor } from '../audit';
 import { row, rows, type Transaction } from '../connection';
 import { dayBegin } from '../day-begin';
@@ -29,7 +29,7 @@ const EARLIER_OPEN = `
  *
  * @param month its first day
  * @returns false: it was closed before
- * @throws CommandRefusal (the month is not over, an earlier month is open, or a transaction that
+ * @throws OperatorError (the month is not over, an earlier month is open, or a transaction that
  *   read its clock in the month has not committed)
  */
 export async function closePeriod(
@@ -66,14 +66,14 @@ async function refuseUnlessClosed(trx: Transaction, timeZone: string, month: str
     { month, timeZone },
   );
   if (found?.state === 'closed') return;
-  if (found?.over === false) throw new CommandRefusal(`${nameOf(month)} is not over.`);
+  if (found?.over === false) throw new OperatorError(`${nameOf(month)} is not over.`);
   if (found?.earlier) {
-    throw new CommandRefusal(`${nameOf(found.earlier)} is open: close it before ${nameOf(month)}.`);
+    throw new OperatorError(`${nameOf(found.earlier)} is open: close it before ${nameOf(month)}.`);
   }
-  throw new CommandRefusal(`a charge of ${nameOf(month)} is still being settled: try again.`);
+  throw new OperatorError(`a charge of ${nameOf(month)} is still being settled: try again.`);
 }
 
-/** @throws CommandRefusal (the month is not closed, or a later month is) */
+/** @throws OperatorError (the month is not closed, or a later month is) */
 export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
   await rows(trx, LOCK_PERIODS);
   const reopened = await row<{ reopenings: number }>(
@@ -96,7 +96,7 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
     `SELECT max(month)::text AS month FROM ledger_periods WHERE month > :month AND state = 'closed'`,
     { month },
   );
-  throw new CommandRefusal(
+  throw new OperatorError(
     last?.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
   );
 }

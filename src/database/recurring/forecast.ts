@@ -33,11 +33,6 @@ export interface ForecastLine {
   amount: bigint;
 }
 
-export interface PartiesForecastLine extends ForecastLine {
-  merchantId: string;
-  bankId: string;
-}
-
 /** Schedules in memory at once, and for how long one statement reads: some tens of milliseconds. */
 const PAGE = 500;
 
@@ -46,7 +41,7 @@ const STEPS_AT_ONCE = 100;
 
 /**
  * Most lines. In production the days times the currencies are fewer; in a sandbox each merchant's
- * clock has days of its own, and an operator has lines for each merchant and bank.
+ * clock has days of its own.
  */
 const LINES_MAX = 20_000;
 
@@ -68,36 +63,9 @@ export async function forecast(
   days: number,
   deadline: number,
 ): Promise<ForecastLine[]> {
-  return reckon(db, rules, of, days, deadline, () => ({}));
-}
-
-/**
- * The same for each merchant and bank, however long it takes.
- *
- * @param say told after each page of schedules how many have been reckoned
- */
-export async function forecastByParties(
-  db: Executor,
-  rules: RecurringRules,
-  of: ForecastOf,
-  days: number,
-  say: (done: number) => void,
-): Promise<PartiesForecastLine[]> {
-  return reckon(db, rules, of, days, Infinity, ({ merchantId, bankId }) => ({ merchantId, bankId }), say);
-}
-
-async function reckon<Parties extends object>(
-  db: Executor,
-  rules: RecurringRules,
-  of: ForecastOf,
-  days: number,
-  deadline: number,
-  partiesOf: (one: Ahead) => Parties,
-  say: (done: number) => void = () => undefined,
-): Promise<(ForecastLine & Parties)[]> {
-  const lines = new Map<string, ForecastLine & Parties>();
+  const lines = new Map<string, ForecastLine>();
   const endFor = windowEnds(days, rules.timeZone);
-  let [steps, done] = [0, 0];
+  let steps = 0;
   for await (const page of readAhead(db, rules, of, days)) {
     for (const one of page) {
       const until = endFor(one.now);
@@ -105,7 +73,6 @@ async function reckon<Parties extends object>(
       if (!open && (one.nextDueAt === null || one.nextDueAt >= until)) continue;
       // Its agreement, or a party, has changed since it last looked.
       if (permitted(one.agreement, one.currency) !== 'charge') continue;
-      const parties = partiesOf(one);
       for (const charge of chargesAhead(aheadOf(one, open), one.now, until, rules)) {
         steps += 1;
         if (steps >= STEPS_AT_ONCE) {
@@ -116,16 +83,14 @@ async function reckon<Parties extends object>(
         if (!charge) continue;
         const { at, amount } = charge;
         const date = calendarDay(at, rules.timeZone);
-        const key = JSON.stringify([date, one.currency, parties]);
-        const line = lines.get(key) ?? { ...parties, date, currency: one.currency, count: 0, amount: 0n };
+        const key = JSON.stringify([date, one.currency]);
+        const line = lines.get(key) ?? { date, currency: one.currency, count: 0, amount: 0n };
         line.count += 1;
         line.amount += amount;
         lines.set(key, line);
       }
       if (lines.size > LINES_MAX) throw tooMuch(`has more than ${LINES_MAX} lines`);
     }
-    done += page.length;
-    say(done);
     if (performance.now() > deadline) throw tooMuch('takes too long');
   }
   return [...lines.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, line]) => line);

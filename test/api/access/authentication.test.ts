@@ -1,7 +1,7 @@
 import { createPublicKey, sign as signBytes, type KeyObject } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { sign } from 'jsonwebtoken';
-import { createAccessTokens } from '../../../src/api/access/access-token';
+import { createAccessTokens } from '../../../src/database/keys/access-token';
 import { createAuthenticate } from '../../../src/api/access/authentication';
 import { createFailedAuthentication } from '../../../src/api/access/failed-authentication';
 import type { Database } from '../../../src/database/connection';

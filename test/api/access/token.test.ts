@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { decode, sign } from 'jsonwebtoken';
-import { createAccessTokens } from '../../../src/api/access/access-token';
+import { createAccessTokens } from '../../../src/database/keys/access-token';
 import { rotateClientSecret } from '../../../src/database/entity/client-credential';
 import { openDatabase, row } from '../../../src/database/connection';
 import { setEntityStatus } from '../../../src/database/entity/entity';

@@ -8,7 +8,7 @@ import { newId } from '../../../src/database/ids';
 import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
 import { answerBillingRequest } from '../../../src/database/billing-request/outcome';
 import { calendarDay } from '../../../src/domain/calendar';
-import { CommandRefusal } from '../../../src/domain/failures';
+import { OperatorError } from '../../../src/domain/failures';
 import { ROLES, type Role } from '../../../src/domain/entity';
 import { openBookingCase, workOnFile } from '../../support/bank-file';
 import { serveApi, type ServedApi } from '../../support/api';
@@ -122,7 +122,7 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
 
 /** By another's file, which did not have the charge yet. */
 function unlessHeld(error: unknown): void {
-  if (!(error instanceof CommandRefusal)) throw error;
+  if (!(error instanceof OperatorError)) throw error;
 }
 
 /** What moves money, and opens and resolves exceptions, again and again until it is told to end. */

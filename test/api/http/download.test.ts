@@ -1,12 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import express, { type ErrorRequestHandler } from 'express';
-import { array, assert, asyncProperty, constantFrom, string } from 'fast-check';
-import { csvRecords, type CsvRecord } from '../../../src/api/bank-statement/csv';
-import { sendDownload, writeCsv, type Download } from '../../../src/api/http/download';
+import { sendDownload, type Download } from '../../../src/api/http/download';
 import { DOWNLOADS, Places } from '../../../src/api/http/places';
 
 let failures: unknown[];
@@ -74,48 +71,6 @@ test.each([
   })();
 
   expect((await served(pages, whole)).text).toBe(`id,note\r\n1,${written}\r\n`);
-});
-
-const typed = string({
-  unit: constantFrom('=', '+', '-', '@', ';', '\t', '\r', '\n', '"', ',', ' ', "'", 'x', '1', '＝'),
-  maxLength: 12,
-});
-test('no spreadsheet finds a formula, whatever is typed and wherever it splits; our reader finds the text', async () => {
-  await assert(
-    asyncProperty(
-      array(
-        typed.filter((note) => note !== ''),
-        { minLength: 1 },
-      ),
-      async (notes) => {
-        const chunks: Buffer[] = [];
-        const to = new Writable({ write: (chunk: Buffer, _, done) => (chunks.push(chunk), done()) });
-        const pages = (async function* () {
-          yield notes.map((note, id) => ({ id, note }));
-        })();
-        await writeCsv({ columns: ['id', 'note'], pages }, to);
-        const file = Buffer.concat(chunks).toString();
-        const records = (await Readable.from(csvRecords(Readable.from([file]))).toArray()) as CsvRecord[][];
-        const [, ...read] = records.flat().map(({ fields }) => fields);
-        expect(read.map((fields) => fields?.[0])).toEqual(notes.map((_, id) => String(id)));
-        expect(read.map((fields) => fields?.[1]?.replaceAll("'", ''))).toEqual(
-          notes.map((note) => note.replaceAll("'", '')),
-        );
-        const cells = [...read.map((fields) => fields?.[1] ?? ''), ...file.split(/[;\t\r\n]/)];
-        expect(cells.filter((cell) => /^[\s"]*[=+\-@＝]/.test(cell))).toEqual([]);
-      },
-    ),
-  );
-});
-
-test('no spreadsheet finds a formula in metadata, which stays the same JSON', async () => {
-  const chunks: Buffer[] = [];
-  const to = new Writable({ write: (chunk: Buffer, _, done) => (chunks.push(chunk), done()) });
-  const pages = (async function* () {
-    yield await Promise.resolve([{ metadata: { orderId: 'x;=1+2' } }]);
-  })();
-  await writeCsv({ columns: ['metadata'], pages }, to);
-  expect(Buffer.concat(chunks).toString()).toContain(`"{""orderId"":""x;'=1+2""}"`);
 });
 
 test('what fails before the first row is an answer like any other', async () => {

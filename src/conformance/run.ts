@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandError } from '../command';
+import { OperatorError } from '../domain/failures';
 import { CHECKS } from './checks';
-import { newId } from '../../database/ids';
+import { newId } from '../database/ids';
 import { Sender } from './sender';
 import { StandIn } from './stand-in';
 
@@ -35,7 +35,7 @@ const START_POLL_MS = 250;
 /** A bank that never falls silent is judged all the same. */
 const LONGEST_QUIET_MS = 30_000;
 
-/** @throws CommandError if the bank and the network cannot reach each other */
+/** @throws OperatorError if the bank and the network cannot reach each other */
 export async function runConformance(options: ConformanceOptions): Promise<Verdict[]> {
   const { webhookUrl, webhookSecret, listen, customer, allowPrivate, patienceMs, progress } = options;
   const network = new StandIn(options);
@@ -43,7 +43,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Verdi
   try {
     const server = network.listen(listen.port, listen.host);
     await once(server, 'listening').catch((cause: unknown) => {
-      throw new CommandError(`--listen: cannot listen on ${listen.host}:${listen.port}`, { cause });
+      throw new OperatorError(`--listen: cannot listen on ${listen.host}:${listen.port}`, { cause });
     });
     await requireReachable(sender, patienceMs);
     const kit = {
@@ -79,7 +79,7 @@ async function requireReachable(sender: Sender, patienceMs: number): Promise<voi
     const { reached, error } = await sender.send(hello);
     if (reached !== 'no') return;
     if (error !== 'connection refused' || Date.now() > deadline) {
-      throw new CommandError(`--webhook-url: no webhook can be sent there: ${error}`);
+      throw new OperatorError(`--webhook-url: no webhook can be sent there: ${error}`);
     }
     await sleep(START_POLL_MS);
   }

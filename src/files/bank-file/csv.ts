@@ -1,6 +1,5 @@
 import type { ReadLine } from '../../domain/books/bank-statement';
-import type { Failure } from '../../domain/failures';
-import { invalidRequest } from '../http/validation';
+import { invalidRequest, type Failure } from '../../domain/failures';
 import { createLineReader, REQUIRED, type BookableDays } from './line';
 import { textsOf } from './utf8';
 

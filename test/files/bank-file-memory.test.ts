@@ -1,8 +1,8 @@
-import { readCamt } from '../../../src/api/bank-statement/camt';
-import { readCsv } from '../../../src/api/bank-statement/csv';
-import { PAGE_LINES } from '../../../src/database/bank-statement/statement';
-import { memoryKept } from '../../support/memory';
-import { readAll } from '../../support/statement-file';
+import { readCamt } from '../../src/files/bank-file/camt';
+import { readCsv } from '../../src/files/bank-file/csv';
+import { PAGE_LINES } from '../../src/database/bank-statement/statement';
+import { memoryKept } from '../support/memory';
+import { readAll } from '../support/statement-file';
 
 /** What a page of lines keeps in memory while a statement arrives. */
 

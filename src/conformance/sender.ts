@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { createWebhookConnector, type SendOutcome } from '../../activities/webhook-connector';
-import { newId } from '../../database/ids';
+import { createWebhookConnector, type SendOutcome } from '../activities/webhook-connector';
+import { newId } from '../database/ids';
 import {
   bodyWithSignature,
   serviceSignature,
   standardWebhookSignature,
-} from '../../domain/webhook/webhook-signature';
+} from '../domain/webhook/webhook-signature';
 
 /* Webhooks go through the engine's own connector, and can be forged or old on order. */
 

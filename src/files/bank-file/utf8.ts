@@ -1,4 +1,4 @@
-import { invalidRequest } from '../http/validation';
+import { invalidRequest } from '../../domain/failures';
 
 const NOT_UTF_8 = 'ERR_ENCODING_INVALID_ENCODED_DATA';
 

@@ -1,8 +1,8 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import type { ReadLine } from '../../domain/books/bank-statement';
 import { minorUnitDigits } from '../../domain/currency';
+import { invalidRequest } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
-import { invalidRequest } from '../http/validation';
 import { bookingDay, createLineReader, type BookableDays, type LineReader, type WrittenLine } from './line';
 import { textsOf } from './utf8';
 

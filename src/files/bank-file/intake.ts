@@ -1,5 +1,4 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { Config } from '../../config';
 import {
   discardPages,
   PAGE_LINES,
@@ -12,7 +11,7 @@ import type { Database } from '../../database/connection';
 import { newId } from '../../database/ids';
 import { todayOf } from '../../database/today';
 import type { ReadLine } from '../../domain/books/bank-statement';
-import { invalidRequest } from '../http/validation';
+import { invalidRequest } from '../../domain/failures';
 import { readCamt } from './camt';
 import { readCsv } from './csv';
 
@@ -28,9 +27,10 @@ export type StatementType = keyof typeof FORMATS;
 /** No bank books, or sends, what is older: a year that is written wrong is. */
 const BOOKABLE_YEARS = 5;
 
-export const linesLimit = (
-  config: Pick<Config, 'STATEMENT_LINES_PER_DAY' | 'NETWORK_TIMEZONE'>,
-): LinesLimit => ({ linesPerDay: config.STATEMENT_LINES_PER_DAY, timeZone: config.NETWORK_TIMEZONE });
+export const linesLimit = (config: {
+  STATEMENT_LINES_PER_DAY: number;
+  NETWORK_TIMEZONE: string;
+}): LinesLimit => ({ linesPerDay: config.STATEMENT_LINES_PER_DAY, timeZone: config.NETWORK_TIMEZONE });
 
 /** The days that a bank says its file covers. */
 export interface CoveredDays {

@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
-import { bankResponseBody } from '../../api/billing/billing-request-schema';
-import { intentResponseBody } from '../../api/billing/intent-schema';
-import { refundResponseBody } from '../../api/billing/refund-schema';
-import { canonicalJson } from '../../api/http/json';
-import { check } from '../../api/http/validation';
+import { bankResponseBody } from '../api/billing/billing-request-schema';
+import { intentResponseBody } from '../api/billing/intent-schema';
+import { refundResponseBody } from '../api/billing/refund-schema';
+import { canonicalJson } from '../api/http/json';
+import { check } from '../api/http/validation';
 
 /*
  * The part of the network's API that takes a bank's answers, with faults on order. It checks them

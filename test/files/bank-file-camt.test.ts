@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { readCamt } from '../../../src/api/bank-statement/camt';
-import { blocksRunBy } from '../../support/code-blocks';
-import { endless, readAll, readFile, sampleLine as line } from '../../support/statement-file';
+import { readCamt } from '../../src/files/bank-file/camt';
+import { blocksRunBy } from '../support/code-blocks';
+import { endless, readAll, readFile, sampleLine as line } from '../support/statement-file';
 
 /** A bank's statement as ISO 20022 has it: what is read of it, and what a hostile one costs. */
 
-const SAMPLE = readFileSync(path.join(__dirname, '../../samples/statement.camt.053.xml'));
+const SAMPLE = readFileSync(path.join(__dirname, '../samples/statement.camt.053.xml'));
 const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08';
 const OPEN = `<Document xmlns="${NAMESPACE}"><BkToCstmrStmt><Stmt>`;
 const CLOSE = '</Stmt></BkToCstmrStmt></Document>';
@@ -27,7 +27,7 @@ test.each([1, 7, 100_000])('our sample is read alike in pieces of %i bytes', asy
 });
 
 test('the entry that docs/bank-statements.md shows is a line', async () => {
-  const [shown] = blocksRunBy('test/api/bank-statement/camt.test.ts', 'docs/bank-statements.md');
+  const [shown] = blocksRunBy('test/files/bank-file-camt.test.ts', 'docs/bank-statements.md');
   expect(await read(shown?.text ?? '')).toEqual([
     line(1, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
   ]);

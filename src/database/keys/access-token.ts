@@ -1,11 +1,12 @@
 import { createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import { sign, verify, type JwtPayload } from 'jsonwebtoken';
-import { usableSigningKeys, type PublicJwk } from '../../database/keys/signing-key';
 import { isId } from '../../domain/identifier/ids';
 import { ROLES, type Role } from '../../domain/entity';
 import { ownText } from '../../domain/plain-text';
 import { remember } from '../../domain/remember';
-import type { ApiDeps } from '../deps';
+import type { Database } from '../connection';
+import type { Keyring } from './keyring';
+import { usableSigningKeys, type PublicJwk } from './signing-key';
 
 /** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
 export interface AccessTokens {
@@ -57,7 +58,11 @@ export function createAccessTokens({
   db,
   ring,
   config,
-}: Pick<ApiDeps, 'db' | 'ring' | 'config'>): AccessTokens {
+}: {
+  db: Database;
+  ring: Keyring;
+  config: { ACCESS_TOKEN_TTL_S: number; JWT_ISSUER: string };
+}): AccessTokens {
   const ttlS = config.ACCESS_TOKEN_TTL_S;
   const verifyForS = ttlS + LEEWAY_S + KEYS_TTL_MS / 1000;
   const verified = new Map<string, Verified>();

@@ -3,8 +3,7 @@ import { calendarDay, parseDay, parseInstant } from '../../domain/calendar';
 import { minorUnitDigits } from '../../domain/currency';
 import { parseDecimalAmount } from '../../domain/money';
 import { accept, refuse, type Parsed } from '../../domain/parsed';
-import { ownText, parseText } from '../../domain/plain-text';
-import { NAME_MAX } from '../http/fields';
+import { NAME_MAX, ownText, parseText } from '../../domain/plain-text';
 
 export const REQUIRED = ['bankTransactionId', 'bookingDate', 'amount', 'currency', 'direction'] as const;
 type Field = (typeof REQUIRED)[number] | 'reference';

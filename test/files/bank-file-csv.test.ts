@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { readCsv } from '../../../src/api/bank-statement/csv';
-import type { ReadLine } from '../../../src/domain/books/bank-statement';
-import { blocksRunBy } from '../../support/code-blocks';
-import { DAYS, endless, readAll, readFile, sampleLine as line } from '../../support/statement-file';
+import { readCsv } from '../../src/files/bank-file/csv';
+import type { ReadLine } from '../../src/domain/books/bank-statement';
+import { blocksRunBy } from '../support/code-blocks';
+import { DAYS, endless, readAll, readFile, sampleLine as line } from '../support/statement-file';
 
 /** A bank's statement as CSV: what is read of it, and what a broken one costs. */
 
-const SAMPLE = readFileSync(path.join(__dirname, '../../samples/statement.csv'));
+const SAMPLE = readFileSync(path.join(__dirname, '../samples/statement.csv'));
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction\n';
 const LINE = 'FT1,2026-03-02,10.00,NGN,debit\n';
 
@@ -41,7 +41,7 @@ test.each([1, 7, 100_000])(
 );
 
 test('the lines that docs/bank-statements.md shows are lines', async () => {
-  const [shown] = blocksRunBy('test/api/bank-statement/csv.test.ts', 'docs/bank-statements.md');
+  const [shown] = blocksRunBy('test/files/bank-file-csv.test.ts', 'docs/bank-statements.md');
   expect(await read(shown?.text ?? '')).toEqual([
     line(2, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
     line(3, 'FT26062B01', '2026-03-03', 49_999n, { direction: 'credit' }),

@@ -1,0 +1,52 @@
+import { Option } from 'commander';
+import type { Actor } from '../database/audit';
+import { parseDay, parseInstant } from '../domain/calendar';
+import { OperatorError } from '../domain/failures';
+import { refuse, type Parsed } from '../domain/parsed';
+import { DESCRIPTION_MAX, parseText } from '../domain/plain-text';
+import { operatorActor } from '../operator';
+
+/** Options of every command that leaves an audit event. */
+export interface Explained {
+  reason?: string;
+}
+
+/** A new one for each command, because commander keeps in it what was given. */
+export const reasonOption = () =>
+  parsedOption(
+    '--reason <text>',
+    'why, for the audit record: a ticket, say; no secrets or personal data',
+    (given) => parseText(given, DESCRIPTION_MAX),
+  );
+
+/** The actor of the audit event. */
+export function operator({ reason }: Explained): Actor {
+  return operatorActor(reason ?? null);
+}
+
+/** An option that takes a day. */
+export const dayOption = (flags: string, description: string) =>
+  parsedOption(flags, `${description}, as in 2026-11-01`, (given) => {
+    const parsed = parseDay(given);
+    return parsed.ok ? parsed : refuse('is no day: write it as in 2026-11-01');
+  });
+
+/** An option that takes a moment. */
+export const momentOption = (flags: string, description: string) =>
+  parsedOption(flags, `${description}, as in 2026-01-31T09:00:00Z`, parseInstant);
+
+/** An option whose value the domain reads or refuses. */
+export function parsedOption<Value>(
+  flags: string,
+  description: string,
+  parse: (given: string) => Parsed<Value>,
+): Option {
+  const option = new Option(flags, description);
+  return option.argParser((given) => accepted(option.long, parse(given)));
+}
+
+/** @throws OperatorError naming the option */
+export function accepted<Value>(option: string | undefined, parsed: Parsed<Value>): Value {
+  if (!parsed.ok) throw new OperatorError(`${option} ${parsed.reason}`);
+  return parsed.value;
+}

@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { recordAct } from '../database/audit';
+import { readStanding } from '../database/entity/entity';
+import { createAccessTokens } from '../database/keys/access-token';
+import { OperatorError } from '../domain/failures';
+import { onEngine, takingJson, unknownEntity } from './command';
+import { operator, reasonOption, type Explained } from './options';
+
+/** `assent token`: an access token, as the token endpoint would issue it. */
+export function fill(token: Command): void {
+  takingJson(token)
+    .argument('<entityId>')
+    .addOption(reasonOption())
+    .action(
+      onEngine(async ({ db, ring }, config, entityId: string, options: Explained) => {
+        const found = await readStanding(db, entityId);
+        if (found === undefined) throw unknownEntity();
+        if (!found.active)
+          throw new OperatorError('this entity is disabled: "assent entity enable" lets it in again');
+        const issued = await createAccessTokens({ db, ring, config }).issue({ entityId, ...found });
+        const { token: accessToken, tokenId, expiresInS } = issued;
+        // Nobody has the token before its audit event is there.
+        await db.transaction((trx) =>
+          recordAct(trx, operator(options), {
+            action: 'token.issued',
+            entityId,
+            after: { tokenId, expiresInS },
+          }),
+        );
+        const json = { access_token: accessToken, token_type: 'Bearer', expires_in: expiresInS };
+        return { json, text: accessToken };
+      }),
+    );
+}

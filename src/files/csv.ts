@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { stringify } from 'csv-stringify';
+
+/** A CSV file of any length, which is made while it is read. */
+export interface CsvFile {
+  /**
+   * Header names, which are the names of the fields; of records with more fields, these alone are
+   * written.
+   */
+  columns: readonly string[];
+  /** Columns of numbers, which nobody types: there a leading minus is no formula. */
+  numbers?: readonly string[];
+  /** Read only as fast as the file is taken, so its memory stays the same at any length. */
+  pages: AsyncGenerator<object[], void, void>;
+}
+
+/** The SHA-256, in hexadecimal, of the file as it would be sent. */
+export async function sha256Of(file: CsvFile): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(Readable.from(recordsOf(file.pages)), csvOf(file), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) hash.update(chunk);
+  });
+  return hash.digest('hex');
+}
+
+/** Ids, dates, states and amounts are the same cell in every spreadsheet; other text is quoted. */
+const TEXT = /[^\w.:+-]/;
+
+/** Makes the bytes of records, as RFC 4180 has them. */
+export const csvOf = ({ columns, numbers = [] }: Pick<CsvFile, 'columns' | 'numbers'>) =>
+  stringify({
+    header: true,
+    columns: [...columns],
+    cast: {
+      string: (value: string, { column }) => (numbers.includes(String(column)) ? value : harmless(value)),
+      date: (value: Date) => value.toISOString(),
+      object: (value: object) => harmless(JSON.stringify(value)),
+    },
+    record_delimiter: 'windows',
+    quoted_match: TEXT,
+  });
+
+/**
+ * The beginning of a cell that a spreadsheet runs, also behind blanks or quotes. A spreadsheet that
+ * splits lines at semicolons or tabs finds cells within a cell.
+ */
+const FORMULA = /(^|[;\t\r\n])((?:"|[^\S\t\r\n])*)([=+\-@＝＋－＠])/g;
+
+/** The text with an apostrophe before each formula. */
+const harmless = (text: string): string => text.replace(FORMULA, "$1$2'$3");
+
+export async function* recordsOf(
+  pages: AsyncGenerator<object[], void, void>,
+  first?: IteratorResult<object[], void>,
+): AsyncGenerator<object, void, void> {
+  if (first && !first.done) yield* first.value;
+  for await (const page of pages) yield* page;
+}

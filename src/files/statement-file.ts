@@ -1,0 +1,32 @@
+import type { Executor } from '../database/connection';
+import { readLines, type StatementOf } from '../database/ledger/statement';
+import { sumInFull } from '../domain/money';
+import { sha256Of, type CsvFile } from './csv';
+import { bankTransactionIdFor, columnsFor, inMajorUnits } from './transaction-record';
+
+/** The SHA-256 of the statement's file, in hexadecimal. In memory is a page of it. */
+export function digestOf(db: Executor, of: StatementOf): Promise<string> {
+  return sha256Of(statementFile(db, of));
+}
+
+/** The lines of the statement, and a last one with how many they are and their sum. */
+export function statementFile(db: Executor, of: StatementOf): CsvFile {
+  return { columns: columnsFor(of.party.role), pages: pagesOf(db, of) };
+}
+
+async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[], void, void> {
+  let count = 0;
+  let sum = 0n;
+  for await (const page of readLines(db, of)) {
+    count += page.length;
+    sum += page.reduce((total, { amount }) => total + amount, 0n);
+    yield page.map((line) => ({
+      ...line,
+      bankTransactionId: bankTransactionIdFor(of.party, line),
+      ...inMajorUnits(line),
+    }));
+  }
+  // In the first three columns, whatever they are called.
+  const [label, counted, summed] = columnsFor(of.party.role);
+  yield [{ [label]: 'total', [counted]: String(count), [summed]: sumInFull(sum, of.currency) }];
+}

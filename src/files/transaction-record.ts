@@ -1,0 +1,57 @@
+import type { TransactionRecord } from '../database/transaction';
+import type { Viewer } from '../database/viewer';
+import type { Role } from '../domain/entity';
+import { formatAmount } from '../domain/money';
+
+/** A transaction as its parties read it, in answers and in files. */
+
+/** Of the file, in this order. */
+const COLUMNS = [
+  'transactionId',
+  'reference',
+  'type',
+  'status',
+  'amount',
+  'currency',
+  'description',
+  'customerId',
+  'merchantId',
+  'bankId',
+  'billingRequestId',
+  'scheduleId',
+  'declineReason',
+  'refundedAmount',
+  'reversedAmount',
+  'createdAt',
+  'settledAt',
+] as const;
+
+/** What banks have beyond that. */
+const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
+
+export const columnsFor = (role: Role) =>
+  role === 'bank' ? ([...COLUMNS, ...BANK_COLUMNS] as const) : ([...COLUMNS, 'metadata'] as const);
+
+/**
+ * The id that the payer's bank has given is that bank's. The payee's bank has that of a debit, with
+ * which it got `billing.credit`, and not that of a reversal.
+ */
+export const bankTransactionIdFor = (
+  viewer: Viewer,
+  {
+    type,
+    bankId,
+    bankTransactionId,
+  }: Pick<TransactionRecord, 'bankId' | 'bankTransactionId'> & { type: string },
+): string | null => (bankId === viewer.entityId || type === 'charge' ? bankTransactionId : null);
+
+export const inMajorUnits = ({
+  currency,
+  amount,
+  refundedAmount,
+  reversedAmount,
+}: Pick<TransactionRecord, 'currency' | 'amount' | 'refundedAmount' | 'reversedAmount'>) => ({
+  amount: formatAmount(amount, currency),
+  refundedAmount: formatAmount(refundedAmount, currency),
+  reversedAmount: formatAmount(reversedAmount, currency),
+});
