@@ -15,7 +15,7 @@ const HEADERS_MAX = 20;
 const HEADER_MAX = 500;
 /** A single item is far shorter; a body of a hundred items is cut. */
 const BODY_MAX = 8_000;
-/** Characters. A body of a hundred items has fewer, and longer ones are not worth parsing. */
+/** Characters. A body of a hundred items has fewer, and a longer body is not worth parsing. */
 const JSON_MAX = 128 * 1024;
 /** Each level of nesting indents its lines further, so deep JSON would grow far. */
 const DEPTH_MAX = 32;

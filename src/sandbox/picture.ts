@@ -8,7 +8,7 @@ export type Picture = Pick<SandboxState, 'clock' | 'customers' | 'charges' | 're
 /** A customer of the bank, known before any call. */
 export type Known = Pick<Customer, 'customerId' | 'lookupID' | 'name'> & { temperament: Temperament };
 
-/** More than a page shows; older records are in the history. */
+/** Newest records of each kind for the page; older records are in the history. */
 const SHOWN = 100;
 
 /**

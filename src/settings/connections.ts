@@ -136,7 +136,7 @@ const OTHER_PARAMETERS = [
 
 /**
  * Forbidden parameters of URLs. The driver would let them override the engine's own settings of a
- * connection, such as its role and its time limits, or would drop them in silence.
+ * connection (its role, its time limits), or would drop them in silence.
  */
 export function overridingParameters(config: ConnectionSettings): string[] {
   return (['DATABASE_URL', 'DATABASE_OWNER_URL'] as const).flatMap((name) => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A place in the console. It stands behind the `#`, so that a link or a bookmark can hold it. */
+/** A place in the console, behind the `#`, so that a link or a bookmark can hold it. */
 export interface Address {
   page: string;
   id: string | undefined;

@@ -123,8 +123,8 @@ export async function act(path: string, body?: object): Promise<string> {
 }
 
 /**
- * The link to a file of the API. A link cannot carry a CSRF header, so the session's id in the
- * path keeps the link from working for another session of the same browser.
+ * The link to a file of the API. A link cannot carry a CSRF header. The session's id in its path
+ * keeps the link from working for another session of the same browser.
  */
 export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 

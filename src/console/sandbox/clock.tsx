@@ -122,7 +122,7 @@ function monthKey(moment: string, timeZone: string): string {
 function monthsBetween(first: string, end: string, timeZone: string): { key: string; name: string }[] {
   const [year = 0, month = 1] = monthKey(first, timeZone).split('-').map(Number);
   const months: { key: string; name: string }[] = [];
-  // The limit, a thousand years, ends the loop if a far clock never reaches `end`.
+  // The limit, a thousand years, bounds the loop for a clock that was moved very far.
   for (let n = 0; n < 12_000; n++) {
     const date = new Date(Date.UTC(year, month - 1 + n, 15)).toISOString();
     const key = date.slice(0, 7);
