@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Config } from '../config';
-import { findStory, type About, type Story } from '../database/timeline/read-timeline';
+import { findTimeline, type About, type Timeline } from '../database/timeline/read-timeline';
 import { OperatorError } from '../domain/failures';
 import { formatAmount } from '../domain/money';
-import type { StoryStep } from '../domain/words/story';
-import { sentenceOf } from '../domain/words/story-words';
+import type { TimelineStep } from '../domain/words/timeline';
+import { sentenceOf } from '../domain/words/timeline-words';
 import { onEngine, takingJson } from './command';
 import { anyRing, engineOf } from './engine';
 
@@ -23,10 +23,10 @@ export function fill(command: Command): void {
     .argument('<id>', 'a reference, or any id of it')
     .action(
       onEngine(async ({ db, ring }, config, id: string) => {
-        const story = id.length > GIVEN_MAX ? undefined : await findStory(db, ring, id);
+        const story = id.length > GIVEN_MAX ? undefined : await findTimeline(db, ring, id);
         if (!story) throw new OperatorError(UNKNOWN);
         const look = workflowLinks(config);
-        const lines = story.moments.map((moment) => shown(moment, look));
+        const lines = story.steps.map((moment) => shown(moment, look));
         return {
           json: { about: story.about.map(inMajorUnits), lines, cut: story.cut },
           text: inWords(story, lines),
@@ -48,7 +48,7 @@ function workflowLinks(config: Config): WorkflowLinks {
 }
 
 /** One line, for programs: what it is, and the same in words. */
-function shown(moment: StoryStep, look: WorkflowLinks) {
+function shown(moment: TimelineStep, look: WorkflowLinks) {
   const text = sentenceOf(moment);
   if (moment.what === 'webhook') return { ...moment, text: `${text}, sent by workflow ${moment.workflowId}` };
   if (moment.what !== 'workflow') return { ...moment, text };
@@ -63,7 +63,7 @@ function inMajorUnits({ amount, ...one }: About) {
   };
 }
 
-function inWords({ about, cut }: Story, lines: { at: Date; text: string }[]): string {
+function inWords({ about, cut }: Timeline, lines: { at: Date; text: string }[]): string {
   return [
     ...about.map(headline),
     '',

@@ -1,4 +1,4 @@
-import type { Cause } from '../domain/words/story';
+import type { Cause } from '../domain/words/timeline';
 import { rows, type Executor } from './connection';
 import { newId } from './ids';
 import { jsonOf } from './json';

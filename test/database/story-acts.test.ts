@@ -1,7 +1,7 @@
 import { row, rows } from '../../src/database/connection';
 import { createEntity } from '../../src/database/entity/entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { readActsOn } from '../../src/database/timeline/read-records';
+import { readAuditEvents } from '../../src/database/timeline/read-steps';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /** Acts of all parties are kept for good: a story must not cost what others have done. */
@@ -36,7 +36,7 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
   await rows(db, 'ANALYZE audit_events');
 
   const { acts, read } = await db.transaction(async (trx) => {
-    const found = await readActsOn(trx, [entityId], {
+    const found = await readAuditEvents(trx, [entityId], {
       from: new Date(0),
       until: null,
       exceptionIds: ['exc_own'],
@@ -56,6 +56,6 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
   expect(read).toBeLessThan(5 * LIMIT);
 
   const early = { from: new Date(0), until: null, exceptionIds: ['exc_own'], limit: 2 * MANY };
-  const all = await readActsOn(db, [entityId], early);
+  const all = await readAuditEvents(db, [entityId], early);
   expect(all.flatMap(({ exceptionId }) => exceptionId ?? [])).toEqual(['exc_own']);
 });

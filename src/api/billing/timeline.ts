@@ -1,8 +1,8 @@
-import type { Story } from '../../database/timeline/read-timeline';
+import type { Timeline } from '../../database/timeline/read-timeline';
 import type { Role } from '../../domain/entity';
 import { isId } from '../../domain/identifier/ids';
-import type { Of, StoryStep } from '../../domain/words/story';
-import { sentenceOf } from '../../domain/words/story-words';
+import type { Step, TimelineStep } from '../../domain/words/timeline';
+import { sentenceOf } from '../../domain/words/timeline-words';
 import type { Caller } from '../access/authentication';
 
 /**
@@ -12,20 +12,20 @@ import type { Caller } from '../access/authentication';
  */
 
 /** @param payeeBankId of a payment between customers: the bank that has asked for it */
-export function timelineOf({ about, moments }: Story, caller: Caller, payeeBankId: string | null) {
+export function timelineOf({ about, steps }: Timeline, caller: Caller, payeeBankId: string | null) {
   const merchants = about.flatMap(({ merchantId }) => merchantId ?? []);
   const own = new Set([caller.entityId, ...(caller.role === 'provider' ? merchants : [])]);
   // The id of a debit is the payer's bank's own; the payee's learns none.
   const isPayersBank = about.some(({ bankId }) => bankId === caller.entityId);
   // Without a key a call is known by its caller's role alone, and one of two banks has called.
   const callsAs = caller.role === 'bank' && caller.entityId !== payeeBankId ? undefined : caller.role;
-  return moments.flatMap((moment) => {
+  return steps.flatMap((moment) => {
     const seen = seenBy({ caller, own, isPayersBank, callsAs }, moment);
     return seen ? [{ at: seen.at, what: seen.what, text: sentenceOf(seen) }] : [];
   });
 }
 
-type Seen = Exclude<StoryStep, { what: 'limits' | 'workflow' }>;
+type Seen = Exclude<TimelineStep, { what: 'limits' | 'workflow' }>;
 
 interface View {
   caller: Caller;
@@ -34,7 +34,7 @@ interface View {
   callsAs: Role | undefined;
 }
 
-function seenBy({ caller, own, isPayersBank, callsAs }: View, moment: StoryStep): Seen | undefined {
+function seenBy({ caller, own, isPayersBank, callsAs }: View, moment: TimelineStep): Seen | undefined {
   switch (moment.what) {
     case 'call': {
       const isOwn = moment.callerId === null ? moment.role === callsAs : own.has(moment.callerId);
@@ -70,7 +70,7 @@ function seenBy({ caller, own, isPayersBank, callsAs }: View, moment: StoryStep)
 }
 
 /** The operator alone learns which of its people acted, and the caller alone its request's id. */
-function actFor(own: ReadonlySet<string>, act: Of<'act'>): Of<'act'> {
+function actFor(own: ReadonlySet<string>, act: Step<'act'>): Step<'act'> {
   if (own.has(act.actor)) return act;
   const actor = isId('provider', act.actor) ? 'the provider' : 'the operator';
   return { ...act, actor, requestId: null };

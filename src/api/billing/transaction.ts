@@ -1,5 +1,5 @@
 import { readCredit } from '../../database/customer/payment-credit';
-import { readStoryOfCharge } from '../../database/timeline/read-timeline';
+import { readTimelineOfCharge } from '../../database/timeline/read-timeline';
 import {
   listTransactions,
   readTransaction,
@@ -53,7 +53,7 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
-  const story = await readStoryOfCharge(deps.db, deps.ring, billingRequestId);
+  const story = await readTimelineOfCharge(deps.db, deps.ring, billingRequestId);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {

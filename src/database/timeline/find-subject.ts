@@ -5,7 +5,7 @@ import type { Keyring } from '../keys/keyring';
 import { openItems, readBodies, type SealedBody } from '../webhook/body';
 
 /**
- * What a reference or an id leads to: the charges, schedules and intents whose story it belongs to.
+ * What a reference or an id leads to: the charges, schedules and intents whose timeline has it.
  */
 export interface Subject {
   chargeIds: string[];
@@ -14,7 +14,7 @@ export interface Subject {
   agreementIds: string[];
   /** Of what a bank has booked and nobody knows of: they belong to no charge. */
   exceptionIds: string[];
-  /** Asked for by themselves, beside those of the story. */
+  /** Asked for by themselves, beside those of the timeline. */
   deliveryIds: string[];
   /** A schedule has more charges than are told, an agreement more intents: these are the latest. */
   cut: boolean;
@@ -65,63 +65,53 @@ const FOUND = `
 /** More than a batch and its webhooks lead to. */
 const FOUND_MAX = 1_000;
 
+interface Found {
+  kind: 'charge' | 'schedule' | 'intent' | 'agreement' | 'exception' | 'delivery';
+  id: string;
+}
+
+const idsOf = (found: Found[], kind: Found['kind']) => [
+  ...new Set(found.filter((one) => one.kind === kind).map(({ id }) => id)),
+];
+
 /** Undefined where nothing has this reference or id. */
 export async function findSubject(db: Executor, ring: Keyring, given: string): Promise<Subject | undefined> {
   const first = await foundBy(db, given);
-  const deliveryIds = first.get('delivery') ?? [];
+  const deliveryIds = idsOf(first, 'delivery');
   const bodies = await readBodies(db, deliveryIds);
   const named = bodies.flatMap((one) => idsInBody(ring, one));
-  const more = await lookUp(db, named);
-  const both = (kind: string) => [...new Set([...(first.get(kind) ?? []), ...(more.get(kind) ?? [])])];
-  const scheduleIds = first.get('schedule') ?? [];
+  const found = [...first, ...(await lookUp(db, named))];
+  if (found.length === 0) return undefined;
   const billed = await rows<{ id: string }>(
     db,
     `SELECT id FROM billing_requests WHERE schedule_id = ANY(:scheduleIds)
      ORDER BY schedule_id, billing_n DESC, attempt DESC LIMIT :limit`,
-    { scheduleIds, limit: CHARGES_MAX + 1 },
+    { scheduleIds: idsOf(first, 'schedule'), limit: CHARGES_MAX + 1 },
   );
-  const agreementIds = both('agreement');
+  const agreementIds = idsOf(found, 'agreement');
   const asked = await rows<{ id: string }>(
     db,
     `SELECT id FROM intents WHERE agreement_id = ANY(:agreementIds) ORDER BY agreement_id, id DESC LIMIT :limit`,
     { agreementIds, limit: INTENTS_MAX + 1 },
   );
-  const found = {
-    chargeIds: [...both('charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
-    scheduleIds: both('schedule'),
-    intentIds: [...new Set([...both('intent'), ...asked.slice(0, INTENTS_MAX).map(({ id }) => id)])],
+  return {
+    chargeIds: [...idsOf(found, 'charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
+    scheduleIds: idsOf(found, 'schedule'),
+    intentIds: [...new Set([...idsOf(found, 'intent'), ...asked.slice(0, INTENTS_MAX).map(({ id }) => id)])],
     agreementIds,
-    exceptionIds: both('exception'),
+    exceptionIds: idsOf(found, 'exception'),
     deliveryIds,
     cut: billed.length > CHARGES_MAX || asked.length > INTENTS_MAX,
   };
-  const { chargeIds, intentIds, exceptionIds } = found;
-  return [chargeIds, found.scheduleIds, intentIds, agreementIds, exceptionIds, deliveryIds].some(
-    (ids) => ids.length > 0,
-  )
-    ? found
-    : undefined;
 }
 
-function foundBy(db: Executor, given: string): Promise<Map<string, string[]>> {
+function foundBy(db: Executor, given: string): Promise<Found[]> {
   if (isId('batch', given)) return ofBatch(db, given);
   return isId('event', given) ? ofEvent(db, given) : lookUp(db, [given]);
 }
 
-async function lookUp(db: Executor, given: string[]): Promise<Map<string, string[]>> {
-  if (given.length === 0) return new Map();
-  return byKind(await rows<Found>(db, FOUND, { given, limit: FOUND_MAX }, 'anew'));
-}
-
-interface Found {
-  kind: string;
-  id: string;
-}
-
-function byKind(found: Found[]): Map<string, string[]> {
-  const kinds = new Map<string, string[]>();
-  for (const { kind, id } of found) kinds.set(kind, [...(kinds.get(kind) ?? []), id]);
-  return kinds;
+async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
+  return given.length === 0 ? [] : rows<Found>(db, FOUND, { given, limit: FOUND_MAX }, 'anew');
 }
 
 /**
@@ -137,13 +127,13 @@ const EVENT_AFTER_MS = 60_000;
  * Batches have no index: the ids of that minute have one, and what they cost does not grow with the
  * years.
  */
-async function ofBatch(db: Executor, batchId: string): Promise<Map<string, string[]>> {
+async function ofBatch(db: Executor, batchId: string): Promise<Found[]> {
   const at = madeAt(batchId).getTime();
   const within = (kind: IdKind) => ({
     [`${kind}From`]: firstIdAt(kind, new Date(Math.max(at - BATCH_BEFORE_MS, 0))),
     [`${kind}To`]: firstIdAt(kind, new Date(at + BATCH_AFTER_MS)),
   });
-  const found = await rows<Found>(
+  return rows<Found>(
     db,
     `SELECT 'charge' AS kind, id FROM billing_requests
        WHERE id >= :billingRequestFrom AND id < :billingRequestTo AND batch_id = :batchId
@@ -162,16 +152,15 @@ async function ofBatch(db: Executor, batchId: string): Promise<Map<string, strin
     },
     'anew',
   );
-  return byKind(found);
 }
 
 /**
  * Of an event whose webhook is forgotten there is a receipt, by the id of the delivery, which was
  * made in the transaction of the event and before it.
  */
-async function ofEvent(db: Executor, eventId: string): Promise<Map<string, string[]>> {
+async function ofEvent(db: Executor, eventId: string): Promise<Found[]> {
   const at = madeAt(eventId).getTime();
-  const found = await rows<Found>(
+  return rows<Found>(
     db,
     `SELECT 'delivery' AS kind, id FROM webhook_deliveries WHERE event_id = :eventId
      UNION ALL SELECT 'delivery', delivery_id FROM webhook_receipts
@@ -185,7 +174,6 @@ async function ofEvent(db: Executor, eventId: string): Promise<Map<string, strin
     },
     'anew',
   );
-  return byKind(found);
 }
 
 /** The members by which items of webhooks say what they are about: an agreement by `id`. */

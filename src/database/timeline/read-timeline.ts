@@ -1,25 +1,38 @@
-import type { StoryStep } from '../../domain/words/story';
+import type { TimelineStep } from '../../domain/words/timeline';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
-import { momentOf, readCalls, readEvents, type RecordedEvent } from './read-events';
-import { readActsOn, readLedger } from './read-records';
 import { findSubject, type Subject } from './find-subject';
 import { readAttempts, readDeliveries, readReceipts } from './read-webhooks';
+import {
+  eventStep,
+  readAuditEvents,
+  readCalls,
+  readEvents,
+  readLedger,
+  type RecordedEvent,
+} from './read-steps';
 
 /**
- * All that the database knows of one reference or id, as one line of time. Nothing is written,
+ * All that the database knows of one reference or id, in the order of time. Nothing is written,
  * every statement goes by an index and has an end, and nothing personal or secret is read out: no
  * names, no addresses, no bodies, no URLs, no words of a bank's own.
  */
+export interface Timeline {
+  about: About[];
+  /** Oldest first. */
+  steps: TimelineStep[];
+  /** There are earlier ones. */
+  cut: boolean;
+}
 
-/** As long as anybody reads; whoever wants what is earlier asks for one of the charges. */
-const MOMENTS_MAX = 1_000;
+/** A reader of earlier steps asks for one of the charges. */
+const STEPS_MAX = 1_000;
 
-/** An act is on record by the end of the transaction that does it. */
-const ACT_WITHIN_MS = 1_000;
+/** An audit event is on record by the end of the transaction that does it. */
+const AUDITED_WITHIN_MS = 1_000;
 
-/** What the story is about. */
+/** What the timeline is about. */
 export interface About {
   id: string;
   kind:
@@ -39,14 +52,6 @@ export interface About {
   bankId: string | null;
   merchantId: string | null;
   workflowId: string | null;
-}
-
-export interface Story {
-  about: About[];
-  /** Oldest first. */
-  moments: StoryStep[];
-  /** There are earlier ones. */
-  cut: boolean;
 }
 
 interface Resource extends About {
@@ -70,142 +75,138 @@ interface Charge extends Resource {
  *
  * @returns undefined where nothing has this reference or id
  */
-export async function findStory(db: Executor, ring: Keyring, given: string): Promise<Story | undefined> {
+export async function findTimeline(
+  db: Executor,
+  ring: Keyring,
+  given: string,
+): Promise<Timeline | undefined> {
   const subject = await findSubject(db, ring, given);
-  return subject && readStory(db, ring, subject);
+  return subject && readTimeline(db, ring, subject);
 }
 
 /** Of one charge alone, with its refunds, reversals and exceptions. */
-export async function readStoryOfCharge(
+export const readTimelineOfCharge = (
   db: Executor,
   ring: Keyring,
   billingRequestId: string,
-): Promise<Story | undefined> {
-  const nothing = {
+): Promise<Timeline | undefined> =>
+  readTimeline(db, ring, {
+    chargeIds: [billingRequestId],
     scheduleIds: [],
     intentIds: [],
     agreementIds: [],
     exceptionIds: [],
     deliveryIds: [],
     cut: false,
-  };
-  return readStory(db, ring, { ...nothing, chargeIds: [billingRequestId] });
-}
+  });
 
-async function readStory(db: Executor, ring: Keyring, subject: Subject): Promise<Story | undefined> {
+async function readTimeline(db: Executor, ring: Keyring, subject: Subject): Promise<Timeline | undefined> {
   const charges = await readCharges(db, subject.chargeIds);
-  const others = await readOthers(db, subject);
-  const resources: Resource[] = [...charges, ...others];
-  // Of a transaction of a bank's, what it settled may be gone with a restored back-up.
+  const resources: Resource[] = [...charges, ...(await readOthers(db, subject))];
+  // A bank's transaction may outlive what it settled, which a restored back-up lacks.
   if (resources.length === 0 && subject.deliveryIds.length === 0) return undefined;
   const ids = resources.map(({ id }) => id);
   const parties = [...new Set(resources.flatMap((one) => one.parties))];
   const certain = [...subject.deliveryIds, ...resources.flatMap(({ asked }) => asked)];
+  const limit = STEPS_MAX + 1;
+
   const billings = charges.filter(({ scheduleId }) => scheduleId !== null && !ids.includes(scheduleId));
-  const read = await readEvents(db, ids, billings, MOMENTS_MAX + 1);
-  const moment = momentsOfTransactions(read);
-  const events = read.map((event) => ({ ...event, at: moment.get(event.xid) ?? event.at }));
+  const recorded = await readEvents(db, ids, billings, limit);
+  // What one transaction did happened at once, at the moment of its first event.
+  const moments = new Map(recorded.toReversed().map(({ xid, at }) => [xid, at]));
+  const atOnce = <One extends { at: Date; xid: string }>({ xid, ...one }: One) => ({
+    ...one,
+    at: moments.get(xid) ?? one.at,
+  });
+  const events: RecordedEvent[] = recorded.map((event) => ({
+    ...event,
+    at: moments.get(event.xid) ?? event.at,
+  }));
   const deliveries = await readDeliveries(db, ring, {
     ids: new Set(ids),
     parties,
-    xids: [...moment.keys()],
+    xids: [...moments.keys()],
     batchIds: new Set(resources.flatMap(({ batchId }) => batchId ?? [])),
     certain,
-    limit: MOMENTS_MAX + 1,
+    limit,
   });
   const deliveryIds = deliveries.map(({ deliveryId }) => deliveryId);
   const forgotten = certain.filter((id) => !deliveryIds.includes(id));
   const [attempts, receipts, ledger, calls] = await Promise.all([
-    readAttempts(db, deliveryIds, MOMENTS_MAX + 1),
+    readAttempts(db, deliveryIds, limit),
     readReceipts(db, forgotten),
-    readLedger(db, ids, MOMENTS_MAX + 1),
+    readLedger(db, ids, limit),
     readCalls(db, parties, events),
   ]);
   const firstAt = new Map(
     events.filter(({ sequence }) => sequence === 1).map(({ resourceId, at }) => [resourceId, at]),
   );
-  const steps: StoryStep[] = [
+  const steps: TimelineStep[] = [
     ...calls,
-    ...events.map(momentOf),
+    ...events.map(eventStep),
     ...charges.flatMap((charge) => limitsOf(charge, firstAt.get(charge.id))),
     ...startsOf(resources, firstAt),
-    ...[...deliveries, ...ledger].map(({ xid, ...one }) => ({ ...one, at: moment.get(xid) ?? one.at })),
+    ...deliveries.map(atOnce),
+    ...ledger.map(atOnce),
     ...attempts,
     ...receipts,
   ];
   const times = steps.map(({ at }) => at.getTime());
-  const acts = await readActsOn(db, parties, {
+  const audited = await readAuditEvents(db, parties, {
     from: new Date(Math.min(...times)),
-    until: resources.some(({ isOpen }) => isOpen) ? null : new Date(Math.max(...times) + ACT_WITHIN_MS),
+    until: resources.some(({ isOpen }) => isOpen) ? null : new Date(Math.max(...times) + AUDITED_WITHIN_MS),
     exceptionIds: ids,
-    limit: MOMENTS_MAX + 1,
+    limit,
   });
-  const moments = inOrder([...steps, ...acts]);
+  const all = inOrder([...steps, ...audited]);
   return {
-    about: about(resources, subject.deliveryIds),
-    moments: moments.slice(-MOMENTS_MAX),
-    cut: subject.cut || moments.length > MOMENTS_MAX,
+    about: [...resources.map(aboutOf), ...subject.deliveryIds.map(aboutDelivery)],
+    steps: all.slice(-STEPS_MAX),
+    cut: subject.cut || all.length > STEPS_MAX,
   };
 }
 
-/**
- * What one transaction did happened at once, whatever it wrote first: at the moment of its first
- * event.
- *
- * @param events oldest first
- */
-function momentsOfTransactions(events: RecordedEvent[]): Map<string, Date> {
-  return new Map(events.toReversed().map(({ xid, at }) => [xid, at]));
-}
-
 /** Of one moment, what the rest follows from comes first. */
-const RANK: Record<StoryStep['what'], number> = {
-  call: 0,
-  event: 1,
-  limits: 2,
-  workflow: 3,
-  ledger: 4,
-  webhook: 5,
-  attempt: 6,
-  receipt: 7,
-  act: 8,
-};
+const ORDER: TimelineStep['what'][] = [
+  'call',
+  'event',
+  'limits',
+  'workflow',
+  'ledger',
+  'webhook',
+  'attempt',
+  'receipt',
+  'act',
+];
 
-function inOrder(moments: StoryStep[]): StoryStep[] {
-  return moments.toSorted(
-    (a, b) => a.at.getTime() - b.at.getTime() || RANK[a.what] - RANK[b.what] || judgedAt(a) - judgedAt(b),
+/** Events of one transaction are told as they were judged: a decline before its exception. */
+const judgedAt = (step: TimelineStep) => (step.what === 'event' ? step.businessAt.getTime() : 0);
+
+function inOrder(steps: TimelineStep[]): TimelineStep[] {
+  return steps.toSorted(
+    (a, b) =>
+      a.at.getTime() - b.at.getTime() ||
+      ORDER.indexOf(a.what) - ORDER.indexOf(b.what) ||
+      judgedAt(a) - judgedAt(b),
   );
 }
 
-/** Two events of one transaction are told as they were judged: a decline before its exception. */
-const judgedAt = (step: StoryStep) => (step.what === 'event' ? step.businessAt.getTime() : 0);
-
-function about(resources: Resource[], deliveryIds: string[]): About[] {
-  const shown = resources.map(
-    ({ id, kind, reference, status, amount, currency, bankId, merchantId, workflowId }) => ({
-      id,
-      kind,
-      reference,
-      status,
-      amount,
-      currency,
-      bankId,
-      merchantId,
-      workflowId,
-    }),
-  );
-  const nothing = { reference: null, status: null, amount: null, currency: null, bankId: null };
-  return [
-    ...shown,
-    ...deliveryIds.map((id) => ({
-      ...nothing,
-      id,
-      kind: 'delivery' as const,
-      merchantId: null,
-      workflowId: workflowIds.webhookDelivery(id),
-    })),
-  ];
+function aboutOf(resource: Resource): About {
+  const { id, kind, reference, status, amount, currency, bankId, merchantId, workflowId } = resource;
+  return { id, kind, reference, status, amount, currency, bankId, merchantId, workflowId };
 }
+
+const aboutDelivery = (id: string): About => ({
+  id,
+  kind: 'delivery',
+  reference: null,
+  status: null,
+  amount: null,
+  currency: null,
+  bankId: null,
+  merchantId: null,
+  workflowId: workflowIds.webhookDelivery(id),
+});
 
 const parties = (alias: string) =>
   `array_remove(ARRAY[${alias}.bank_id, ${alias}.merchant_id, ${alias}.provider_id`;
@@ -268,7 +269,7 @@ async function readOthers(
 function limitsOf(
   { id, agreementId, countedDay, countedMonth, status }: Charge,
   at: Date | undefined,
-): StoryStep[] {
+): TimelineStep[] {
   if (at === undefined || agreementId === null || countedDay === null || countedMonth === null) return [];
   const month = countedMonth.slice(0, 7);
   const released = status === 'declined';
@@ -276,8 +277,8 @@ function limitsOf(
 }
 
 /** The workflow takes over with the first event of what it is about. */
-function startsOf(resources: Resource[], firstAt: Map<string, Date>): StoryStep[] {
-  const started = new Map<string, StoryStep>();
+function startsOf(resources: Resource[], firstAt: Map<string, Date>): TimelineStep[] {
+  const started = new Map<string, TimelineStep>();
   for (const { id, workflowId } of resources) {
     const at = firstAt.get(id);
     if (at && workflowId !== null && !started.has(workflowId)) {

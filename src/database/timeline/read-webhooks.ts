@@ -1,4 +1,4 @@
-import type { Of } from '../../domain/words/story';
+import type { Step } from '../../domain/words/timeline';
 import { rows, type Executor } from '../connection';
 import type { Keyring } from '../keys/keyring';
 import { readBodies } from '../webhook/body';
@@ -25,9 +25,9 @@ export async function readDeliveries(
     certain: string[];
     limit: number;
   },
-): Promise<(Of<'webhook'> & { xid: string })[]> {
+): Promise<(Step<'webhook'> & { xid: string })[]> {
   const { parties: entityIds, xids, certain, limit } = of;
-  const found = await rows<Omit<Of<'webhook'>, 'what'> & { xid: string; batchId: string }>(
+  const found = await rows<Omit<Step<'webhook'>, 'what'> & { xid: string; batchId: string }>(
     db,
     `SELECT d.created_at AS at, d.created_xid::text AS xid, d.id AS delivery_id, d.batch_id, d.webhook_type,
        d.entity_id AS receiver_id, d.status, d.attempts, d.workflow_id,
@@ -64,8 +64,8 @@ export async function readAttempts(
   db: Executor,
   deliveryIds: string[],
   limit: number,
-): Promise<Of<'attempt'>[]> {
-  const latest = await rows<Of<'attempt'>>(
+): Promise<Step<'attempt'>[]> {
+  const latest = await rows<Step<'attempt'>>(
     db,
     `SELECT a.at, 'attempt' AS what, a.delivery_id, d.webhook_type,
        d.entity_id AS receiver_id, a.n, a.http_status, a.error, a.duration_ms
@@ -78,8 +78,8 @@ export async function readAttempts(
 }
 
 /** What stays of webhooks that asked for money to be moved, once they are forgotten. */
-export async function readReceipts(db: Executor, deliveryIds: string[]): Promise<Of<'receipt'>[]> {
-  return rows<Of<'receipt'>>(
+export async function readReceipts(db: Executor, deliveryIds: string[]): Promise<Step<'receipt'>[]> {
+  return rows<Step<'receipt'>>(
     db,
     `SELECT announced_at AS at, 'receipt' AS what, delivery_id, webhook_type,
        entity_id AS receiver_id, sent AS attempts, delivered_at,

@@ -1,9 +1,9 @@
 import { counted } from './counted';
-import type { StoryStep, Of } from './story';
+import type { TimelineStep, Step } from './timeline';
 
 /** The steps of a timeline in words, for operators, and for a party's own part of it. */
 
-const WORDS: { [What in StoryStep['what']]: (moment: Of<What>) => string } = {
+const WORDS: { [What in TimelineStep['what']]: (moment: Step<What>) => string } = {
   call: ({ callerId, role, resourceId, idempotencyKey, requestId }) =>
     `called by ${callerId ?? `the ${role}`} for ${resourceId}, ${keyWords(idempotencyKey)}` +
     (requestId === null ? '' : `, request ${requestId}`),
@@ -30,7 +30,7 @@ const WORDS: { [What in StoryStep['what']]: (moment: Of<What>) => string } = {
     `${action} on ${exceptionId ?? entityId}, by ${actor}${requestId === null ? '' : `, request ${requestId}`}`,
 };
 
-export function sentenceOf<What extends StoryStep['what']>(moment: Of<What> & { what: What }): string {
+export function sentenceOf<What extends TimelineStep['what']>(moment: Step<What> & { what: What }): string {
   return WORDS[moment.what](moment);
 }
 
@@ -75,10 +75,13 @@ const DETAIL_WORDS: [string, string][] = [
   ['requestId', 'request'],
 ];
 
+/** Whether an event's detail has its word, and so is told. */
+export const isTold = (name: string): boolean => DETAIL_WORDS.some(([known]) => known === name);
+
 /** A larger difference from real time comes from a test clock. */
 const SAME_CLOCK_MS = 60_000;
 
-function eventWords(moment: Of<'event'>): string {
+function eventWords(moment: Step<'event'>): string {
   const { at, businessAt, type, resourceId, cause, amount, currency, reason, details } = moment;
   const name = EVENT_WORDS.get(type) ?? type.replace('.', ' ').replaceAll('_', ' ');
   const known = new Map(Object.entries(details));
@@ -102,7 +105,7 @@ function eventWords(moment: Of<'event'>): string {
   ].join(', ');
 }
 
-function webhookWords(moment: Of<'webhook'>): string {
+function webhookWords(moment: Step<'webhook'>): string {
   const { deliveryId, webhookType, receiverId, status, attempts } = moment;
   const facts = [
     `webhook ${webhookType} ${deliveryId} announced to ${receiverId}`,

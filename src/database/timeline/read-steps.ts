@@ -1,11 +1,12 @@
 import { reasonForAudit } from '../../domain/charge';
 import { formatAmount } from '../../domain/money';
-import type { Cause, StoryStep, Of } from '../../domain/words/story';
+import type { Cause, LedgerPosting, Step } from '../../domain/words/timeline';
+import { isTold } from '../../domain/words/timeline-words';
 import { rows, type Executor } from '../connection';
 import { NOW, XID } from '../event';
 import { KEPT } from '../idempotency';
 
-/** What of a story is transitions, and the calls that asked for them. */
+/** The steps of a timeline that are events, calls, ledger entries and audit events. */
 
 export interface RecordedEvent {
   at: Date;
@@ -47,41 +48,12 @@ export async function readEvents(
   return latest.toReversed();
 }
 
-/**
- * What of an event's details is told, as it stands. Whatever else is written there one day stays
- * untold.
- */
-const SHOWN = [
-  'kind',
-  'outcome',
-  'resolution',
-  'bankTransactionId',
-  'billingRequestId',
-  'refundId',
-  'exceptionId',
-  'n',
-  'attempt',
-  'dueAt',
-  'retryAt',
-  'previousStatus',
-  'customerDecision',
-  'decision',
-  'answer',
-  'why',
-] as const;
-
-export function momentOf({
-  at,
-  businessAt,
-  resourceId,
-  type,
-  cause,
-  details,
-  requestId,
-}: RecordedEvent): StoryStep {
-  const said = new Map(Object.entries(details));
-  const { amount, currency } = details;
-  const declined = said.get('declineReason') ?? said.get('reason');
+/** An event as a step; details without a word of their own stay untold. */
+export function eventStep(event: RecordedEvent): Step<'event'> {
+  const { at, businessAt, resourceId, type, cause, requestId } = event;
+  const { amount, currency, ...told } = event.details;
+  const declined = told['declineReason'] ?? told['reason'];
+  const details: Record<string, unknown> = { ...told, requestId };
   return {
     at,
     what: 'event',
@@ -95,13 +67,12 @@ export function momentOf({
         currency,
       }),
     ...(typeof declined === 'string' && { reason: ownReason(type, declined) }),
-    details: Object.fromEntries([
-      ...SHOWN.flatMap((name) => {
-        const value = said.get(name);
-        return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : [];
-      }),
-      ...(requestId !== null ? [['requestId', requestId]] : []),
-    ]),
+    details: Object.fromEntries(
+      Object.entries(details).filter(
+        (one): one is [string, string | number] =>
+          isTold(one[0]) && (typeof one[1] === 'string' || typeof one[1] === 'number'),
+      ),
+    ),
   };
 }
 
@@ -125,11 +96,11 @@ export async function readCalls(
   db: Executor,
   callers: string[],
   events: RecordedEvent[],
-): Promise<Of<'call'>[]> {
+): Promise<Step<'call'>[]> {
   const calls = events.filter(
     ({ type, cause, sequence }) => sequence === 1 && cause !== 'network' && CALLS.includes(type),
   );
-  return rows<Of<'call'>>(
+  return rows<Step<'call'>>(
     db,
     `SELECT c.at, 'call' AS what, c.resource_id, c.cause AS role, c.request_id,
        k.caller_id,
@@ -152,4 +123,67 @@ export async function readCalls(
     },
     'anew',
   );
+}
+
+/**
+ * The latest entries, oldest first, each with its handful of postings and the transaction that
+ * wrote it.
+ */
+export async function readLedger(
+  db: Executor,
+  resourceIds: string[],
+  limit: number,
+): Promise<(Step<'ledger'> & { xid: string })[]> {
+  type Stored = Omit<LedgerPosting, 'amount'> & { amount: string };
+  const entries = await rows<Omit<Step<'ledger'>, 'postings'> & { xid: string; postings: Stored[] }>(
+    db,
+    `SELECT e.recorded_at AS at, 'ledger' AS what, e.created_xid::text AS xid, e.id::text AS entry_id, e.kind, e.resource_id,
+       e.settlement_day::text AS settlement_day,
+       (SELECT jsonb_agg(jsonb_build_object('direction', p.direction, 'account', p.account, 'partyId', p.party_id,
+          'amount', p.amount::text, 'currency', p.currency) ORDER BY p.n)
+        FROM ledger_postings p WHERE p.entry_id = e.id) AS postings
+     FROM ledger_entries e WHERE e.resource_id = ANY(:resourceIds) ORDER BY e.recorded_at DESC, e.id DESC LIMIT :limit`,
+    { resourceIds, limit },
+    'anew',
+  );
+  return entries.toReversed().map(({ postings, ...entry }) => ({
+    ...entry,
+    postings: postings.map((one) => ({ ...one, amount: formatAmount(BigInt(one.amount), one.currency) })),
+  }));
+}
+
+/** Between the first and the last step of a timeline. */
+const DURING = `recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')`;
+
+/**
+ * Audit events of the parties in the time of a timeline, as one may be why it went so; those of
+ * exceptions are of its own alone. Oldest first. An operator's reason stays untold, in his words:
+ * `assent audit` has it.
+ *
+ * @param until null where the timeline goes on
+ */
+export async function readAuditEvents(
+  db: Executor,
+  entityIds: string[],
+  span: { from: Date; until: Date | null; exceptionIds: string[]; limit: number },
+): Promise<Step<'act'>[]> {
+  const latest = await rows<Step<'act'>>(
+    db,
+    `WITH acts AS (
+       SELECT a.* FROM unnest(:entityIds::text[]) AS party (id) CROSS JOIN LATERAL (
+         SELECT * FROM audit_events WHERE entity_id = party.id AND (after->>'exceptionId') IS NULL
+           AND ${DURING}
+         ORDER BY recorded_at DESC LIMIT :limit) AS a
+       UNION ALL
+       SELECT a.* FROM unnest(:exceptionIds::text[]) AS exception (id) CROSS JOIN LATERAL (
+         SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
+           AND entity_id = ANY(:entityIds) AND ${DURING}
+         ORDER BY id DESC LIMIT :limit) AS a)
+     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id, request_id,
+       after->>'exceptionId' AS exception_id
+     FROM acts ORDER BY id DESC LIMIT :limit`,
+    { entityIds, ...span },
+    'anew',
+  );
+  return latest.toReversed();
 }

@@ -6,7 +6,7 @@ import type { Role } from '../entity';
 export type Cause = Role | 'operator' | 'network';
 
 /** A step of a timeline, at its real time. */
-export type StoryStep = { at: Date } & (
+export type TimelineStep = { at: Date } & (
   | {
       what: 'call';
       resourceId: string;
@@ -71,7 +71,7 @@ export type StoryStep = { at: Date } & (
       kind: string;
       resourceId: string;
       settlementDay: string;
-      postings: StoryPosting[];
+      postings: LedgerPosting[];
     }
   | {
       what: 'act';
@@ -83,7 +83,7 @@ export type StoryStep = { at: Date } & (
     }
 );
 
-export interface StoryPosting {
+export interface LedgerPosting {
   direction: 'debit' | 'credit';
   account: string;
   partyId: string;
@@ -91,4 +91,4 @@ export interface StoryPosting {
   currency: string;
 }
 
-export type Of<What extends StoryStep['what']> = Extract<StoryStep, { what: What }>;
+export type Step<What extends TimelineStep['what']> = Extract<TimelineStep, { what: What }>;
