@@ -20,6 +20,7 @@ export interface Change {
 }
 
 const STEP = 'src/domain/recurring/recurring-step.ts';
+const FACTS = 'src/domain/recurring/schedule-facts.ts';
 const CALENDAR = 'src/domain/calendar.ts';
 const OUTCOME = 'src/database/billing-request/outcome.ts';
 const AGREEMENT = 'src/database/agreement/agreement.ts';
@@ -27,20 +28,36 @@ const REFUND = 'src/database/refund/refund.ts';
 const ANNOUNCE = 'src/database/billing-request/announce.ts';
 const MISSING = 'src/database/bank-statement/missing.ts';
 const DUE = 'greatest(r.day, :ofAll::date)';
+const IS_DUE = `e.settlement_day <= ${DUE}`;
 
 export const MUTATIONS: readonly Mutation[] = [
   {
-    name: 'a charge that has succeeded is made again an hour later',
+    name: 'a charge that has succeeded is made again an hour before the next',
     seed: 39,
     changes: [
       {
         file: STEP,
-        find: `if (charge.status === 'successful') return { do: 'succeed', n: open.n };`,
+        find: `{ n, maybeDebited }: OpenBilling,`,
+        replace: `{ n, maybeDebited, attempts, overAt }: OpenBilling,`,
+      },
+      {
+        file: STEP,
+        find: `if (charge.status === 'successful') return { do: 'succeed', n };`,
         replace: `if (charge.status === 'successful') {
-    if (open.attempts > 1 || open.n % 3 !== 1) return { do: 'succeed', n: open.n };
-    const retryAt = new Date(open.firstAttemptAt.getTime() + 3_600_000);
-    return { do: 'retry', n: open.n, retryAt, reason: 'insufficient_funds' };
+    if (attempts > 1 || n % 3 !== 1) return { do: 'succeed', n };
+    return { do: 'retry', n, retryAt: overAt - 3_600_000 };
   }`,
+      },
+    ],
+  },
+  {
+    name: 'a due date is a day late, from the fourth on',
+    seed: 39,
+    changes: [
+      {
+        file: CALENDAR,
+        find: `.add({ [UNIT[frequency]]: n * interval }));`,
+        replace: `.add({ [UNIT[frequency]]: n * interval }).add({ days: n > 2 ? 1 : 0 }));`,
       },
     ],
   },
@@ -58,10 +75,32 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'due dates keep their time in UTC, and not on the wall',
+    seed: 163,
+    changes: [
+      {
+        file: CALENDAR,
+        find: `return toDate(zoned(startAt, timeZone).add({ [UNIT[frequency]]: n * interval }));`,
+        replace: `return toDate(zoned(startAt, timeZone && 'UTC').add({ [UNIT[frequency]]: n * interval }));`,
+      },
+    ],
+  },
+  {
     name: 'what a decline took from a limit is not given back',
     seed: 285,
     changes: [
       { file: OUTCOME, find: `releaseSpending(trx, released),`, replace: `releaseSpending(trx, []),` },
+    ],
+  },
+  {
+    name: 'a charge that comes to a limit, to the kobo, is refused',
+    seed: 227,
+    changes: [
+      {
+        file: AGREEMENT,
+        find: `:amount <= a.daily_limit)`,
+        replace: `:amount < a.daily_limit)`,
+      },
     ],
   },
   {
@@ -78,13 +117,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a kobo more than is left of a charge can be sent back',
-    seed: 1,
+    name: 'a refund that its bank has rejected is not free to be sent again',
+    seed: 39,
     changes: [
       {
-        file: REFUND,
-        find: `<= c.rest RETURNING`,
-        replace: `<= c.rest + 1 RETURNING`,
+        file: 'src/database/refund/return.ts',
+        find: `SET refunded_amount = refunded_amount - :amount WHERE`,
+        replace: `SET refunded_amount = refunded_amount - 0 * :amount WHERE`,
       },
     ],
   },
@@ -114,6 +153,17 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'a declined billing is tried again a day late',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/domain/retry.ts',
+        find: `addCalendarDays(firstAttemptAt, days, timeZone)`,
+        replace: `addCalendarDays(firstAttemptAt, days + 1, timeZone)`,
+      },
+    ],
+  },
+  {
     name: 'a number is left out in what a merchant is told of a charge',
     seed: 39,
     changes: [
@@ -130,8 +180,8 @@ export const MUTATIONS: readonly Mutation[] = [
     changes: [
       {
         file: STEP,
-        find: `const reason = heldFor ?? (`,
-        replace: `const reason = (heldFor === 'paused' ? undefined : heldFor) ?? (`,
+        find: `const reason = next.heldFor ?? (`,
+        replace: `const reason = (next.heldFor === 'paused' ? undefined : next.heldFor) ?? (`,
       },
       {
         file: STEP,
@@ -141,10 +191,47 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'a schedule makes one billing more than maxBillings',
+    seed: 29,
+    changes: [{ file: FACTS, find: `used >= schedule.maxBillings`, replace: `used > schedule.maxBillings` }],
+  },
+  {
+    name: 'a charge that is due at the very end is not made',
+    seed: 39,
+    changes: [{ file: FACTS, find: `dueAt > schedule.endAt ?`, replace: `dueAt >= schedule.endAt ?` }],
+  },
+  {
+    name: 'a new amount is taken, and the old one charged',
+    seed: 117,
+    changes: [
+      {
+        file: 'src/database/recurring/action.ts',
+        find: `UPDATE schedules SET amount = :amount, end_at`,
+        replace: `UPDATE schedules SET amount = amount + 0 * :amount, end_at`,
+      },
+    ],
+  },
+  {
     name: 'what was missed is made up for all at once',
     seed: 285,
     changes: [
-      { file: STEP, find: `starts[rules.catchUpPerDay - 1]`, replace: `starts[rules.catchUpPerDay]` },
+      { file: FACTS, find: `starts[rules.catchUpPerDay - 1]`, replace: `starts[rules.catchUpPerDay]` },
+    ],
+  },
+  {
+    name: 'what was missed two months ago is still charged',
+    seed: 285,
+    changes: [{ file: FACTS, find: `rules.arrearsDays * DAY_MS`, replace: `rules.arrearsDays * 2 * DAY_MS` }],
+  },
+  {
+    name: 'a customer that is billed by name is not asked',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/database/billing-request/billing-request.ts',
+        find: `approvalRequired: true,`,
+        replace: `approvalRequired: false,`,
+      },
     ],
   },
   {
@@ -181,13 +268,59 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'a payment between customers is credited to whoever has paid it',
+    seed: 39,
+    changes: [
+      { file: ANNOUNCE, find: `lookupID: request.payeeLookupId,`, replace: `lookupID: request.lookupId,` },
+    ],
+  },
+  {
+    name: 'a payment between customers is booked for the bank that paid it',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/domain/books/ledger.ts',
+        find: `=== null ? inTransit(paid) :`,
+        replace: `=== null ? { party: paid.bankId, account: 'in_transit' } :`,
+      },
+    ],
+  },
+  {
+    name: 'an amount that a bank has booked otherwise is no difference',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/database/bank-statement/match.ts',
+        find: `= (coalesce(e.amount, x.amount), coalesce`,
+        replace: `= (coalesce(l.amount, e.amount, x.amount), coalesce`,
+      },
+    ],
+  },
+  {
     name: 'what a bank has not booked is missed by nobody',
+    seed: 39,
+    changes: [{ file: MISSING, find: IS_DUE, replace: `e.settlement_day < least(${DUE}, '2000-01-01')` }],
+  },
+  {
+    name: 'a day of a bank that no file covers is missed by nobody',
     seed: 39,
     changes: [
       {
         file: MISSING,
-        find: `e.settlement_day <= ${DUE}`,
-        replace: `e.settlement_day < least(${DUE}, '2000-01-01')`,
+        find: IS_DUE,
+        replace: `${IS_DUE} AND EXISTS (SELECT FROM expected_bookings o
+           WHERE o.bank_id = e.bank_id AND o.settlement_day = e.settlement_day AND o.matched_by IS NOT NULL)`,
+      },
+    ],
+  },
+  {
+    name: 'what a bank has booked late is missed for ever',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/database/bank-statement/match.ts',
+        find: `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL`,
+        replace: `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NULL`,
       },
     ],
   },
@@ -203,6 +336,17 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'a refund that came back is told to nobody',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/database/refund/return.ts',
+        find: `await announceReturn(trx, keyring, returned);`,
+        replace: `void announceReturn;`,
+      },
+    ],
+  },
+  {
     name: 'a charge is accepted, and never billed',
     seed: 39,
     changes: [
@@ -210,6 +354,17 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'src/api/billing/billing-request.ts',
         find: `if (workflowId === undefined) return;`,
         replace: `if (workflowId === undefined || charge.amount > 0n) return;`,
+      },
+    ],
+  },
+  {
+    name: 'a charge is in the history, and in no balance',
+    seed: 39,
+    changes: [
+      {
+        file: 'src/database/ledger/settlement.ts',
+        find: `if (status !== 'successful') return;`,
+        replace: `if (status !== 'successful' || charge.amount % 2n === 0n) return;`,
       },
     ],
   },
