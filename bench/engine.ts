@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ownEngine, type StoryEngine } from '../examples/demo/engine';
-import { readConfig, SETTING_NAMES } from '../src/config';
+import { readConfig, SETTING_NAMES } from '../src/settings/config';
 import { makeKeyring } from '../src/database/keys/keyring';
-import type { BucketRate } from '../src/database/rate-limit';
+import type { BucketRate } from '../src/database/call/rate-limit';
 import { ownProgram } from '../src/start/own-program';
 import { poll } from '../src/start/poll';
 import { Supervisor } from '../src/start/supervisor';

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Client } from 'pg';
 import { z } from 'zod';
-import { untilAborted } from '../src/deadline';
+import { untilAborted } from '../src/process/deadline';
 import { StartError } from '../src/start/start-error';
 import { compareBooks } from './audit';
 import { startChild } from './child';

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import type { Client } from 'pg';
 import { z } from 'zod';
-import { openDatabase, type Database } from '../src/database/connection';
+import { openDatabase, type Database } from '../src/database/pool/connection';
 import { readKeyring, type Keyring } from '../src/database/keys/keyring';
-import { compareBooks, provenKeys, verify } from '../src/database/verify/verify';
+import { compareBooks, provenKeys, verify } from '../src/database/verify/verify-books';
 import { chainBooks } from '../test/support/books';
 import { charge } from '../test/support/settled';
 import { standingApproval } from '../test/support/standing';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createConfig, formatProblems, getTotals, lint } from '@redocly/openapi-core';
 import { routes } from '../src/api/app';
 import { openApiDocument } from '../src/api/openapi/document';
-import { readConfig } from '../src/config';
+import { readConfig } from '../src/settings/config';
 
 /** Lints the document as each mode serves it, by the rules of Redocly. Nothing is fetched. */
 async function main(): Promise<void> {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { routes } from '../src/api/app';
 import { openApiDocument } from '../src/api/openapi/document';
-import { readConfig } from '../src/config';
+import { readConfig } from '../src/settings/config';
 import { clientTypes } from './client-types';
 
 /** Of a sandbox, which has all that production has. */

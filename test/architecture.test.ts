@@ -51,23 +51,14 @@ function importsOf({ path, text }: Source): Import[] {
  * modules of one.
  */
 const ARROWS: Record<string, readonly string[]> = {
-  config: ['domain', 'settings'],
-  settings: ['domain'],
-  log: ['config', 'tracing/at-hand'],
-  'own-database': ['config', 'database', 'tracing/at-hand'],
-  operator: ['database'],
-  listening: ['config'],
-  deadline: [],
-  metrics: ['config', 'listening', 'deadline'],
-  'service-metrics': ['metrics', 'database'],
-  version: [],
-  tracing: ['domain', 'version', 'deadline'],
-  uncaught: [],
   domain: [],
+  settings: ['domain'],
   database: ['domain'],
-  workflows: ['domain'],
-  temporal: ['database', 'domain', 'workflows/messages', 'workflows/search-attributes', 'log'],
-  activities: ['domain', 'database', 'temporal', 'workflows/messages', 'log', 'deadline'],
+  // What every process of ours has: its log, metrics, tracing, version.
+  process: ['domain', 'settings', 'database'],
+  temporal: ['database', 'domain', 'process/log'],
+  workflows: ['domain', 'temporal/search-attribute-keys'],
+  activities: ['domain', 'database', 'temporal', 'process/log', 'process/deadline'],
   // What is written into files, and read from them: statements, lists, a bank's file.
   files: ['domain', 'database'],
   api: [
@@ -75,16 +66,15 @@ const ARROWS: Record<string, readonly string[]> = {
     'database',
     'files',
     'temporal',
-    'workflows/messages',
-    'config',
-    'log',
-    'tracing/at-hand',
-    'deadline',
+    'settings',
+    'process/log',
+    'process/at-hand',
+    'process/deadline',
   ],
   // It plays the API to a bank, and the worker's webhooks.
   conformance: ['domain', 'database', 'api', 'activities'],
   // Callers: they know of the network what any caller knows, and use its client.
-  sandbox: ['console/sandbox/state', 'domain', 'config', 'log'],
+  sandbox: ['console/sandbox/state', 'domain', 'settings', 'process/log'],
   // For browsers: it knows of the engine what the API tells.
   console: [],
 };
@@ -95,11 +85,9 @@ const ARROWS: Record<string, readonly string[]> = {
  */
 const TYPE_ARROWS: Record<string, readonly string[]> = {
   workflows: ['activities'],
-  metrics: ['database', 'domain'],
-  tracing: ['config', 'database'],
-  api: ['tracing'],
-  temporal: ['config'],
-  activities: ['config'],
+  api: ['process'],
+  temporal: ['settings'],
+  activities: ['settings'],
 };
 
 /** Folders of entry points, which put the layers together; so does each `main.ts`. */
@@ -206,7 +194,7 @@ describe('the layers', () => {
     const readers = src
       .filter(({ text }) => /process\.env|\breadConfig\(/.test(text))
       .map(({ path }) => path);
-    expect(readers.filter((path) => path !== 'src/config.ts' && !composes(path))).toEqual([]);
+    expect(readers.filter((path) => path !== 'src/settings/config.ts' && !composes(path))).toEqual([]);
   });
 
   it('load OpenTelemetry where tracing is on, and nowhere else', () => {
@@ -215,10 +203,10 @@ describe('the layers', () => {
         .filter((source) => importsOf(source).some(({ target, typeOnly }) => !typeOnly && wanted(target)))
         .map(({ path }) => path);
     expect(importersOf((target) => target.startsWith('@opentelemetry/'))).toEqual([
-      'src/tracing/opentelemetry.ts',
+      'src/process/opentelemetry.ts',
     ]);
-    const [opening, ...others] = importersOf((target) => target === 'src/tracing/opentelemetry');
-    expect([opening, others]).toEqual(['src/tracing/tracing.ts', []]);
+    const [opening, ...others] = importersOf((target) => target === 'src/process/opentelemetry');
+    expect([opening, others]).toEqual(['src/process/tracing.ts', []]);
     const { text = '' } = src.find(({ path }) => path === opening) ?? {};
     // Not with its own loading, but when it is asked to.
     expect([...text.matchAll(STATIC)].filter(([, , type]) => type === undefined)).toEqual([]);
@@ -227,6 +215,32 @@ describe('the layers', () => {
   it('leave the environment to settings: an entry point only hands it on', () => {
     const readers = src.filter(({ text }) => /process\.env\b(?=[.[])/.test(text)).map(({ path }) => path);
     expect(readers).toEqual([]);
+  });
+});
+
+describe('the folders', () => {
+  it('import each other in no circle', () => {
+    const known = new Map(src.map((source) => [source.path.replace(/\.tsx?$/, ''), source]));
+    const targets = new Map<string, Set<string>>();
+    for (const source of src) {
+      const from = posix.dirname(source.path);
+      const to = importsOf(source).flatMap(({ target }) => known.get(target)?.path ?? []);
+      targets.set(
+        from,
+        new Set(
+          [...(targets.get(from) ?? []), ...to.map((path) => posix.dirname(path))].filter(
+            (one) => one !== from,
+          ),
+        ),
+      );
+    }
+    // A folder that imports nothing that is left is in no circle; so is what imports only such
+    // folders.
+    for (let before = -1; before !== targets.size;) {
+      before = targets.size;
+      for (const [from, to] of targets) if ([...to].every((one) => !targets.has(one))) targets.delete(from);
+    }
+    expect([...targets.keys()]).toEqual([]);
   });
 });
 
@@ -256,7 +270,11 @@ describe('a planted import', () => {
     ['src/domain/a.ts', `await import(\`../api/b\`);`, 'src/domain/a.ts → a computed import (`../api/b`)'],
     ['src/domain/a.ts', `import { z } from 'zod';`, 'src/domain/a.ts → zod'],
     ['src/domain/a.ts', `import { readFile } from 'node:fs';`, 'src/domain/a.ts → node:fs'],
-    ['src/domain/a.ts', `import type { Config } from '../config';`, 'src/domain/a.ts → type of src/config'],
+    [
+      'src/domain/a.ts',
+      `import type { C } from '../settings/c';`,
+      'src/domain/a.ts → type of src/settings/c',
+    ],
     ['src/domain/a.ts', `import { b } from './b';\nimport Big from 'big.js';`, undefined],
     [
       'src/domain/a.ts',
@@ -276,22 +294,22 @@ describe('a planted import', () => {
       `import { b } from '../workflows/intent';`,
       'src/temporal/a.ts → src/workflows/intent',
     ],
-    ['src/temporal/a.ts', `import { b } from '../workflows/messages';`, undefined],
+    ['src/workflows/a.ts', `import { b } from '../temporal/search-attribute-keys';`, undefined],
     ['src/activities/a.ts', `import { b } from '../api/b';`, 'src/activities/a.ts → src/api/b'],
     ['src/api/a.ts', `import { b } from '../activities/b';`, 'src/api/a.ts → src/activities/b'],
-    ['src/workflows/a.ts', `import { b } from '../config';`, 'src/workflows/a.ts → src/config'],
-    ['src/config.ts', `import { b } from './database/b';`, 'src/config.ts → src/database/b'],
-    ['src/activities/a.ts', `import { b } from '../config';`, 'src/activities/a.ts → src/config'],
-    ['src/activities/a.ts', `import type { Config } from '../config';`, undefined],
+    ['src/workflows/a.ts', `import { b } from '../settings/b';`, 'src/workflows/a.ts → src/settings/b'],
+    ['src/settings/a.ts', `import { b } from '../database/b';`, 'src/settings/a.ts → src/database/b'],
+    ['src/activities/a.ts', `import { b } from '../settings/b';`, 'src/activities/a.ts → src/settings/b'],
+    ['src/activities/a.ts', `import type { Config } from '../settings/config';`, undefined],
     [
       'src/api/a.ts',
-      `import { billingRules, type Config } from '../config';\nimport { z } from 'zod';`,
+      `import { billingRules, type Config } from '../settings/config';\nimport { z } from 'zod';`,
       undefined,
     ],
     ['src/api/a.ts', `import { b } from '../../test/support/b';`, 'src/api/a.ts → test/support/b'],
     [
       'src/api/main.ts',
-      `import { readConfig } from '../config';\nimport { b } from '../activities/b';`,
+      `import { readConfig } from '../settings/config';\nimport { b } from '../activities/b';`,
       undefined,
     ],
     ['src/start/a.ts', `import { b } from '../worker/main';`, undefined],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import express, { type Request } from 'express';
 import { parse } from 'yaml';
 import { clientAddress } from '../src/api/http/client-address';
-import { readConfig } from '../src/config';
+import { readConfig } from '../src/settings/config';
 
 /**
  * Whom the APIs of docker-compose.yml believe about who calls. `npm run check:compose` holds the

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig, SETTING_NAMES } from '../src/config';
+import { readConfig, SETTING_NAMES } from '../src/settings/config';
 
 const root = join(__dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');

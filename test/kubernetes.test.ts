@@ -12,7 +12,7 @@ import type { NetworkPolicy } from 'kubernetes-types/networking/v1';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1';
 import { parse, parseAllDocuments, type Document } from 'yaml';
 import { createProgram } from '../src/cli/program';
-import { readConfig, requireServers, SETTING_NAMES } from '../src/config';
+import { readConfig, requireServers, SETTING_NAMES } from '../src/settings/config';
 import { blocksRunBy } from './support/code-blocks';
 
 /**

@@ -1,6 +1,6 @@
 import { Failure } from '../src/domain/failures';
-import { row } from '../src/database/connection';
-import { createLogger, describeError } from '../src/log';
+import { row } from '../src/database/pool/connection';
+import { createLogger, describeError } from '../src/process/log';
 import { createTestDatabase, type TestDatabase } from './support/database';
 
 let test: TestDatabase;

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { ConfigError, readConfig } from '../src/config';
+import { ConfigError, readConfig } from '../src/settings/config';
 import {
   createMetrics,
   gauge,
@@ -7,7 +7,7 @@ import {
   measureDependencies,
   serveMetrics,
   type MetricsServer,
-} from '../src/metrics';
+} from '../src/process/metrics';
 import type { Problem } from '../src/domain/failures';
 import { freePort } from './support/free-port';
 import { readMetrics, valueOf } from './support/metrics';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { makeKeyring, readKeyring } from '../src/database/keys/keyring';
-import { claimRing } from '../src/database/keys/sealing-key';
+import { claimRing } from '../src/database/key-rotation/claim-keyring';
 import type { Problem } from '../src/domain/failures';
 import { createTestDatabase, type TestDatabase } from './support/database';
 import { eventually } from './support/engine';

@@ -9,7 +9,7 @@ import { Client as Postgres } from 'pg';
 import { Operator, type Identity } from '../examples/demo/operator';
 import { blocksRunBy } from './support/code-blocks';
 import { eventually } from './support/engine';
-import { freePort } from '../src/listening';
+import { freePort } from '../src/process/listen';
 import { linkProgram } from './support/installation';
 import { freeOffset, fromBuild, makeStartFolder, NpmStart } from './support/npm-start';
 import { answersIn, onOtherPorts, Shell } from './support/shell';

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from '@swc/core';
 import { analyse } from 'scslre';
-import { webUrl } from '../src/api/http/fields';
-import { idPattern } from '../src/api/openapi/example';
+import { webUrl } from '../src/api/http/request-fields';
+import { idPattern } from '../src/api/http/example';
 
 /*
  * Every regular expression of the product, by an analysis of the expression itself: there is no
@@ -16,8 +16,8 @@ const SOURCE = path.join(__dirname, '../src');
 
 /** Those that are made of parts: here is what comes of it. */
 const COMPOSED: Record<string, RegExp[]> = {
-  'api/http/fields.ts': [new RegExp(String(webUrl(['http', 'https']).meta()?.['pattern']))],
-  'api/openapi/shown.ts': [new RegExp(idPattern('transaction'))],
+  'api/http/request-fields.ts': [new RegExp(String(webUrl(['http', 'https']).meta()?.['pattern']))],
+  'api/http/response-fields.ts': [new RegExp(idPattern('transaction'))],
   'settings/kinds.ts': [/^\d{1,9}$/, /^\d{1,9}(\.\d{1,9})?$/],
 };
 

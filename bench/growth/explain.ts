@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
-import type { Database, Transaction } from '../../src/database/connection';
+import type { Database, Transaction } from '../../src/database/pool/connection';
 
 /** One statement's plan, as it ran. */
 export interface Plan {

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
-import { openDatabase } from '../../src/database/connection';
-import { createEntity } from '../../src/database/entity/entity';
+import { openDatabase } from '../../src/database/pool/connection';
+import { createEntity } from '../../src/database/entity/create-entity';
 import { readKeyring } from '../../src/database/keys/keyring';
 import { withoutIndexes } from './bulk';
 import { onServer, type Server } from './server';

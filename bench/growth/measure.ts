@@ -1,4 +1,4 @@
-import { openDatabase, type Database } from '../../src/database/connection';
+import { openDatabase, type Database } from '../../src/database/pool/connection';
 import { readKeyring } from '../../src/database/keys/keyring';
 import { Explainer, undone, type Plan } from './explain';
 import { paths, type Path } from './paths';

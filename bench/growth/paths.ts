@@ -1,29 +1,43 @@
-import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
-import { awaitedCharges, readBillingRequest } from '../../src/database/billing-request/read';
-import { acceptCharges } from '../../src/database/billing-request/billing-request';
-import type { Database } from '../../src/database/connection';
-import { banksOfEmail } from '../../src/database/customer/customer';
-import { onboardBatch } from '../../src/database/customer/migration';
-import { listCustomers } from '../../src/database/customer/read';
-import { listDecisions } from '../../src/database/agreement/decision-read';
-import { listDevices } from '../../src/database/customer/device';
-import { FEED_START, findFeedPosition, readFeed } from '../../src/database/webhook/event-feed';
-import { claimKey, expireKeys, storeAnswer } from '../../src/database/idempotency';
-import { answerIntent } from '../../src/database/intent/outcome';
+import {
+  answerBillingRequest,
+  closeExpiredRequests,
+} from '../../src/database/billing-request/settle-billing-request';
+import { awaitedCharges, readBillingRequest } from '../../src/database/billing-request/read-billing-request';
+import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
+import type { Database } from '../../src/database/pool/connection';
+import { banksOfEmail } from '../../src/database/customer/find-customers';
+import { onboardBatch } from '../../src/database/customer/migrate-customers';
+import { listCustomers } from '../../src/database/customer/list-customers';
+import { listDecisions } from '../../src/database/decision/list-decisions';
+import { listDevices } from '../../src/database/customer/link-device';
+import { FEED_START, findFeedPosition, readFeed } from '../../src/database/webhook/read-event-feed';
+import { claimKey, expireKeys, storeAnswer } from '../../src/database/call/idempotency';
+import { answerIntent } from '../../src/database/intent/end-intents';
 import { KeyringError, type Keyring } from '../../src/database/keys/keyring';
-import { LIST_REACH } from '../../src/database/list';
+import { LIST_REACH } from '../../src/database/query/list-page';
 import { enqueueSignals, takeOutboxRows } from '../../src/database/outbox';
-import { deleteFullBuckets, takeTokens } from '../../src/database/rate-limit';
-import { chargeBilling } from '../../src/database/recurring/steps';
-import { takeTurn } from '../../src/database/recurring/turn';
-import { listSchedules, readBillings, readSchedule } from '../../src/database/recurring/read';
-import { listExceptions, unresolvedExceptions } from '../../src/database/reconciliation-exception/list-cases';
-import { initiateRefund, listRefunds } from '../../src/database/refund/refund';
-import { listTransactions, readTransaction, readTransactions } from '../../src/database/transaction';
-import type { Viewer } from '../../src/database/viewer';
-import { claimUnattempted, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
-import { listDeliveries, readDelivery } from '../../src/database/webhook/delivery';
-import { forgetDeliveries } from '../../src/database/webhook/retention';
+import { deleteFullBuckets, takeTokens } from '../../src/database/call/rate-limit';
+import { chargeBilling } from '../../src/database/recurring/take-steps';
+import { takeTurn } from '../../src/database/recurring/take-turn';
+import { listSchedules, readBillings, readSchedule } from '../../src/database/schedule/list-schedules';
+import {
+  listExceptions,
+  unresolvedExceptions,
+} from '../../src/database/reconciliation-exception/list-exceptions';
+import { initiateRefund, listRefunds } from '../../src/database/refund/accept-refund';
+import {
+  listTransactions,
+  readTransaction,
+  readTransactions,
+} from '../../src/database/ledger/list-transactions';
+import type { Viewer } from '../../src/database/query/viewer';
+import {
+  claimUnattempted,
+  deliveryToAttempt,
+  recordAttempt,
+} from '../../src/database/webhook/attempt-delivery';
+import { listDeliveries, readDelivery } from '../../src/database/webhook/list-deliveries';
+import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
 import type { Subjects } from './subjects';
 
 /**

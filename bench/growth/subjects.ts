@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { seal } from '../../src/database/keys/sealing';
+import { seal } from '../../src/database/keys/encrypt';
 
 /** Who and what is measured: the largest of each kind, for theirs are the longest lists. */
 export interface Subjects {

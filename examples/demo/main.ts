@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/config';
+import { ConfigError } from '../../src/settings/config';
 import { StartError } from '../../src/start/start-error';
 import { ownEngine, runningEngine, type StoryEngine } from './engine';
 import { Narrator, paint, StoryError } from './narrator';

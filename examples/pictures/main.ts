@@ -3,7 +3,7 @@ import path from 'node:path';
 import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../demo/engine';
 import { StoryError } from '../demo/narrator';
-import { ConfigError } from '../../src/config';
+import { ConfigError } from '../../src/settings/config';
 import { StartError } from '../../src/start/start-error';
 import { openBrowser } from './browser';
 import { takeConsolePictures } from './console';

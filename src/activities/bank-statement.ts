@@ -1,10 +1,10 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { completeStatement, openExceptions } from '../database/bank-statement/difference';
-import { endExplained, matchLines, type Matching } from '../database/bank-statement/match';
-import { findMissing } from '../database/bank-statement/missing';
-import { readStatement, type StatementStatus } from '../database/bank-statement/statement';
-import type { Database } from '../database/connection';
+import { completeStatement, openExceptions } from '../database/bank-file/open-differences';
+import { endExplained, matchLines, type Matching } from '../database/bank-file/match-lines';
+import { findMissing } from '../database/bank-file/find-missing';
+import { readStatement, type StatementStatus } from '../database/bank-file/receive-bank-file';
+import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { counted } from '../domain/words/counted';
 import { workflowIds } from '../domain/workflow/workflow-id';

@@ -1,12 +1,12 @@
-import { closeExpiredRequests } from '../database/billing-request/outcome';
+import { closeExpiredRequests } from '../database/billing-request/settle-billing-request';
 import {
   awaitedCharges,
   awaitedOfWorkflow,
   fallAsleep,
   type AwaitedCharge,
-} from '../database/billing-request/read';
-import type { Database } from '../database/connection';
-import { followCredits } from '../database/customer/payment-credit';
+} from '../database/billing-request/read-billing-request';
+import type { Database } from '../database/pool/connection';
+import { followCredits } from '../database/credit/follow-credit';
 import type { Keyring } from '../database/keys/keyring';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';

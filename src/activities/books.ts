@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { chainStream } from '../database/chain/advance';
-import { signHead } from '../database/chain/head';
-import type { Database } from '../database/connection';
+import { chainStream } from '../database/chain/extend-chain';
+import { signHead } from '../database/chain/sign-head';
+import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { keepResult, planNight } from '../database/verify/night';
-import { compareSpans, provenKeys, verify } from '../database/verify/verify';
+import { keepResult, planNight } from '../database/verify/nightly-result';
+import { compareSpans, provenKeys, verify } from '../database/verify/verify-books';
 import { STREAMS } from '../domain/books/chain';
 import { counted } from '../domain/words/counted';
 

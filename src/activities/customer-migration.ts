@@ -1,5 +1,5 @@
-import type { Database } from '../database/connection';
-import { onboardNextPage, type BatchStatus } from '../database/customer/migration';
+import type { Database } from '../database/pool/connection';
+import { onboardNextPage, type BatchStatus } from '../database/customer/migrate-customers';
 import type { Keyring } from '../database/keys/keyring';
 import { workflowIds } from '../domain/workflow/workflow-id';
 

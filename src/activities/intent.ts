@@ -1,6 +1,6 @@
-import type { Database } from '../database/connection';
-import { closeExpiredIntent } from '../database/intent/outcome';
-import { fallAsleep, type IntentState } from '../database/intent/read';
+import type { Database } from '../database/pool/connection';
+import { closeExpiredIntent } from '../database/intent/end-intents';
+import { fallAsleep, type IntentState } from '../database/intent/read-intent';
 import type { Keyring } from '../database/keys/keyring';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';

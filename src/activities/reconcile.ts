@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Database } from '../database/connection';
+import type { Database } from '../database/pool/connection';
 import {
   overdueWork,
   restartsWaiting,

@@ -1,6 +1,6 @@
-import type { ScheduleRow } from '../database/recurring/schedule';
-import type { TurnTaken } from '../database/recurring/turn';
-import type { ScheduleEvent } from '../database/recurring/untold';
+import type { ScheduleRow } from '../database/schedule/change-status';
+import type { TurnTaken } from '../database/recurring/take-turn';
+import type { ScheduleEvent } from '../database/recurring/read-untold';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import { spanInWords } from '../domain/words/span';

@@ -1,5 +1,5 @@
-import { awaitedOfWorkflow } from '../database/billing-request/read';
-import type { Database } from '../database/connection';
+import { awaitedOfWorkflow } from '../database/billing-request/read-billing-request';
+import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
 import {
   cancelSchedule,
@@ -8,9 +8,9 @@ import {
   giveNotice,
   settleBilling,
   skipBillings,
-} from '../database/recurring/steps';
-import { takeTurn, type Turn, type TurnTaken } from '../database/recurring/turn';
-import type { ReportedUntil } from '../database/recurring/untold';
+} from '../database/recurring/take-steps';
+import { takeTurn, type Turn, type TurnTaken } from '../database/recurring/take-turn';
+import type { ReportedUntil } from '../database/recurring/read-untold';
 import type { BillingRules } from '../domain/billing-rules';
 import type { Facts } from '../domain/recurring/recurring-step';
 import type { RecurringRules } from '../domain/recurring/schedule-facts';
@@ -19,12 +19,14 @@ import type { AnswerPatience } from './answer-patience';
 import { eventsInWords, waitingInWords } from './recurring-words';
 import type { DeliverFirstAttempts } from './webhook';
 
-/** One turn of a schedule. It sends what was announced of the schedule, and says how that stands. */
+/**
+ * One turn of a schedule. It sends what was announced of the schedule, and says how that stands.
+ */
 type ScheduleActivity = (scheduleId: string, reported: ReportedUntil) => Promise<ScheduleState>;
 
 /**
- * What the workflow of a schedule does. Each brings the schedule in line with its agreement and does
- * what it is named for. One that comes too late, or twice, finds nothing to do.
+ * What the workflow of a schedule does. Each brings the schedule in line with its agreement and
+ * does what it is named for. One that comes too late, or twice, finds nothing to do.
  */
 export interface RecurringActivities {
   readSchedule: ScheduleActivity;

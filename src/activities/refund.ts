@@ -1,6 +1,6 @@
-import type { Database } from '../database/connection';
+import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { fallAsleep, refundState, remindBank, type RefundState } from '../database/refund/outcome';
+import { fallAsleep, refundState, remindBank, type RefundState } from '../database/refund/settle-refund';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import { spanInWords } from '../domain/words/span';

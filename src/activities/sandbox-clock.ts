@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Database } from '../database/connection';
+import type { Database } from '../database/pool/connection';
 import {
   endAdvance,
   moveTo,
@@ -10,7 +10,7 @@ import {
   signalDue,
   workInHand,
   type WorkInHand,
-} from '../database/entity/sandbox-clock';
+} from '../database/sandbox-clock/advance-sandbox-clock';
 import { overdueWork, restartWork } from '../database/reconcile/open-work';
 import { withoutWorkflow } from '../temporal/reconcile';
 import type { Relay } from '../temporal/relay';

@@ -3,7 +3,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import * as ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { withDeadline } from '../deadline';
+import { withDeadline } from '../process/deadline';
 
 /**
  * Connections to allowed addresses alone.

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
-import { untilAborted } from '../deadline';
+import { untilAborted } from '../process/deadline';
 import type { Reached } from '../domain/webhook/webhook';
 import {
   AddressRefused,

@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Config } from '../config';
-import type { Database } from '../database/connection';
-import { resolveCredits, settleCredits } from '../database/customer/payment-credit';
+import type { Config } from '../settings/config';
+import type { Database } from '../database/pool/connection';
+import { resolveCredits, settleCredits } from '../database/credit/follow-credit';
 import { KeyringError, type Keyring } from '../database/keys/keyring';
 import {
   awaitPlace,
@@ -17,14 +17,14 @@ import {
   type DeliveryToAttempt,
   type OpenDelivery,
   type Unattempted,
-} from '../database/webhook/attempt';
+} from '../database/webhook/attempt-delivery';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { failureInWords, type WebhookType } from '../domain/webhook/webhook';
 import { serviceSignature, standardWebhookSignature } from '../domain/webhook/webhook-signature';
 import type { Relay } from '../temporal/relay';
-import type { DeliveryProgress } from '../workflows/messages';
+import type { DeliveryProgress } from '../domain/workflow/messages';
 import { eachOf } from '../domain/each-of';
 import type { SendOutcome, WebhookConnector } from './webhook-connector';
 import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';

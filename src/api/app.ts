@@ -13,7 +13,7 @@ import { customerRoutes } from './customer/customer';
 import { decisionRoutes } from './customer/decision';
 import { deviceRoutes } from './customer/device';
 import { migrationRoutes } from './customer/migration';
-import type { ApiDeps } from './deps';
+import type { ApiDeps } from './http/deps';
 import type { Route } from './http/route';
 import { recurringRoutes } from './recurring/recurring';
 import { clockRoutes } from './sandbox-clock';

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { ApiDeps } from './deps';
+import type { ApiDeps } from './http/deps';
 import type { Liveness, Readiness } from './openapi/public';
 
 /** `GET /healthz`: asks no other server, so that no outage elsewhere restarts the process. */

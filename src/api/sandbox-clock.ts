@@ -7,15 +7,15 @@ import {
   signalDue,
   signalJumped,
   type Clock,
-} from '../database/entity/sandbox-clock';
+} from '../database/sandbox-clock/advance-sandbox-clock';
 import { addDuration, formatInstant } from '../domain/calendar';
 import { Failure } from '../domain/failures';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { workflowSummary } from '../domain/workflow/workflow-summary';
-import { BOTH } from './callers';
+import { BOTH } from './http/callers';
 import { section, type Call } from './http/route';
 import { invalidRequest } from './http/validation';
-import { moment } from './openapi/shown';
+import { moment } from './http/response-fields';
 
 /** The test clock of the caller, in sandbox mode: a year of billing, watched in seconds. */
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../database/connection';
-import { attemptsUnderWay, stillUnderWay } from '../database/webhook/attempt';
+import type { Database } from '../database/pool/connection';
+import { attemptsUnderWay, stillUnderWay } from '../database/webhook/attempt-delivery';
 import { counted } from '../domain/words/counted';
 import { progress } from './output';
 

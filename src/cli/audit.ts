@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { readActs, type RecordedAct } from '../database/audit';
-import { findEntity } from '../database/entity/entity';
+import { readActs, type RecordedAct } from '../database/record/audit-event';
+import { findEntity } from '../database/entity/create-entity';
 import { counted } from '../domain/words/counted';
 import { onEngine, takingJson, unknownEntity } from './command';
 import { anyRing } from './engine';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { isUnavailable, refusedLogin } from '../database/availability';
-import { APP_ROLE, executorOf } from '../database/connection';
+import { isUnavailable, refusedLogin } from '../database/pool/availability';
+import { APP_ROLE, executorOf } from '../database/pool/connection';
 import { schemaDifference } from '../database/migrate';
 import { counted } from '../domain/words/counted';
 import { onDatabase } from '../start/database';

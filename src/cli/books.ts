@@ -7,12 +7,12 @@ import {
   signerOf,
   type PublicKeys,
   type StoredHead,
-} from '../database/chain/head';
-import { chainKeys } from '../database/chain/key';
-import { ringFaults } from '../database/keys/sealing-key';
+} from '../database/chain/sign-head';
+import { chainKeys } from '../database/chain/chain-key';
+import { ringFaults } from '../database/key-rotation/claim-keyring';
 import type { PublicJwk } from '../database/keys/signing-key';
-import { keepResult } from '../database/verify/night';
-import { compareBooks, provenKeys, verify, type Found } from '../database/verify/verify';
+import { keepResult } from '../database/verify/nightly-result';
+import { compareBooks, provenKeys, verify, type Found } from '../database/verify/verify-books';
 import { OperatorError } from '../domain/failures';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';

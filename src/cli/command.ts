@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import type { Config } from '../config';
-import { claimRing } from '../database/keys/sealing-key';
+import type { Config } from '../settings/config';
+import { claimRing } from '../database/key-rotation/claim-keyring';
 import { OperatorError } from '../domain/failures';
 import { openEngine, readSettings, whereAway, type AdmitRing, type Engine } from './engine';
 import { progress, write } from './output';

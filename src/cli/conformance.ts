@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import { parseWebUrl, webhookSchemes } from '../domain/contact';
 import { OperatorError } from '../domain/failures';
 import { reporting, takingJson } from './command';

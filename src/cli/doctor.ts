@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { escapeIdentifier } from 'pg';
-import { ConfigError, type Config } from '../config';
-import { isUnavailable } from '../database/availability';
-import { APP_ROLE, oneRow, openDatabase, type Database } from '../database/connection';
+import { ConfigError, type Config } from '../settings/config';
+import { isUnavailable } from '../database/pool/availability';
+import { APP_ROLE, oneRow, openDatabase, type Database } from '../database/pool/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/engine/deployment';
@@ -16,7 +16,7 @@ import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { SCHEDULED, scheduleState } from '../temporal/schedules';
-import { missingAttributes } from '../temporal/search-attributes';
+import { missingAttributes } from '../temporal/register-search-attributes';
 import {
   namespaceId,
   restartProblems,
@@ -24,8 +24,8 @@ import {
   serviceWarnings,
   workerProblems,
 } from '../temporal/readiness';
-import { OVERDUE_AFTER_S } from '../service-metrics';
-import { VERSION } from '../version';
+import { OVERDUE_AFTER_S } from '../process/service-metrics';
+import { VERSION } from '../process/version';
 import { takingJson } from './command';
 import { databaseUrl, deploymentOf, keysOf, readSettings } from './engine';
 import { databaseFault, explained } from './explain';

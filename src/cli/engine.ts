@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, readConfigUntraced, type Config } from '../config';
-import { isUnavailable, refusedLogin } from '../database/availability';
-import { executorOf, openDatabase, type Database, type Executor } from '../database/connection';
+import { ConfigError, readConfigUntraced, type Config } from '../settings/config';
+import { isUnavailable, refusedLogin } from '../database/pool/availability';
+import { executorOf, openDatabase, type Database, type Executor } from '../database/pool/connection';
 import { requireDeployment, requireMigratable, type Deployment } from '../database/engine/deployment';
 import { readKeyring, type Keyring } from '../database/keys/keyring';
 import { OperatorError } from '../domain/failures';

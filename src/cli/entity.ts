@@ -1,7 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
-import type { Config } from '../config';
-import type { Actor } from '../database/audit';
-import type { Database, Transaction } from '../database/connection';
+import type { Config } from '../settings/config';
+import type { Actor } from '../database/record/audit-event';
+import type { Database, Transaction } from '../database/pool/connection';
 import { rotateClientSecret } from '../database/entity/client-credential';
 import {
   admitEntity,
@@ -9,15 +9,15 @@ import {
   changeStatus,
   changeTrust,
   revokeTokens,
-} from '../database/entity/control';
-import { findEntity, listEntities } from '../database/entity/entity';
-import { requireRing } from '../database/keys/sealing-key';
+} from '../database/entity-control/control-entity';
+import { findEntity, listEntities } from '../database/entity/create-entity';
+import { requireRing } from '../database/key-rotation/claim-keyring';
 import {
   findWebhookUrl,
   newWebhookSecret,
   replaceWebhookSecret,
   rotateWebhookSecret,
-} from '../database/webhook/endpoint';
+} from '../database/webhook/change-endpoint';
 import { parseEmail, parseWebUrl, webhookSchemes } from '../domain/contact';
 import { ROLES, TRUST_LEVELS, type Role, type TrustLevel } from '../domain/entity';
 import { OperatorError } from '../domain/failures';

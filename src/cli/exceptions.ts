@@ -3,8 +3,8 @@ import {
   operatorsExceptions,
   readException,
   type ExceptionRecord,
-} from '../database/reconciliation-exception/list-cases';
-import { resolveException, takeAsOperator } from '../database/reconciliation-exception/resolve-case';
+} from '../database/reconciliation-exception/list-exceptions';
+import { resolveException, takeAsOperator } from '../database/resolution/resolve-exception';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
 import { formatAmount, inMoney } from '../domain/money';
 import { OperatorError } from '../domain/failures';

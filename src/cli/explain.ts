@@ -1,5 +1,5 @@
 import { isNativeError } from 'node:util/types';
-import { CommitLost, isUnavailable, refusedAppLogin } from '../database/availability';
+import { CommitLost, isUnavailable, refusedAppLogin } from '../database/pool/availability';
 import { Failure, OperatorError } from '../domain/failures';
 
 /**

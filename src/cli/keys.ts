@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { rotateChainKey } from '../database/chain/key';
+import { rotateChainKey } from '../database/chain/chain-key';
 import { olderSecrets } from '../database/entity/client-credential';
-import { keyUse, reseal } from '../database/keys/reseal';
-import { claimRing } from '../database/keys/sealing-key';
+import { keyUse, reseal } from '../database/key-rotation/re-encrypt';
+import { claimRing } from '../database/key-rotation/claim-keyring';
 import { revokeSigningKey, rotateSigningKey } from '../database/keys/signing-key';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';

@@ -1,7 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { escapeIdentifier, escapeLiteral } from 'pg';
-import type { Config } from '../config';
-import { APP_ROLE } from '../database/connection';
+import type { Config } from '../settings/config';
+import { APP_ROLE } from '../database/pool/connection';
 import { OperatorError } from '../domain/failures';
 import type { Outcome } from './command';
 

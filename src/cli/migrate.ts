@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { executorOf } from '../database/connection';
+import { executorOf } from '../database/pool/connection';
 import { migrateUp } from '../database/migrate';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { counted } from '../domain/words/counted';

@@ -1,10 +1,10 @@
 import { Option } from 'commander';
-import type { Actor } from '../database/audit';
+import type { Actor } from '../database/record/audit-event';
 import { parseDay, parseInstant } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
 import { refuse, type Parsed } from '../domain/parsed';
 import { DESCRIPTION_MAX, parseText } from '../domain/plain-text';
-import { operatorActor } from '../operator';
+import { operatorActor } from '../process/operator';
 
 /** Options of every command that leaves an audit event. */
 export interface Explained {

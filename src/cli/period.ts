@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
-import type { Transaction } from '../database/connection';
-import { closePeriod, reopenPeriod } from '../database/ledger/period';
-import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/statement';
+import type { Transaction } from '../database/pool/connection';
+import { closePeriod, reopenPeriod } from '../database/ledger/close-period';
+import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
 import { HASHED_MAX } from '../domain/books/statement';
 import { addDays, parseDay } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';

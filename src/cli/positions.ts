@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
-import type { Database } from '../database/connection';
-import { listEntities } from '../database/entity/entity';
-import { readNetworkPositions, type NetworkDay, type NetworkPosition } from '../database/ledger/position';
+import type { Database } from '../database/pool/connection';
+import { listEntities } from '../database/entity/create-entity';
+import {
+  readNetworkPositions,
+  type NetworkDay,
+  type NetworkPosition,
+} from '../database/ledger/read-positions';
 import { minorUnitDigits } from '../domain/currency';
 import { OperatorError } from '../domain/failures';
 import { groupBy } from '../domain/group';

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
-import { recordAct, type Actor } from '../database/audit';
-import type { Database } from '../database/connection';
+import { recordAct, type Actor } from '../database/record/audit-event';
+import type { Database } from '../database/pool/connection';
 import {
   overdueWork,
   restartsWaiting,

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Client } from '@temporalio/client';
-import { recordAct, type Actor } from '../database/audit';
-import type { Database } from '../database/connection';
+import { recordAct, type Actor } from '../database/record/audit-event';
+import type { Database } from '../database/pool/connection';
 import { inTurn } from '../domain/group';
 import { counted } from '../domain/words/counted';
 import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/reconcile';

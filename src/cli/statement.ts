@@ -2,16 +2,16 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Config } from '../config';
-import { recordAct } from '../database/audit';
+import type { Config } from '../settings/config';
+import { recordAct } from '../database/record/audit-event';
 import {
   acceptStatement,
   discardPages,
   readStatement,
   type Statement,
-} from '../database/bank-statement/statement';
-import type { Database } from '../database/connection';
-import { findEntity } from '../database/entity/entity';
+} from '../database/bank-file/receive-bank-file';
+import type { Database } from '../database/pool/connection';
+import { findEntity } from '../database/entity/create-entity';
 import { Failure, OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { linesLimit, stageStatement, type CoveredDays } from '../files/bank-file/intake';

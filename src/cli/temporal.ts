@@ -1,5 +1,5 @@
 import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import { OperatorError } from '../domain/failures';
 import { lazyClient } from '../temporal/connection';
 import { notGiven } from './engine';

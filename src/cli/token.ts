@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { recordAct } from '../database/audit';
-import { readStanding } from '../database/entity/entity';
+import { recordAct } from '../database/record/audit-event';
+import { readStanding } from '../database/entity/create-entity';
 import { createAccessTokens } from '../database/keys/access-token';
 import { OperatorError } from '../domain/failures';
 import { onEngine, takingJson, unknownEntity } from './command';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import { findTimeline, type About, type Timeline } from '../database/timeline/read-timeline';
 import { OperatorError } from '../domain/failures';
 import { formatAmount } from '../domain/money';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SendOutcome } from '../activities/webhook-connector';
 import { canonicalJson } from '../api/http/json';
-import { newId, newReference } from '../database/ids';
+import { newId, newReference } from '../database/identifier/new-id';
 import { AT_ONCE_MS, type Delivery, type Sender } from './sender';
 import type { Answer, Reception, StandIn } from './stand-in';
 

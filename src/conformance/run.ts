@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../domain/failures';
 import { CHECKS } from './checks';
-import { newId } from '../database/ids';
+import { newId } from '../database/identifier/new-id';
 import { Sender } from './sender';
 import { StandIn } from './stand-in';
 

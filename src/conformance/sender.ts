@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createWebhookConnector, type SendOutcome } from '../activities/webhook-connector';
-import { newId } from '../database/ids';
+import { newId } from '../database/identifier/new-id';
 import {
   bodyWithSignature,
   serviceSignature,

@@ -3,9 +3,9 @@ import { join, parse } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { Mode } from '../domain/mode';
-import type { Actor } from './audit';
-import { LOCK_NOT_AVAILABLE } from './availability';
-import { rows, type Executor } from './connection';
+import type { Actor } from './record/audit-event';
+import { LOCK_NOT_AVAILABLE } from './pool/availability';
+import { rows, type Executor } from './pool/connection';
 import { DeploymentError, requireMigratable } from './engine/deployment';
 
 const FOLDER = join(__dirname, '../../migrations');

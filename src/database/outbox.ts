@@ -5,7 +5,7 @@ import {
   type WorkflowAttributes,
   type WorkflowRun,
 } from '../domain/workflow/workflow-id';
-import { row, rows, type Executor } from './connection';
+import { row, rows, type Executor } from './pool/connection';
 
 /**
  * Messages to Temporal, written by the transaction whose work they announce. So a transaction that

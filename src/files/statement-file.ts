@@ -1,5 +1,5 @@
-import type { Executor } from '../database/connection';
-import { readLines, type StatementOf } from '../database/ledger/statement';
+import type { Executor } from '../database/pool/connection';
+import { readLines, type StatementOf } from '../database/ledger/read-statement';
 import { sumInFull } from '../domain/money';
 import { sha256Of, type CsvFile } from './csv';
 import { bankTransactionIdFor, columnsFor, inMajorUnits } from './transaction-record';

@@ -1,5 +1,5 @@
-import type { TransactionRecord } from '../database/transaction';
-import type { Viewer } from '../database/viewer';
+import type { TransactionRecord } from '../database/ledger/list-transactions';
+import type { Viewer } from '../database/query/viewer';
 import type { Role } from '../domain/entity';
 import { formatAmount } from '../domain/money';
 

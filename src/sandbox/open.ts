@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import { readCast } from './cast';
 import { Sandbox } from './sandbox';
 

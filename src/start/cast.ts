@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { executorOf, openDatabase, type Database } from '../database/connection';
-import { admitEntity, changeTrust } from '../database/entity/control';
-import { findEntity, type NewEntity } from '../database/entity/entity';
+import { executorOf, openDatabase, type Database } from '../database/pool/connection';
+import { admitEntity, changeTrust } from '../database/entity-control/control-entity';
+import { findEntity, type NewEntity } from '../database/entity/create-entity';
 import type { Keyring } from '../database/keys/keyring';
-import { claimRing } from '../database/keys/sealing-key';
-import { operatorActor } from '../operator';
+import { claimRing } from '../database/key-rotation/claim-keyring';
+import { operatorActor } from '../process/operator';
 import type { Cast, Player } from '../sandbox/cast';
 import { readOwnJson, writePrivateFile } from './own-file';
 

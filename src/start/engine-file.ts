@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SETTING_NAMES } from '../config';
+import { SETTING_NAMES } from '../settings/config';
 import { readOwnJson, writePrivateFile } from './own-file';
 import { StartError } from './start-error';
 import type { Running } from './supervisor';

@@ -1,14 +1,14 @@
 import { chmodSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readConfig, type Config } from '../config';
-import { executorOf } from '../database/connection';
+import { readConfig, type Config } from '../settings/config';
+import { executorOf } from '../database/pool/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { migrateUp } from '../database/migrate';
 import { DeploymentError } from '../database/engine/deployment';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { deleteAllHeartbeats } from '../database/engine/worker-heartbeat';
-import { untilAborted } from '../deadline';
-import { operatorActor } from '../operator';
+import { untilAborted } from '../process/deadline';
+import { operatorActor } from '../process/operator';
 import { prepareCast } from './cast';
 import { onDatabase, requireDatabase } from './database';
 import { sharedSettings, takeFolder, type EngineFile } from './engine-file';

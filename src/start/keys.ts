@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { executorOf } from '../database/connection';
+import { executorOf } from '../database/pool/connection';
 import { KeyringError, makeKeyring, readKeyring } from '../database/keys/keyring';
-import { requireRing } from '../database/keys/sealing-key';
+import { requireRing } from '../database/key-rotation/claim-keyring';
 import { onDatabase } from './database';
 import { writePrivateFile } from './own-file';
 import { StartError } from './start-error';

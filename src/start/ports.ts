@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { metricsPort, type Config } from '../config';
+import { metricsPort, type Config } from '../settings/config';
 import { StartError } from './start-error';
 
 export type EnginePorts = ReturnType<typeof enginePorts>;

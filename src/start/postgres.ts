@@ -14,7 +14,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Client } from 'pg';
-import { APP_ROLE } from '../database/connection';
+import { APP_ROLE } from '../database/pool/connection';
 import { onDatabase } from './database';
 import { readOwnJson, writePrivateFile } from './own-file';
 import { StartError } from './start-error';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { withDeadline } from '../deadline';
+import { withDeadline } from '../process/deadline';
 import { StartError } from './start-error';
 
 /*

@@ -5,7 +5,7 @@ import { connectionOptions, TlsFileError, type TemporalSettings } from '../tempo
 import { temporalFault } from '../temporal/fault';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { ensureSchedules } from '../temporal/schedules';
-import { registerSearchAttributes } from '../temporal/search-attributes';
+import { registerSearchAttributes } from '../temporal/register-search-attributes';
 import { poll } from './poll';
 import type { EnginePorts } from './ports';
 import { StartError } from './start-error';

@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
-import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/advance';
-import type { Database } from '../database/connection';
+import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/extend-chain';
+import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { ringFaults } from '../database/keys/sealing-key';
+import { ringFaults } from '../database/key-rotation/claim-keyring';
 import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/engine/temporal-state';
 import { oldestWorkerAgeS, workerFault } from '../database/engine/worker-heartbeat';
-import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/night';
+import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/nightly-result';
 import type { Problem } from '../domain/failures';
 import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/words/service-words';
 import { temporalFault } from './fault';

@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
-import type { Executor } from '../database/connection';
+import type { Executor } from '../database/pool/connection';
 import { openWork, stillOpen, withoutRow, type Work, type WorkKind } from '../database/reconcile/open-work';
 import { eachOf } from '../domain/each-of';
 import { TASK_QUEUES } from './task-queues';

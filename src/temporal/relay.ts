@@ -7,7 +7,7 @@ import {
   type Client,
 } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Database } from '../database/connection';
+import type { Database } from '../database/pool/connection';
 import {
   outboxHasRows,
   returnOutboxRows,
@@ -17,8 +17,13 @@ import {
   type OutboxStart,
 } from '../database/outbox';
 import type { Signal } from '../domain/workflow/signal';
-import { RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
-import { searchAttributes } from '../workflows/search-attributes';
+import {
+  RECURRING_TASK_QUEUE,
+  TASK_QUEUE,
+  WEBHOOK_TASK_QUEUE,
+  WORKFLOW_TYPE,
+} from '../domain/workflow/messages';
+import { searchAttributes } from './search-attribute-keys';
 import { DEADLINE_EXCEEDED } from './fault';
 
 /**

@@ -7,7 +7,7 @@ import {
   type ScheduleOptionsStartWorkflowAction,
   type Workflow,
 } from '@temporalio/client';
-import { TASK_QUEUE, WORKFLOW_TYPE } from '../workflows/messages';
+import { TASK_QUEUE, WORKFLOW_TYPE } from '../domain/workflow/messages';
 import { ForeignNamespaceError } from './foreign-namespace';
 
 /** Each Schedule starts the workflow of its name. */

@@ -5,7 +5,7 @@ import {
   RECURRING_TASK_QUEUE,
   TASK_QUEUE,
   WEBHOOK_TASK_QUEUE,
-} from '../workflows/messages';
+} from '../domain/workflow/messages';
 
 export const TASK_QUEUES = [
   TASK_QUEUE,

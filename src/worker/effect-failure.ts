@@ -2,9 +2,9 @@ import { isNativeError } from 'node:util/types';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
-import { isUnavailable } from '../database/availability';
+import { isUnavailable } from '../database/pool/availability';
 import { KeyringError } from '../database/keys/keyring';
-import { describeError } from '../log';
+import { describeError } from '../process/log';
 
 /**
  * What an effect's failure leaves in a workflow's history: what it means in words, and its kind and

@@ -4,11 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Database } from '../database/connection';
+import type { Database } from '../database/pool/connection';
 import { deleteHeartbeat, writeHeartbeat } from '../database/engine/worker-heartbeat';
 import type { Problem } from '../domain/failures';
 import { namespaceId, serviceWarnings } from '../temporal/readiness';
-import { VERSION } from '../version';
+import { VERSION } from '../process/version';
 
 /**
  * Says every few seconds, in Postgres, that this worker lives, that Temporal answers it, and what

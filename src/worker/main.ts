@@ -13,31 +13,31 @@ import { createRefundActivities } from '../activities/refund';
 import { createSandboxClockActivities } from '../activities/sandbox-clock';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
-import { readConfig, recurringRules, requireServers } from '../config';
-import { endedOf } from '../database/billing-request/read';
+import { readConfig, recurringRules, requireServers } from '../settings/config';
+import { endedOf } from '../database/billing-request/read-billing-request';
 import { readKeyring } from '../database/keys/keyring';
-import { WHOLE_MAX } from '../database/verify/night';
-import { withDeadline } from '../deadline';
+import { WHOLE_MAX } from '../database/verify/nightly-result';
+import { withDeadline } from '../process/deadline';
 import { holidaysRunningOut } from '../domain/business-day';
-import { createLogger } from '../log';
-import { openOwnDatabase } from '../own-database';
-import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../metrics';
+import { createLogger } from '../process/log';
+import { openOwnDatabase } from '../process/open-database';
+import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { connectionOptions } from '../temporal/connection';
 import { temporalFault } from '../temporal/fault';
 import { databaseProblems, ringProblems, workflowProblems } from '../temporal/readiness';
-import { measureService, measureTaskQueues } from '../service-metrics';
+import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { createRelay } from '../temporal/relay';
 import { taskQueues } from '../temporal/task-queues';
-import { openTracing } from '../tracing/tracing';
-import { hearUncaught } from '../uncaught';
+import { openTracing } from '../process/tracing';
+import { hearUncaught } from '../process/uncaught';
 import {
   BANK_STATEMENT_TASK_QUEUE,
   CUSTOMER_MIGRATION_TASK_QUEUE,
   RECURRING_TASK_QUEUE,
   TASK_QUEUE,
   WEBHOOK_TASK_QUEUE,
-} from '../workflows/messages';
+} from '../domain/workflow/messages';
 import { beating } from './activity-heartbeat';
 import { bundledWorkflows } from './bundle';
 import { BANK_STATEMENTS, BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';

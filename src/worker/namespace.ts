@@ -2,12 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Database } from '../database/connection';
+import type { Database } from '../database/pool/connection';
 import { adoptNamespace, readTemporalState } from '../database/engine/temporal-state';
 import { namespaceId } from '../temporal/readiness';
 import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { ensureSchedules, triggerReconcile } from '../temporal/schedules';
-import { registerSearchAttributes } from '../temporal/search-attributes';
+import { registerSearchAttributes } from '../temporal/register-search-attributes';
 
 /**
  * What a worker does about a namespace that it has not met before: at its start, and when Temporal

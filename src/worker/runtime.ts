@@ -1,6 +1,6 @@
 import { Runtime, type TelemetryOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { freePort } from '../listening';
+import { freePort } from '../process/listen';
 import { sdkLogger } from './sdk-log';
 
 /** The SDK's exporter answers out of its own memory. */

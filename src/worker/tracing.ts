@@ -6,8 +6,8 @@ import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/wor
 import type { TraceAttempt } from '../activities/webhook';
 import { readTraceparent, traceparentOf, type TraceContext } from '../domain/workflow/trace-context';
 import type { TraceStart } from '../temporal/relay';
-import { traceparentAtHand, withinSpan } from '../tracing/at-hand';
-import type { SpanAttributes, Tracing } from '../tracing/tracing';
+import { traceparentAtHand, withinSpan } from '../process/at-hand';
+import type { SpanAttributes, Tracing } from '../process/tracing';
 import type { TracingSinks } from '../workflows/tracing';
 import { ORIGIN_HEADER, WAKING_HEADER, type Waking } from '../workflows/waking';
 

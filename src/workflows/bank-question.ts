@@ -9,7 +9,7 @@ import type { WebhookActivities } from '../activities/webhook';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 import { after, local } from './local';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 import { hearingSignals, type Heard } from './signals';
 
 /**

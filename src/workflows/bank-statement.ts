@@ -8,8 +8,8 @@ import {
 import type { BankStatementActivities } from '../activities/bank-statement';
 import type { WebhookActivities } from '../activities/webhook';
 import { local } from './local';
-import { BANK_STATEMENT_TASK_QUEUE } from './messages';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { BANK_STATEMENT_TASK_QUEUE } from '../domain/workflow/messages';
+import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 
 const steps = proxyActivities<BankStatementActivities>({
   taskQueue: BANK_STATEMENT_TASK_QUEUE,

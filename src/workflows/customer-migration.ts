@@ -8,8 +8,8 @@ import {
 import type { CustomerMigrationActivities } from '../activities/customer-migration';
 import type { WebhookActivities } from '../activities/webhook';
 import { local } from './local';
-import { CUSTOMER_MIGRATION_TASK_QUEUE } from './messages';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { CUSTOMER_MIGRATION_TASK_QUEUE } from '../domain/workflow/messages';
+import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 
 const { onboardPage } = proxyActivities<CustomerMigrationActivities>({
   taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE,

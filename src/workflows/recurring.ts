@@ -11,7 +11,7 @@ import {
 import type { RecurringActivities, ScheduleState } from '../activities/recurring';
 import { isAsked, nextStep } from '../domain/recurring/recurring-step';
 import { after, local } from './local';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 import { CANCELLATION, hearingSignals, type Heard, type Signals } from './signals';
 
 const READ = 'See how the schedule stands; tell both sides what has changed.';
@@ -132,7 +132,9 @@ function isOver(heard: Heard, inMs: number): boolean {
   return heard.size === 0 ? inMs <= MAX_SLEEP_MS : heard.size === 1 && heard.has('fellDue');
 }
 
-/** Something is done at that moment, which the activity itself finds due or not: no need to read. */
+/**
+ * Something is done at that moment, which the activity itself finds due or not: no need to read.
+ */
 function isDue({ facts }: ScheduleState, moment: number): boolean {
   return nextStep({ ...facts, now: moment }).do !== 'wait';
 }

@@ -5,7 +5,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { SandboxClockActivities } from '../activities/sandbox-clock';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 
 const { moveClock } = proxyActivities<SandboxClockActivities>({
   summary: 'Move from moment to moment at which something is due; wait at each until it is done',

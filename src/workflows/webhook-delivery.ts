@@ -9,8 +9,8 @@ import {
 import { counted } from '../domain/words/counted';
 import { spanInWords } from '../domain/words/span';
 import type { AttemptResult, WebhookActivities } from '../activities/webhook';
-import type { DeliveryProgress } from './messages';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import type { DeliveryProgress } from '../domain/workflow/messages';
+import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 import { hearingSignals, type Signals } from './signals';
 
 const { attemptDelivery } = proxyActivities<WebhookActivities>({

@@ -1,9 +1,9 @@
 import type { AnswerPatience } from '../../src/activities/answer-patience';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
-import { billingRules, readConfig } from '../../src/config';
-import { acceptCharges } from '../../src/database/billing-request/billing-request';
-import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import { rows, type Database } from '../../src/database/connection';
+import { billingRules, readConfig } from '../../src/settings/config';
+import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
+import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';

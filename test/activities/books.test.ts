@@ -1,8 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createBooksActivities } from '../../src/activities/books';
-import { row } from '../../src/database/connection';
+import { row } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { readLastResult } from '../../src/database/verify/night';
+import { readLastResult } from '../../src/database/verify/nightly-result';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { answerBill, bill, charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';

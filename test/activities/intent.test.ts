@@ -1,11 +1,11 @@
 import { createIntentActivities } from '../../src/activities/intent';
-import { billingRules, readConfig } from '../../src/config';
-import { changeDecision } from '../../src/database/agreement/decision-change';
-import { rows, type Database, type Executor } from '../../src/database/connection';
-import { signalDue } from '../../src/database/entity/sandbox-clock';
-import { createIntents } from '../../src/database/intent/intent';
-import { answerIntent } from '../../src/database/intent/outcome';
-import { fallAsleep } from '../../src/database/intent/read';
+import { billingRules, readConfig } from '../../src/settings/config';
+import { changeDecision } from '../../src/database/intent/change-decision';
+import { rows, type Database, type Executor } from '../../src/database/pool/connection';
+import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
+import { createIntents } from '../../src/database/intent/ask-intents';
+import { answerIntent } from '../../src/database/intent/end-intents';
+import { fallAsleep } from '../../src/database/intent/read-intent';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

@@ -1,6 +1,6 @@
 import { eventsInWords, waitingInWords } from '../../src/activities/recurring-words';
-import type { BillingInHand } from '../../src/database/recurring/billings';
-import type { ScheduleRow } from '../../src/database/recurring/schedule';
+import type { BillingInHand } from '../../src/database/recurring/read-billings';
+import type { ScheduleRow } from '../../src/database/schedule/change-status';
 
 /** Of the row, what the words are made of. */
 const schedule = {

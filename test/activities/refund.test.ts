@@ -1,11 +1,11 @@
 import { createRefundActivities } from '../../src/activities/refund';
-import { billingRules, readConfig } from '../../src/config';
-import { acceptCharges } from '../../src/database/billing-request/billing-request';
-import { rows, type Database, type Transaction } from '../../src/database/connection';
-import { signalDue } from '../../src/database/entity/sandbox-clock';
+import { billingRules, readConfig } from '../../src/settings/config';
+import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
+import { rows, type Database, type Transaction } from '../../src/database/pool/connection';
+import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { answerRefund, fallAsleep } from '../../src/database/refund/outcome';
-import { initiateRefund } from '../../src/database/refund/refund';
+import { answerRefund, fallAsleep } from '../../src/database/refund/settle-refund';
+import { initiateRefund } from '../../src/database/refund/accept-refund';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { answerCharges, moveClock, standingApproval, type Standing } from '../support/standing';

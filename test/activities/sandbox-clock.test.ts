@@ -5,11 +5,11 @@ import {
   type ClockPosition,
   type SandboxClockActivities,
 } from '../../src/activities/sandbox-clock';
-import { readConfig, recurringRules } from '../../src/config';
-import { rows, type Database } from '../../src/database/connection';
+import { readConfig, recurringRules } from '../../src/settings/config';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { newId } from '../../src/database/ids';
-import { beginAdvance, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
+import { newId } from '../../src/database/identifier/new-id';
+import { beginAdvance, moveTo, readClock } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';

@@ -4,20 +4,24 @@ import type { AddressInfo } from 'node:net';
 import { createWebhookActivities } from '../../src/activities/webhook';
 import { createWebhookConnector, type WebhookConnector } from '../../src/activities/webhook-connector';
 import { letAttemptsEnd } from '../../src/cli/attempts-under-way';
-import { row, rows, type Database } from '../../src/database/connection';
-import { createEntity, type EntityCredentials } from '../../src/database/entity/entity';
-import { changeEndpoint, changeStatus } from '../../src/database/entity/control';
+import { row, rows, type Database } from '../../src/database/pool/connection';
+import { createEntity, type EntityCredentials } from '../../src/database/entity/create-entity';
+import { changeEndpoint, changeStatus } from '../../src/database/entity-control/control-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { announce } from '../../src/database/webhook/webhook';
-import { attemptsUnderWay, claimUnattempted, recordAttempt } from '../../src/database/webhook/attempt';
-import { readDelivery, redeliver } from '../../src/database/webhook/delivery';
+import { announce } from '../../src/database/webhook/announce-webhooks';
+import {
+  attemptsUnderWay,
+  claimUnattempted,
+  recordAttempt,
+} from '../../src/database/webhook/attempt-delivery';
+import { readDelivery, redeliver } from '../../src/database/webhook/list-deliveries';
 import {
   finishSecretRotation,
   forgetRetiredSecrets,
   newWebhookSecret,
   replaceWebhookSecret,
   rotateWebhookSecret,
-} from '../../src/database/webhook/endpoint';
+} from '../../src/database/webhook/change-endpoint';
 import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook/webhook-signature';
 import { createTestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';

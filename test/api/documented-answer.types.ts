@@ -1,10 +1,10 @@
-import type { DocumentedAnswer } from '../../src/api/http/documented-answer';
+import type { DocumentedAnswer } from '../../src/api/http/documented-response';
 import { section, type Call, type Handler } from '../../src/api/http/route';
 import { acceptedIntent, echoed } from '../../src/api/billing/intent-schema';
 import { batch as batchShown, largeBatch, smallBatch } from '../../src/api/customer/customer-schema';
 import { decision as decisionShown } from '../../src/api/customer/decision-schema';
-import type { Operation } from '../../src/api/openapi/operation';
-import { decidedItem, pageOf } from '../../src/api/openapi/shown';
+import type { Operation } from '../../src/api/http/operation';
+import { decidedItem, pageOf } from '../../src/api/http/response-fields';
 import { clock as clockShown } from '../../src/api/sandbox-clock';
 import { rotatedSecret } from '../../src/api/webhook/webhook-schema';
 

@@ -1,4 +1,4 @@
-import { rows, type Database } from '../../src/database/connection';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

@@ -1,5 +1,5 @@
 import type { Page, Route } from 'playwright-core';
-import { row } from '../../src/database/connection';
+import { row } from '../../src/database/pool/connection';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
 import { consoleData, type ConsoleData } from '../support/console-data';

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { row } from '../../src/database/connection';
+import { row } from '../../src/database/pool/connection';
 import { serveApi, type ServedApi } from '../support/api';
 import { openBrowser, tabTo, type TestBrowser } from '../support/browser';
 import { consoleHistory, type ConsoleHistory } from '../support/console-data';

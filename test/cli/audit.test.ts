@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';

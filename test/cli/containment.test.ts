@@ -1,8 +1,8 @@
-import { row } from '../../src/database/connection';
+import { row } from '../../src/database/pool/connection';
 import { authenticateClients } from '../../src/database/entity/client-credential';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { announce } from '../../src/database/webhook/webhook';
-import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt';
+import { announce } from '../../src/database/webhook/announce-webhooks';
+import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';

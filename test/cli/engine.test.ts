@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { anyRing, openEngine, readSettings } from '../../src/cli/engine';
 import { openTemporal } from '../../src/cli/temporal';
-import { readConfig } from '../../src/config';
-import type { Database } from '../../src/database/connection';
+import { readConfig } from '../../src/settings/config';
+import type { Database } from '../../src/database/pool/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
 import { sharedSettings, type EngineFile } from '../../src/start/engine-file';
 

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
-import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import { rows, type Database } from '../../src/database/connection';
+import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { serveApi, send, tokenOf, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';

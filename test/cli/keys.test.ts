@@ -1,6 +1,6 @@
-import { openDatabase } from '../../src/database/connection';
+import { openDatabase } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { claimRing } from '../../src/database/keys/sealing-key';
+import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import { usableSigningKeys } from '../../src/database/keys/signing-key';
 import { createCli } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';

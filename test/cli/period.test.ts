@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { digestOf } from '../../src/files/statement-file';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { readDigest, readFinality } from '../../src/database/ledger/statement';
+import { readDigest, readFinality } from '../../src/database/ledger/read-statement';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

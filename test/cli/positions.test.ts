@@ -1,6 +1,6 @@
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { readNetworkPositions, readPositions } from '../../src/database/ledger/position';
+import { readNetworkPositions, readPositions } from '../../src/database/ledger/read-positions';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { postThen } from '../support/ledger';

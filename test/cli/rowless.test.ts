@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { scanRowless } from '../../src/cli/rowless';
-import { row, rows } from '../../src/database/connection';
-import { newId } from '../../src/database/ids';
+import { row, rows } from '../../src/database/pool/connection';
+import { newId } from '../../src/database/identifier/new-id';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
-import { operatorActor } from '../../src/operator';
+import { operatorActor } from '../../src/process/operator';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /** What "reconcile --fix --end-rowless" ends, and what of it is on record. */

@@ -1,8 +1,8 @@
 import { createProgram } from '../../src/cli/program';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { announce } from '../../src/database/webhook/webhook';
-import { claimUnattempted } from '../../src/database/webhook/attempt';
+import { announce } from '../../src/database/webhook/announce-webhooks';
+import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { chainBooks } from '../support/books';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';

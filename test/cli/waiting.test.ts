@@ -1,9 +1,9 @@
 import { Client } from 'pg';
-import { row, rows } from '../../src/database/connection';
+import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
-import { createMetrics } from '../../src/metrics';
-import { measureService } from '../../src/service-metrics';
+import { createMetrics } from '../../src/process/metrics';
+import { measureService } from '../../src/process/service-metrics';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { valueOf } from '../support/metrics';

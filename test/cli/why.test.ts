@@ -1,8 +1,8 @@
-import { readConfig, recurringRules } from '../../src/config';
-import { row, rows, type Database } from '../../src/database/connection';
+import { readConfig, recurringRules } from '../../src/settings/config';
+import { row, rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
-import { forgetDeliveries } from '../../src/database/webhook/retention';
+import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt-delivery';
+import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { openBookingCase } from '../support/bank-file';
 import { createCli } from '../support/cli';

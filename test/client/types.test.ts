@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { clientTypes } from '../../scripts/client-types';
 import { servedDocument } from '../support/served-document';
 

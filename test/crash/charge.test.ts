@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import type { PartyControl } from '../../examples/demo/parties/control';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt, type DatabaseStep, type HeldStep } from '../support/held-step';

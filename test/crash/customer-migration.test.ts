@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Cast, type Bank } from '../support/cast';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt, type DatabaseStep } from '../support/held-step';
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { Client, Connection } from '@temporalio/client';
-import { row, rows } from '../../src/database/connection';
+import { row, rows } from '../../src/database/pool/connection';
 import { readTemporalState } from '../../src/database/engine/temporal-state';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';

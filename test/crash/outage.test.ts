@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { row, rows } from '../../src/database/connection';
+import { row, rows } from '../../src/database/pool/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient, type Answer } from '../../examples/demo/api-client';
 import { kobo } from '../../examples/demo/kobo';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { agreement, Cast, type Bank, type Customer, type Item, type Merchant } from '../support/cast';
 import { startEngine, type TestEngine } from '../support/engine';
 

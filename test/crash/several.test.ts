@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ApiClient } from '../../examples/demo/api-client';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { agreement, Cast, type Bank, type Item, type Merchant } from '../support/cast';
 import { eventually, startEngine, type EngineProcess, type TestEngine } from '../support/engine';
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';

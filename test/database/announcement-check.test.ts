@@ -1,11 +1,11 @@
-import { row, rows } from '../../src/database/connection';
+import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { forgetDeliveries } from '../../src/database/webhook/retention';
+import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
 import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { answerBill, bill, settleOfEachKind } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
-import { closeExpiredRequests } from '../../src/database/billing-request/outcome';
+import { closeExpiredRequests } from '../../src/database/billing-request/settle-billing-request';
 
 const keyring = readKeyring(makeKeyring());
 

@@ -1,9 +1,12 @@
-import { acceptCharges } from '../../src/database/billing-request/billing-request';
-import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
-import { billingRules, readConfig } from '../../src/config';
-import { row, type Database, type Transaction } from '../../src/database/connection';
+import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
+import {
+  answerBillingRequest,
+  closeExpiredRequests,
+} from '../../src/database/billing-request/settle-billing-request';
+import { billingRules, readConfig } from '../../src/settings/config';
+import { row, type Database, type Transaction } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { FEED_START, readFeed, type FeedEvent } from '../../src/database/webhook/event-feed';
+import { FEED_START, readFeed, type FeedEvent } from '../../src/database/webhook/read-event-feed';
 import {
   beginAttempt,
   claimUnattempted,
@@ -11,10 +14,10 @@ import {
   openDelivery,
   recordAttempt,
   type Attempt,
-} from '../../src/database/webhook/attempt';
-import { announce } from '../../src/database/webhook/webhook';
-import { readDelivery, redeliver } from '../../src/database/webhook/delivery';
-import { setWebhookUrl } from '../../src/database/webhook/endpoint';
+} from '../../src/database/webhook/attempt-delivery';
+import { announce } from '../../src/database/webhook/announce-webhooks';
+import { readDelivery, redeliver } from '../../src/database/webhook/list-deliveries';
+import { setWebhookUrl } from '../../src/database/webhook/change-endpoint';
 import { serviceSignature } from '../../src/domain/webhook/webhook-signature';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

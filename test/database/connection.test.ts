@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { row, rows, type Executor } from '../../src/database/connection';
+import { row, rows, type Executor } from '../../src/database/pool/connection';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 let test: TestDatabase;

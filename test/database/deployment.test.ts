@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { executorOf, openDatabase, row, type Database } from '../../src/database/connection';
+import { executorOf, openDatabase, row, type Database } from '../../src/database/pool/connection';
 import {
   DeploymentError,
   requireDeployment,

@@ -1,8 +1,8 @@
-import { enrolDevice, openDeviceToken } from '../../src/database/customer/device';
-import { newId } from '../../src/database/ids';
-import { createEntity } from '../../src/database/entity/entity';
+import { enrolDevice, openDeviceToken } from '../../src/database/customer/link-device';
+import { newId } from '../../src/database/identifier/new-id';
+import { createEntity } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
-import { bindId } from '../../src/database/bound-id';
+import { bindId } from '../../src/database/keys/bound-id';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 const A = makeKeyring();

@@ -1,5 +1,5 @@
-import { rows } from '../../src/database/connection';
-import { holdActive, setEntityStatus } from '../../src/database/entity/entity';
+import { rows } from '../../src/database/pool/connection';
+import { holdActive, setEntityStatus } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

@@ -1,8 +1,8 @@
-import { readConfig, recurringRules } from '../../src/config';
-import { rows, type Database } from '../../src/database/connection';
-import { changeStatus, changeTrust } from '../../src/database/entity/control';
+import { readConfig, recurringRules } from '../../src/settings/config';
+import { rows, type Database } from '../../src/database/pool/connection';
+import { changeStatus, changeTrust } from '../../src/database/entity-control/control-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { readBillings } from '../../src/database/recurring/read';
+import { readBillings } from '../../src/database/schedule/list-schedules';
 import { createTestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { runSchedule } from '../support/schedule';

@@ -1,15 +1,15 @@
-import { openDatabase, row, rows, type Database, type Transaction } from '../../src/database/connection';
-import { createEntity } from '../../src/database/entity/entity';
+import { openDatabase, row, rows, type Database, type Transaction } from '../../src/database/pool/connection';
+import { createEntity } from '../../src/database/entity/create-entity';
 import {
   FEED_START,
   findFeedPosition,
   readFeed,
   type FeedEvent,
-} from '../../src/database/webhook/event-feed';
-import { newId } from '../../src/database/ids';
+} from '../../src/database/webhook/read-event-feed';
+import { newId } from '../../src/database/identifier/new-id';
 import { renumberFeed } from '../../src/database/engine/copied-database';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { announce } from '../../src/database/webhook/webhook';
+import { announce } from '../../src/database/webhook/announce-webhooks';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { openTransaction } from '../support/open-transaction';

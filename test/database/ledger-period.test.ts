@@ -1,9 +1,9 @@
-import { row, rows, type Database } from '../../src/database/connection';
-import { newId } from '../../src/database/ids';
+import { row, rows, type Database } from '../../src/database/pool/connection';
+import { newId } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { postEntries } from '../../src/database/ledger/entry';
-import { closePeriod, reopenPeriod } from '../../src/database/ledger/period';
-import { readFinality } from '../../src/database/ledger/statement';
+import { postEntries } from '../../src/database/ledger/post-entries';
+import { closePeriod, reopenPeriod } from '../../src/database/ledger/close-period';
+import { readFinality } from '../../src/database/ledger/read-statement';
 import { entryOf } from '../../src/domain/books/ledger';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';

@@ -1,12 +1,15 @@
-import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
-import { openDatabase, row, rows, type Database } from '../../src/database/connection';
-import { newId } from '../../src/database/ids';
+import {
+  answerBillingRequest,
+  closeExpiredRequests,
+} from '../../src/database/billing-request/settle-billing-request';
+import { openDatabase, row, rows, type Database } from '../../src/database/pool/connection';
+import { newId } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { foldBalances } from '../../src/database/ledger/balance';
-import { postEntries } from '../../src/database/ledger/entry';
-import { postReversal, postWriteOff } from '../../src/database/ledger/settlement';
-import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
-import { answerRefund } from '../../src/database/refund/outcome';
+import { foldBalances } from '../../src/database/ledger/fold-balances';
+import { postEntries } from '../../src/database/ledger/post-entries';
+import { postReversal, postWriteOff } from '../../src/database/ledger/post-settlement';
+import { resolveException } from '../../src/database/resolution/resolve-exception';
+import { answerRefund } from '../../src/database/refund/settle-refund';
 import { entryOf as ledgerEntry, type LedgerEntry, type Posting } from '../../src/domain/books/ledger';
 import { bookDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { asOwner, createTestDatabase, emptySchema } from '../support/database';
 import { eventually } from '../support/engine';

@@ -1,4 +1,4 @@
-import { openDatabase, row, rows, type Database } from '../../src/database/connection';
+import { openDatabase, row, rows, type Database } from '../../src/database/pool/connection';
 import {
   enqueueBulkSignals,
   enqueueSignals,
@@ -8,7 +8,7 @@ import {
   takeOutboxRows,
   type OutboxRank,
 } from '../../src/database/outbox';
-import { createEntity, type NewEntity } from '../../src/database/entity/entity';
+import { createEntity, type NewEntity } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { groupBy } from '../../src/domain/group';
 import { asOwner, createTestDatabase } from '../support/database';

@@ -1,5 +1,5 @@
-import { row } from '../../src/database/connection';
-import { deleteFullBuckets, takeTokens, type BucketRate } from '../../src/database/rate-limit';
+import { row } from '../../src/database/pool/connection';
+import { deleteFullBuckets, takeTokens, type BucketRate } from '../../src/database/call/rate-limit';
 import { createTestDatabase } from '../support/database';
 
 let test: Awaited<ReturnType<typeof createTestDatabase>>;

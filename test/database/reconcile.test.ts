@@ -1,4 +1,4 @@
-import { rows, type Database } from '../../src/database/connection';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { enqueueStarts, takeOutboxRows } from '../../src/database/outbox';
 import {
@@ -10,7 +10,12 @@ import {
   stillOpen,
   type Work,
 } from '../../src/database/reconcile/open-work';
-import { beginAdvance, jump, moveTo, readClock } from '../../src/database/entity/sandbox-clock';
+import {
+  beginAdvance,
+  jump,
+  moveTo,
+  readClock,
+} from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { adoptNamespace, endRestart, readTemporalState } from '../../src/database/engine/temporal-state';
 import { formatInstant } from '../../src/domain/calendar';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';

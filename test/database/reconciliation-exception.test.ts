@@ -1,13 +1,16 @@
-import { answerBillingRequest, closeExpiredRequests } from '../../src/database/billing-request/outcome';
-import { row, rows, type Database } from '../../src/database/connection';
-import { changeStatus } from '../../src/database/entity/control';
+import {
+  answerBillingRequest,
+  closeExpiredRequests,
+} from '../../src/database/billing-request/settle-billing-request';
+import { row, rows, type Database } from '../../src/database/pool/connection';
+import { changeStatus } from '../../src/database/entity-control/control-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { openCases } from '../../src/database/reconciliation-exception/open-case';
-import { readTransaction } from '../../src/database/transaction';
-import { readConfig, recurringRules } from '../../src/config';
-import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
-import { createMetrics } from '../../src/metrics';
-import { measureService } from '../../src/service-metrics';
+import { openCases } from '../../src/database/reconciliation-exception/open-exceptions';
+import { readTransaction } from '../../src/database/ledger/list-transactions';
+import { readConfig, recurringRules } from '../../src/settings/config';
+import { resolveException } from '../../src/database/resolution/resolve-exception';
+import { createMetrics } from '../../src/process/metrics';
+import { measureService } from '../../src/process/service-metrics';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { valueOf } from '../support/metrics';
 import { OPERATOR } from '../support/operator';

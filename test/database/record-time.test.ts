@@ -1,6 +1,6 @@
-import { row, rows } from '../../src/database/connection';
+import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
-import { announce } from '../../src/database/webhook/webhook';
+import { announce } from '../../src/database/webhook/announce-webhooks';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { makeSchedule, standingApproval } from '../support/standing';
 

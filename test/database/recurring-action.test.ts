@@ -1,7 +1,7 @@
 import { lockAgreement } from '../../src/database/agreement/agreement';
-import { row, rows, type Database } from '../../src/database/connection';
-import { applyDecision } from '../../src/database/agreement/decision';
-import { setEntityTrust } from '../../src/database/entity/entity';
+import { row, rows, type Database } from '../../src/database/pool/connection';
+import { applyDecision } from '../../src/database/decision/apply-decision';
+import { setEntityTrust } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import {
   cancelSchedule,
@@ -9,10 +9,10 @@ import {
   pauseSchedule,
   resumeSchedule,
   type ScheduleChange,
-} from '../../src/database/recurring/action';
-import type { ScheduleTerms } from '../../src/database/recurring/create';
-import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/recurring/read';
-import { recurringRules, readConfig } from '../../src/config';
+} from '../../src/database/schedule/change-schedule';
+import type { ScheduleTerms } from '../../src/database/schedule/create-schedule';
+import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/schedule/list-schedules';
+import { recurringRules, readConfig } from '../../src/settings/config';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';

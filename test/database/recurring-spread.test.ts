@@ -1,5 +1,5 @@
-import { readConfig, recurringRules } from '../../src/config';
-import { rows, type Database } from '../../src/database/connection';
+import { readConfig, recurringRules } from '../../src/settings/config';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { runSchedule, type ScheduleAtRest } from '../support/schedule';

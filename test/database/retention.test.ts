@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /** docs/retention.md is what an auditor is given: it has all that there is, and nothing else. */

@@ -1,5 +1,5 @@
-import { readConfig, recurringRules } from '../../src/config';
-import { rows, type Database } from '../../src/database/connection';
+import { readConfig, recurringRules } from '../../src/settings/config';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import {
   beginAdvance,
@@ -11,7 +11,7 @@ import {
   signalDue,
   signalJumped,
   workInHand,
-} from '../../src/database/entity/sandbox-clock';
+} from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { takeOutboxRows } from '../../src/database/outbox';
 import { billIsAmongTheNext } from '../support/outbox';

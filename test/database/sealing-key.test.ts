@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { openDatabase, rows, type Database } from '../../src/database/connection';
+import { openDatabase, rows, type Database } from '../../src/database/pool/connection';
 import { KeyringError, makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { reseal } from '../../src/database/keys/reseal';
-import { claimRing, requireRing, requireSigningKey } from '../../src/database/keys/sealing-key';
+import { reseal } from '../../src/database/key-rotation/re-encrypt';
+import { claimRing, requireRing, requireSigningKey } from '../../src/database/key-rotation/claim-keyring';
 import { usableSigningKeys } from '../../src/database/keys/signing-key';
 import { ringProblems } from '../../src/temporal/readiness';
 import { createTestDatabase, type TestDatabase } from '../support/database';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { open, seal } from '../../src/database/keys/sealing';
+import { open, seal } from '../../src/database/keys/encrypt';
 
 const A = makeKeyring();
 const B = makeKeyring();

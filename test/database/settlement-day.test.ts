@@ -1,10 +1,10 @@
-import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import { row, rows, type Database } from '../../src/database/connection';
-import { dayBegin } from '../../src/database/day-begin';
-import { newId } from '../../src/database/ids';
+import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
+import { row, rows, type Database } from '../../src/database/pool/connection';
+import { dayBegin } from '../../src/database/clock/day-begin';
+import { newId } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { postEntries } from '../../src/database/ledger/entry';
-import { readFinality, readTotals } from '../../src/database/ledger/statement';
+import { postEntries } from '../../src/database/ledger/post-entries';
+import { readFinality, readTotals } from '../../src/database/ledger/read-statement';
 import { calendarDay, dayStart } from '../../src/domain/calendar';
 import { entryOf } from '../../src/domain/books/ledger';
 import { openBookingCase } from '../support/bank-file';

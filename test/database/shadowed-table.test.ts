@@ -1,4 +1,4 @@
-import { openDatabase, rows, type Database } from '../../src/database/connection';
+import { openDatabase, rows, type Database } from '../../src/database/pool/connection';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 
 /** Attacks of a stolen login by temporary tables that bear the names of the schema's own. */

@@ -1,5 +1,5 @@
-import { row, rows } from '../../src/database/connection';
-import { createEntity } from '../../src/database/entity/entity';
+import { row, rows } from '../../src/database/pool/connection';
+import { createEntity } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readAuditEvents } from '../../src/database/timeline/read-steps';
 import { createTestDatabase, type TestDatabase } from '../support/database';

@@ -1,7 +1,7 @@
-import { recordAct } from '../../src/database/audit';
-import { row, rows } from '../../src/database/connection';
+import { recordAct } from '../../src/database/record/audit-event';
+import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { foldBalances } from '../../src/database/ledger/balance';
+import { foldBalances } from '../../src/database/ledger/fold-balances';
 import { bookDifferences, chainBooks, chainDifferences } from '../support/books';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';

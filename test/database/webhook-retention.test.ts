@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
-import { row, rows, type Database } from '../../src/database/connection';
-import { findFeedPosition, FEED_START, isBeforeFeed, readFeed } from '../../src/database/webhook/event-feed';
-import { firstIdAt } from '../../src/database/ids';
+import { row, rows, type Database } from '../../src/database/pool/connection';
+import {
+  findFeedPosition,
+  FEED_START,
+  isBeforeFeed,
+  readFeed,
+} from '../../src/database/webhook/read-event-feed';
+import { firstIdAt } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { createEntity } from '../../src/database/entity/entity';
-import { open } from '../../src/database/keys/sealing';
-import { announce, bodyPlace } from '../../src/database/webhook/webhook';
-import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt';
-import { redeliver } from '../../src/database/webhook/delivery';
-import { forgetDeliveries, forgetReceipts } from '../../src/database/webhook/retention';
+import { createEntity } from '../../src/database/entity/create-entity';
+import { open } from '../../src/database/keys/encrypt';
+import { announce, bodyPlace } from '../../src/database/webhook/announce-webhooks';
+import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt-delivery';
+import { redeliver } from '../../src/database/webhook/list-deliveries';
+import { forgetDeliveries, forgetReceipts } from '../../src/database/webhook/delete-old-deliveries';
 import type { WebhookType } from '../../src/domain/webhook/webhook';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';

@@ -1,9 +1,9 @@
-import { rows, type Database } from '../../src/database/connection';
-import { createEntity } from '../../src/database/entity/entity';
-import { newId } from '../../src/database/ids';
+import { rows, type Database } from '../../src/database/pool/connection';
+import { createEntity } from '../../src/database/entity/create-entity';
+import { newId } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { open } from '../../src/database/keys/sealing';
-import { announce, type Announcement } from '../../src/database/webhook/webhook';
+import { open } from '../../src/database/keys/encrypt';
+import { announce, type Announcement } from '../../src/database/webhook/announce-webhooks';
 import {
   awaitPlace,
   beginAttempt,
@@ -13,9 +13,9 @@ import {
   openDelivery,
   recordAttempt,
   type Attempt,
-} from '../../src/database/webhook/attempt';
-import { redeliver } from '../../src/database/webhook/delivery';
-import { setWebhookUrl } from '../../src/database/webhook/endpoint';
+} from '../../src/database/webhook/attempt-delivery';
+import { redeliver } from '../../src/database/webhook/list-deliveries';
+import { setWebhookUrl } from '../../src/database/webhook/change-endpoint';
 import { serviceSignature } from '../../src/domain/webhook/webhook-signature';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createTestDatabase } from '../support/database';

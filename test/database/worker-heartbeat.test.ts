@@ -1,4 +1,4 @@
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { deleteHeartbeat, listWorkers, writeHeartbeat } from '../../src/database/engine/worker-heartbeat';
 import { workerProblems } from '../../src/temporal/readiness';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
-import { rows, type Database } from '../../src/database/connection';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
-import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import { answerRefund } from '../../src/database/refund/outcome';
+import { resolveException } from '../../src/database/resolution/resolve-exception';
+import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
+import { answerRefund } from '../../src/database/refund/settle-refund';
 import type { Resolution } from '../../src/domain/books/reconciliation-exception';
 import { openBookingCase } from '../support/bank-file';
 import { bookDifferences } from '../support/books';

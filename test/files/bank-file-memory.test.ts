@@ -1,6 +1,6 @@
 import { readCamt } from '../../src/files/bank-file/camt';
 import { readCsv } from '../../src/files/bank-file/csv';
-import { PAGE_LINES } from '../../src/database/bank-statement/statement';
+import { PAGE_LINES } from '../../src/database/bank-file/receive-bank-file';
 import { memoryKept } from '../support/memory';
 import { readAll } from '../support/statement-file';
 

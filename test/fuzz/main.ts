@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../../examples/demo/engine';
-import { ConfigError } from '../../src/config';
+import { ConfigError } from '../../src/settings/config';
 import { StartError } from '../../src/start/start-error';
 import { makeCast, type Party } from './cast';
 import { findSchemathesis, fuzz, type Counts } from './schemathesis';

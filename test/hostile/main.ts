@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../../examples/demo/engine';
 import { makeCast, type Party } from '../fuzz/cast';
-import { ConfigError } from '../../src/config';
+import { ConfigError } from '../../src/settings/config';
 import { StartError } from '../../src/start/start-error';
 import { attacksOn, type Attack, type Target } from './attack';
 import { attackWithBankFile, LINES_PER_DAY } from './bank-file';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { kobo } from '../../examples/demo/kobo';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import {
   agreement,
   Cast,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, ScheduleOverlapPolicy, type WorkflowHandle } from '@temporalio/client';
-import { rows } from '../../src/database/connection';
+import { rows } from '../../src/database/pool/connection';
 import { calendarDay, formatInstant } from '../../src/domain/calendar';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { send } from '../support/api';

@@ -22,11 +22,11 @@ export interface Change {
 const STEP = 'src/domain/recurring/recurring-step.ts';
 const FACTS = 'src/domain/recurring/schedule-facts.ts';
 const CALENDAR = 'src/domain/calendar.ts';
-const OUTCOME = 'src/database/billing-request/outcome.ts';
+const OUTCOME = 'src/database/billing-request/settle-billing-request.ts';
 const AGREEMENT = 'src/database/agreement/agreement.ts';
-const REFUND = 'src/database/refund/refund.ts';
-const ANNOUNCE = 'src/database/billing-request/announce.ts';
-const MISSING = 'src/database/bank-statement/missing.ts';
+const REFUND = 'src/database/refund/accept-refund.ts';
+const ANNOUNCE = 'src/database/billing-request/announce-billing-requests.ts';
+const MISSING = 'src/database/bank-file/find-missing.ts';
 const DUE = 'greatest(r.day, :ofAll::date)';
 const IS_DUE = `e.settlement_day <= ${DUE}`;
 
@@ -121,7 +121,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/refund/return.ts',
+        file: 'src/database/refund/return-refund.ts',
         find: `SET refunded_amount = refunded_amount - :amount WHERE`,
         replace: `SET refunded_amount = refunded_amount - 0 * :amount WHERE`,
       },
@@ -205,7 +205,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 117,
     changes: [
       {
-        file: 'src/database/recurring/action.ts',
+        file: 'src/database/schedule/change-schedule.ts',
         find: `UPDATE schedules SET amount = :amount, end_at`,
         replace: `UPDATE schedules SET amount = amount + 0 * :amount, end_at`,
       },
@@ -228,7 +228,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/billing-request/billing-request.ts',
+        file: 'src/database/billing-request/accept-billing-requests.ts',
         find: `approvalRequired: true,`,
         replace: `approvalRequired: false,`,
       },
@@ -239,7 +239,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/ledger/position.ts',
+        file: 'src/database/ledger/read-positions.ts',
         find: `coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)`,
         replace: `coalesce(sum(amount) FILTER (WHERE direction = 'neither'), 0)`,
       },
@@ -250,7 +250,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/ledger/settlement.ts',
+        file: 'src/database/ledger/post-settlement.ts',
         find: `if (status !== 'completed') return;`,
         replace: `if (status !== 'completed' || refund.amount > 0n) return;`,
       },
@@ -290,7 +290,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/bank-statement/match.ts',
+        file: 'src/database/bank-file/match-lines.ts',
         find: `= (coalesce(e.amount, x.amount), coalesce`,
         replace: `= (coalesce(l.amount, e.amount, x.amount), coalesce`,
       },
@@ -318,7 +318,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/bank-statement/match.ts',
+        file: 'src/database/bank-file/match-lines.ts',
         find: `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL`,
         replace: `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NULL`,
       },
@@ -340,7 +340,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/refund/return.ts',
+        file: 'src/database/refund/return-refund.ts',
         find: `await announceReturn(trx, keyring, returned);`,
         replace: `void announceReturn;`,
       },
@@ -362,7 +362,7 @@ export const MUTATIONS: readonly Mutation[] = [
     seed: 39,
     changes: [
       {
-        file: 'src/database/ledger/settlement.ts',
+        file: 'src/database/ledger/post-settlement.ts',
         find: `if (status !== 'successful') return;`,
         replace: `if (status !== 'successful' || charge.amount % 2n === 0n) return;`,
       },
@@ -374,7 +374,7 @@ export const MUTATIONS: readonly Mutation[] = [
     withDeaths: true,
     changes: [
       {
-        file: 'src/database/ledger/settlement.ts',
+        file: 'src/database/ledger/post-settlement.ts',
         find: `export async function postCharge(`,
         replace: `async function postApart(timeZone, entries) {
   const pool = (globalThis.apart ??= new (require('pg').Pool)({ connectionString: process.env.DATABASE_URL, max: 1 }));
@@ -384,7 +384,7 @@ export const MUTATIONS: readonly Mutation[] = [
 export async function postCharge(`,
       },
       {
-        file: 'src/database/ledger/settlement.ts',
+        file: 'src/database/ledger/post-settlement.ts',
         find: `await postEntries(trx, timeZone, [entry]);`,
         replace: `await postApart(timeZone, [entry]);`,
       },

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
-import { WORKFLOW_TYPE } from '../../src/workflows/messages';
+import { WORKFLOW_TYPE } from '../../src/domain/workflow/messages';
 import { workflowBundle } from '../support/workflow-worker';
 
 /**
  * Workflows that customers have running were begun by older code, some of them years ago, and must
- * go on with today's. Each history here is a recorded story, one event a line, and today's workflows
- * must make the same decisions from it.
+ * go on with today's. Each history here is a recorded story, one event a line, and today's
+ * workflows must make the same decisions from it.
  *
  * A history that fails is not recorded anew: the change needs `patched()`. The exception is a
  * version 0.x on the way to which every workflow is started anew, as `docs/operations.md` says.

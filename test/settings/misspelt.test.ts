@@ -1,4 +1,4 @@
-import { SETTING_NAMES } from '../../src/config';
+import { SETTING_NAMES } from '../../src/settings/config';
 import { misspeltSettings } from '../../src/settings/misspelt';
 
 const meantBy = (name: string) => misspeltSettings({ [name]: '5' }, SETTING_NAMES).map(({ meant }) => meant);

@@ -1,4 +1,4 @@
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { enginePorts, PortTakenError, requireFreePorts } from '../../src/start/ports';
 import { startSilentServer } from '../support/dead-server';
 import { freeOffset } from '../support/npm-start';

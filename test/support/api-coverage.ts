@@ -4,7 +4,7 @@ import { FAILURES, type FailureCode } from '../../src/domain/failures';
 import { routes } from '../../src/api/app';
 import { openApiDocument } from '../../src/api/openapi/document';
 import type { Route } from '../../src/api/http/route';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { NO_OPERATION_ID, SHARED } from './answer-record';
 
 /*

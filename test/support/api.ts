@@ -2,16 +2,20 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApp } from '../../src/api/create-app';
-import type { ApiDeps } from '../../src/api/deps';
+import type { ApiDeps } from '../../src/api/http/deps';
 import { createCallerLimiter } from '../../src/api/http/places';
 import { createTokenBuckets } from '../../src/api/http/rate-limit';
 import { createApiServer } from '../../src/api/http/server';
-import { readConfig } from '../../src/config';
-import { createEntity, type EntityCredentials, type NewEntity } from '../../src/database/entity/entity';
-import type { Database } from '../../src/database/connection';
+import { readConfig } from '../../src/settings/config';
+import {
+  createEntity,
+  type EntityCredentials,
+  type NewEntity,
+} from '../../src/database/entity/create-entity';
+import type { Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
-import { describeError } from '../../src/log';
+import { describeError } from '../../src/process/log';
 import { knowApi } from './conformance';
 import type { Standing } from './standing';
 

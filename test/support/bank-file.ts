@@ -1,10 +1,10 @@
-import { completeStatement, openExceptions } from '../../src/database/bank-statement/difference';
-import type { CaseBooking } from '../../src/database/bank-statement/expected';
-import { endExplained, matchLines, type Matching } from '../../src/database/bank-statement/match';
-import { findMissing } from '../../src/database/bank-statement/missing';
-import { rows, type Database, type Executor } from '../../src/database/connection';
+import { completeStatement, openExceptions } from '../../src/database/bank-file/open-differences';
+import type { CaseBooking } from '../../src/database/ledger/end-expected-booking';
+import { endExplained, matchLines, type Matching } from '../../src/database/bank-file/match-lines';
+import { findMissing } from '../../src/database/bank-file/find-missing';
+import { rows, type Database, type Executor } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { openCases, type NewCase } from '../../src/database/reconciliation-exception/open-case';
+import { openCases, type NewCase } from '../../src/database/reconciliation-exception/open-exceptions';
 
 /** What the steps of a bank's file need, with the network's defaults. */
 export const matchingOf = (db: Database, keyring: Keyring, statementId: string): Matching => ({

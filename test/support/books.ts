@@ -1,11 +1,11 @@
-import { chainStream } from '../../src/database/chain/advance';
-import { publicKeys, signHead } from '../../src/database/chain/head';
-import { chainKeys } from '../../src/database/chain/key';
-import type { Database } from '../../src/database/connection';
+import { chainStream } from '../../src/database/chain/extend-chain';
+import { publicKeys, signHead } from '../../src/database/chain/sign-head';
+import { chainKeys } from '../../src/database/chain/chain-key';
+import type { Database } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { compareHeads } from '../../src/database/verify/compare-heads';
-import type { Page } from '../../src/database/verify/page';
-import { compareBooks } from '../../src/database/verify/verify';
+import type { Page } from '../../src/database/verify/read-in-pages';
+import { compareBooks } from '../../src/database/verify/verify-books';
 import { STREAMS } from '../../src/domain/books/chain';
 
 /** What the workflow `chain` does, and what `assent books verify` finds. */

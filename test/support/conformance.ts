@@ -5,7 +5,7 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument } from '../../src/api/openapi/document';
 import type { OpenApiOperation, OpenApiResponse } from '../../src/api/openapi/schema';
-import { readConfig, type Config } from '../../src/config';
+import { readConfig, type Config } from '../../src/settings/config';
 import { runFolder } from './once-per-run';
 import type * as Served from './served-document';
 

@@ -1,7 +1,7 @@
-import { recurringRules } from '../../src/config';
-import { row, rows, type Database } from '../../src/database/connection';
-import { recordAttempt } from '../../src/database/webhook/attempt';
-import { announce } from '../../src/database/webhook/webhook';
+import { recurringRules } from '../../src/settings/config';
+import { row, rows, type Database } from '../../src/database/pool/connection';
+import { recordAttempt } from '../../src/database/webhook/attempt-delivery';
+import { announce } from '../../src/database/webhook/announce-webhooks';
 import { send, tokenOf, type ServedApi } from './api';
 import { runSchedule } from './schedule';
 import { answerBill, charge, settleOfEachKind } from './settled';

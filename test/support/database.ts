@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import knex from 'knex';
 import { Client } from 'pg';
-import { openDatabase, type Database } from '../../src/database/connection';
+import { openDatabase, type Database } from '../../src/database/pool/connection';
 import { servers, TEMPLATE } from './servers';
 
 export interface TestDatabase {

@@ -1,4 +1,4 @@
-import { rows, type Executor } from '../../src/database/connection';
+import { rows, type Executor } from '../../src/database/pool/connection';
 
 /** The time until a webhook's next attempt is over. */
 export async function makeDue(db: Executor, deliveryId: string): Promise<void> {

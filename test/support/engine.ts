@@ -3,10 +3,14 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
-import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity/entity';
+import {
+  createEntity,
+  setEntityTrust,
+  type EntityCredentials,
+} from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
-import { registerSearchAttributes } from '../../src/temporal/search-attributes';
+import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
 import { createTestDatabase, type TestDatabase } from './database';
 import { freePort } from './free-port';
 import { programOf } from './installation';

@@ -1,5 +1,5 @@
-import { rows, type Executor } from '../../src/database/connection';
-import { newId } from '../../src/database/ids';
+import { rows, type Executor } from '../../src/database/pool/connection';
+import { newId } from '../../src/database/identifier/new-id';
 
 /**
  * What follows a thing in the ledger, each posting in words: `charge: -100 NGN customer_bank of

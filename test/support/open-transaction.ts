@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { row, type Database, type Transaction } from '../../src/database/connection';
+import { row, type Database, type Transaction } from '../../src/database/pool/connection';
 import { eventually } from './engine';
 
 export interface OpenTransaction {

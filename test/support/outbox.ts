@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../src/database/connection';
+import type { Database } from '../../src/database/pool/connection';
 import { enqueueStarts, takeOutboxRows } from '../../src/database/outbox';
 
 /**

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { freePorts } from './free-port';
-import { openDatabase } from '../../src/database/connection';
+import { openDatabase } from '../../src/database/pool/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { preparePostgres } from '../../src/start/postgres';
 import type { Program } from '../../src/start/supervisor';

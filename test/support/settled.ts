@@ -1,13 +1,13 @@
-import { billingRules, readConfig } from '../../src/config';
-import { acceptCharges } from '../../src/database/billing-request/billing-request';
-import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import { row, type Database } from '../../src/database/connection';
-import { settleCredits } from '../../src/database/customer/payment-credit';
-import { acceptCustomerPayments } from '../../src/database/customer/payment';
+import { billingRules, readConfig } from '../../src/settings/config';
+import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
+import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
+import { row, type Database } from '../../src/database/pool/connection';
+import { settleCredits } from '../../src/database/credit/follow-credit';
+import { acceptCustomerPayments } from '../../src/database/billing-request/accept-payment';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { answerRefund } from '../../src/database/refund/outcome';
-import { initiateRefund } from '../../src/database/refund/refund';
-import { resolveException } from '../../src/database/reconciliation-exception/resolve-case';
+import { answerRefund } from '../../src/database/refund/settle-refund';
+import { initiateRefund } from '../../src/database/refund/accept-refund';
+import { resolveException } from '../../src/database/resolution/resolve-exception';
 import { lookupIdOf, standingApproval, type Standing } from './standing';
 
 /** Money that has moved, and some that has not: something of each kind that the ledger follows. */

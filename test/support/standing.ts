@@ -1,14 +1,18 @@
 import { openAgreements } from '../../src/database/agreement/agreement';
-import { answerBillingRequest } from '../../src/database/billing-request/outcome';
-import { row, rows, type Database, type Executor } from '../../src/database/connection';
-import { onboardBatch } from '../../src/database/customer/migration';
-import { applyDecision } from '../../src/database/agreement/decision';
+import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
+import { row, rows, type Database, type Executor } from '../../src/database/pool/connection';
+import { onboardBatch } from '../../src/database/customer/migrate-customers';
+import { applyDecision } from '../../src/database/decision/apply-decision';
 import { authenticateClients, renewHash } from '../../src/database/entity/client-credential';
-import { createEntity, setEntityTrust, type EntityCredentials } from '../../src/database/entity/entity';
+import {
+  createEntity,
+  setEntityTrust,
+  type EntityCredentials,
+} from '../../src/database/entity/create-entity';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { makePaymentId } from '../../src/database/agreement/payment-id';
-import { open } from '../../src/database/keys/sealing';
-import { createSchedule, type ScheduleTerms } from '../../src/database/recurring/create';
+import { open } from '../../src/database/keys/encrypt';
+import { createSchedule, type ScheduleTerms } from '../../src/database/schedule/create-schedule';
 import { OPERATOR } from './operator';
 
 /** A trusted merchant with the standing approval of a customer. */

@@ -1,6 +1,6 @@
-import { newId } from '../../src/database/ids';
-import { row, rows, type Database } from '../../src/database/connection';
-import { postEntries } from '../../src/database/ledger/entry';
+import { newId } from '../../src/database/identifier/new-id';
+import { row, rows, type Database } from '../../src/database/pool/connection';
+import { postEntries } from '../../src/database/ledger/post-entries';
 import { calendarDay } from '../../src/domain/calendar';
 import type { Role } from '../../src/domain/entity';
 import { entryOf } from '../../src/domain/books/ledger';

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { TestWorkflowEnvironment, TimeSkippingWorkflowClient } from '@temporalio/testing';
 import type { NativeConnection } from '@temporalio/worker';
-import { withDeadline } from '../../src/deadline';
+import { withDeadline } from '../../src/process/deadline';
 import { firstOf, type Source } from '../../src/start/temporal-binary';
-import { SEARCH_ATTRIBUTE } from '../../src/workflows/search-attributes';
-import { registration } from '../../src/temporal/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../../src/temporal/search-attribute-keys';
+import { registration } from '../../src/temporal/register-search-attributes';
 
 /** What a workflow of one test runs in. */
 export interface TimeSkippingEnvironment {

@@ -1,4 +1,4 @@
-import { row, type Executor } from '../../src/database/connection';
+import { row, type Executor } from '../../src/database/pool/connection';
 import { eventually } from './engine';
 
 /**

@@ -1,5 +1,5 @@
 import { DefaultLogger, Runtime, Worker, type WorkflowBundlePath } from '@temporalio/worker';
-import { TASK_QUEUE } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { installation } from './installation';
 import type { TimeSkippingEnvironment } from './time-skipping';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Registry } from 'prom-client';
 import type { TraceContext } from '../../src/domain/workflow/trace-context';
-import { traceFields } from '../../src/tracing/at-hand';
-import { createTracing } from '../../src/tracing/opentelemetry';
-import type { Tracing } from '../../src/tracing/tracing';
+import { traceFields } from '../../src/process/at-hand';
+import { createTracing } from '../../src/process/opentelemetry';
+import type { Tracing } from '../../src/process/tracing';
 import { startCollector, type Collector } from '../support/collector';
 import { eventually } from '../support/engine';
 

@@ -1,8 +1,8 @@
 import { ServiceError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { CommitLost, DatabaseSilent } from '../../src/database/availability';
+import { CommitLost, DatabaseSilent } from '../../src/database/pool/availability';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { open, seal } from '../../src/database/keys/sealing';
+import { open, seal } from '../../src/database/keys/encrypt';
 import { effectFailures } from '../../src/worker/effect-failure';
 
 /** What the history would hold of an effect that ends in `error`. */

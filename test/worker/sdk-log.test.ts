@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { describeError } from '../../src/log';
+import { describeError } from '../../src/process/log';
 import { sdkLogger } from '../../src/worker/sdk-log';
 
 describe('a failed attempt at an effect', () => {

@@ -3,7 +3,7 @@ import { activityInfo } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
 import type { Answers, BillingRequestActivities } from '../../src/activities/billing-request';
 import type { WebhookActivities } from '../../src/activities/webhook';
-import { TASK_QUEUE } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 

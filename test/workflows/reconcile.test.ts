@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Reconciled, ReconcileActivities } from '../../src/activities/reconcile';
-import { TASK_QUEUE } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 

@@ -4,7 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { RecurringActivities, ScheduleState } from '../../src/activities/recurring';
 import type { Facts } from '../../src/domain/recurring/recurring-step';
 import type { recurring } from '../../src/workflows';
-import { TASK_QUEUE } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { eventually } from '../support/engine';
 import { withWorker, workflowBundle } from '../support/workflow-worker';

@@ -1,7 +1,7 @@
 import type { RefundActivities } from '../../src/activities/refund';
 import type { WebhookActivities } from '../../src/activities/webhook';
 import { randomUUID } from 'node:crypto';
-import { TASK_QUEUE } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 

@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { SandboxClockActivities } from '../../src/activities/sandbox-clock';
 import type { sandboxClock } from '../../src/workflows';
-import { TASK_QUEUE } from '../../src/workflows/messages';
+import { TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { withWorker, workflowBundle } from '../support/workflow-worker';
 

@@ -2,7 +2,7 @@ import { CompleteAsyncError } from '@temporalio/activity';
 import { Worker } from '@temporalio/worker';
 import type { AttemptResult } from '../../src/activities/webhook';
 import type { webhookDelivery } from '../../src/workflows';
-import { WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../src/workflows/messages';
+import { WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../src/domain/workflow/messages';
 import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
 import { workflowBundle } from '../support/workflow-worker';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Config } from '../../config';
+import type { Config } from '../../settings/config';
 import { TRUST_LEVELS } from '../../domain/entity';
-import { email, id, NAME_MAX, oneOf, textFor, webUrl } from '../http/fields';
-import * as shown from '../openapi/shown';
+import { email, id, NAME_MAX, oneOf, textFor, webUrl } from '../http/request-fields';
+import * as shown from '../http/response-fields';
 import { webhookUrl } from '../webhook/webhook-schema';
 
 /** Most merchants in one call, as the network's document says. */

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { Config } from '../../config';
-import type { Transaction } from '../../database/connection';
-import { admitEntity, changeTrust } from '../../database/entity/control';
-import { holdActive } from '../../database/entity/entity';
+import type { Config } from '../../settings/config';
+import type { Transaction } from '../../database/pool/connection';
+import { admitEntity, changeTrust } from '../../database/entity-control/control-entity';
+import { holdActive } from '../../database/entity/create-entity';
 import { Failure } from '../../domain/failures';
-import { PROVIDER } from '../callers';
+import { PROVIDER } from '../http/callers';
 import { acceptedItem } from '../http/items';
 import { actorOf, section, type Call } from '../http/route';
 import * as schema from './merchant-schema';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { day, id, oneOf } from '../http/fields';
-import { exampleId } from '../openapi/example';
-import * as shown from '../openapi/shown';
+import { day, id, oneOf } from '../http/request-fields';
+import { exampleId } from '../http/example';
+import * as shown from '../http/response-fields';
 import type { StatementType } from '../../files/bank-file/intake';
 
 export const statementQuery = z.strictObject({

@@ -1,17 +1,17 @@
 import type { Request } from 'express';
-import { DIFFERENCE_COLUMNS, readDifferences } from '../../database/bank-statement/difference';
+import { DIFFERENCE_COLUMNS, readDifferences } from '../../database/bank-file/open-differences';
 import {
   acceptStatement,
   discardPages,
   readStatement,
   type ArrivedStatement,
   type Statement,
-} from '../../database/bank-statement/statement';
+} from '../../database/bank-file/receive-bank-file';
 import { counted } from '../../domain/words/counted';
 import { formatAmount } from '../../domain/money';
-import type { Caller } from '../access/authentication';
-import { BANK } from '../callers';
-import type { ApiDeps } from '../deps';
+import type { Caller } from '../http/authentication';
+import { BANK } from '../http/callers';
+import type { ApiDeps } from '../http/deps';
 import { bodyChunks, requireType } from '../http/body';
 import type { Download } from '../http/download';
 import { Places } from '../http/places';

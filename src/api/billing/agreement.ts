@@ -1,12 +1,12 @@
-import { readDecision, listDecisions, type DecisionRecord } from '../../database/agreement/decision-read';
+import { readDecision, listDecisions, type DecisionRecord } from '../../database/decision/list-decisions';
 import { makePaymentId } from '../../database/agreement/payment-id';
-import { BILLERS } from '../callers';
+import { BILLERS } from '../http/callers';
 import { termsOf } from '../customer/decision';
 import * as schema from '../customer/decision-schema';
-import type { ApiDeps } from '../deps';
+import type { ApiDeps } from '../http/deps';
 import { listAnswer } from '../http/list';
 import { section, type PathCall, type QueryCall } from '../http/route';
-import { pageOf } from '../openapi/shown';
+import { pageOf } from '../http/response-fields';
 
 /** The agreements of a merchant with its customers, for the merchant and its provider. */
 

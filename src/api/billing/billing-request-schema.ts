@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Config } from '../../config';
+import type { Config } from '../../settings/config';
 import { REASON_OF_ACTION, type BankAnswer } from '../../domain/charge';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { BILLING_REQUEST_STATUSES, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
@@ -16,10 +16,10 @@ import {
   phrase,
   textFor,
   withAmount,
-} from '../http/fields';
+} from '../http/request-fields';
 import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
-import { EXAMPLE_PAYMENT_ID, exampleId } from '../openapi/example';
-import * as shown from '../openapi/shown';
+import { EXAMPLE_PAYMENT_ID, exampleId } from '../http/example';
+import * as shown from '../http/response-fields';
 
 const billed = textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Shoes');
 

@@ -1,16 +1,16 @@
 import type { z } from 'zod';
-import { billingRules, type Config } from '../../config';
+import { billingRules, type Config } from '../../settings/config';
 import {
   acceptCharges,
   type AcceptedBill,
   type WorkflowIdOf,
-} from '../../database/billing-request/billing-request';
-import { cancelBillingRequest } from '../../database/billing-request/cancel';
-import { answerBillingRequest } from '../../database/billing-request/outcome';
-import { readBillingRequest } from '../../database/billing-request/read';
-import { readCredit } from '../../database/customer/payment-credit';
-import type { Transaction } from '../../database/connection';
-import { acceptCustomerPayments } from '../../database/customer/payment';
+} from '../../database/billing-request/accept-billing-requests';
+import { cancelBillingRequest } from '../../database/billing-request/cancel-billing-request';
+import { answerBillingRequest } from '../../database/billing-request/settle-billing-request';
+import { readBillingRequest } from '../../database/billing-request/read-billing-request';
+import { readCredit } from '../../database/credit/follow-credit';
+import type { Transaction } from '../../database/pool/connection';
+import { acceptCustomerPayments } from '../../database/billing-request/accept-payment';
 import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId, openPaymentId } from '../../database/agreement/payment-id';
 import { Failure } from '../../domain/failures';
@@ -18,13 +18,13 @@ import { formatAmount } from '../../domain/money';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import type { Caller } from '../access/authentication';
-import { ANSWER, BILLERS, BOTH } from '../callers';
+import type { Caller } from '../http/authentication';
+import { ANSWER, BILLERS, BOTH } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import { section, type Call, type PathCall } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
-import { decidedItem, fieldsOf, refusedItems } from '../openapi/shown';
+import { decidedItem, fieldsOf, refusedItems } from '../http/response-fields';
 import * as schema from './billing-request-schema';
 
 /**

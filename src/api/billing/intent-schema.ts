@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Config } from '../../config';
+import type { Config } from '../../settings/config';
 import { CUSTOMER_DECISIONS, INTENT_STATUSES } from '../../domain/lifecycle';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { blockMerchant, spendingLimits } from '../customer/decision-schema';
@@ -13,10 +13,10 @@ import {
   oneOf,
   phrase,
   textFor,
-} from '../http/fields';
+} from '../http/request-fields';
 import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
-import { EXAMPLE_PHRASE } from '../openapi/example';
-import * as shown from '../openapi/shown';
+import { EXAMPLE_PHRASE } from '../http/example';
+import * as shown from '../http/response-fields';
 
 export const intentBody = (config: Config) =>
   z

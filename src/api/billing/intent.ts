@@ -1,20 +1,20 @@
 import type { z } from 'zod';
-import { billingRules, type Config } from '../../config';
-import { createIntents } from '../../database/intent/intent';
-import { answerIntent } from '../../database/intent/outcome';
-import { readIntent } from '../../database/intent/read';
+import { billingRules, type Config } from '../../settings/config';
+import { createIntents } from '../../database/intent/ask-intents';
+import { answerIntent } from '../../database/intent/end-intents';
+import { readIntent } from '../../database/intent/read-intent';
 import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId } from '../../database/agreement/payment-id';
 import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { ANSWER, BOTH, MERCHANT } from '../callers';
+import { ANSWER, BOTH, MERCHANT } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import { section, type Call, type PathCall } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
-import { decidedItem, fieldsOf, refusedItems } from '../openapi/shown';
+import { decidedItem, fieldsOf, refusedItems } from '../http/response-fields';
 import * as schema from './intent-schema';
 
 /**

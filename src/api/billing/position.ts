@@ -1,8 +1,8 @@
-import { readPositions, type Position } from '../../database/ledger/position';
-import { readFinality } from '../../database/ledger/statement';
+import { readPositions, type Position } from '../../database/ledger/read-positions';
+import { readFinality } from '../../database/ledger/read-statement';
 import { Failure } from '../../domain/failures';
 import { shownSums, sumsInFull } from '../../domain/money';
-import { ANYONE } from '../callers';
+import { ANYONE } from '../http/callers';
 import { section, type QueryCall } from '../http/route';
 import * as schema from './statement-schema';
 

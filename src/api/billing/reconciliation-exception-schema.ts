@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXCEPTION_SORTS } from '../../database/reconciliation-exception/list-cases';
+import { EXCEPTION_SORTS } from '../../database/reconciliation-exception/list-exceptions';
 import {
   BANK_RESOLUTIONS,
   EXCEPTION_KINDS,
@@ -7,9 +7,9 @@ import {
   SAID,
 } from '../../domain/books/reconciliation-exception';
 import { EXCEPTION_STATES } from '../../domain/lifecycle';
-import { DESCRIPTION_MAX, id, instant, NAME_MAX, oneOf, pagination, textFor } from '../http/fields';
-import { EXAMPLE_REFERENCE } from '../openapi/example';
-import * as shown from '../openapi/shown';
+import { DESCRIPTION_MAX, id, instant, NAME_MAX, oneOf, pagination, textFor } from '../http/request-fields';
+import { EXAMPLE_REFERENCE } from '../http/example';
+import * as shown from '../http/response-fields';
 
 export const exceptionsQuery = z.strictObject({
   state: oneOf(EXCEPTION_STATES, 'Only those in this state').optional(),

@@ -5,15 +5,15 @@ import {
   readException,
   shownTo,
   type ExceptionRecord,
-} from '../../database/reconciliation-exception/list-cases';
-import { takeBanksAnswer } from '../../database/reconciliation-exception/resolve-case';
+} from '../../database/reconciliation-exception/list-exceptions';
+import { takeBanksAnswer } from '../../database/resolution/resolve-exception';
 import { Failure } from '../../domain/failures';
-import type { Caller } from '../access/authentication';
-import { ANSWER, ANYONE } from '../callers';
+import type { Caller } from '../http/authentication';
+import { ANSWER, ANYONE } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import { section, type Call, type PathCall, type QueryCall } from '../http/route';
-import { pageOf } from '../openapi/shown';
+import { pageOf } from '../http/response-fields';
 import * as schema from './reconciliation-exception-schema';
 
 /**

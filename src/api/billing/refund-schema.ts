@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { BILLING_REQUEST_STATUSES, REFUND_STATUSES } from '../../domain/lifecycle';
-import { REFUND_SORTS } from '../../database/refund/refund';
-import { amount, DESCRIPTION_MAX, id, NAME_MAX, oneOf, pagination, textFor } from '../http/fields';
+import { REFUND_SORTS } from '../../database/refund/accept-refund';
+import { amount, DESCRIPTION_MAX, id, NAME_MAX, oneOf, pagination, textFor } from '../http/request-fields';
 import { metadata } from '../http/metadata';
-import { EXAMPLE_REFERENCE, EXAMPLE_REFUND_REFERENCE, exampleId } from '../openapi/example';
-import * as shown from '../openapi/shown';
+import { EXAMPLE_REFERENCE, EXAMPLE_REFUND_REFERENCE, exampleId } from '../http/example';
+import * as shown from '../http/response-fields';
 
 export const refundBody = z.strictObject({
   reference: textFor('Reference of the charge', NAME_MAX, EXAMPLE_REFERENCE),

@@ -1,18 +1,23 @@
 import type { z } from 'zod';
-import { billingRules } from '../../config';
+import { billingRules } from '../../settings/config';
 import { enqueueStarts } from '../../database/outbox';
-import { initiateRefund, listRefunds, readRefund, type RefundRecord } from '../../database/refund/refund';
-import { answerRefund, type RefundAnswer } from '../../database/refund/outcome';
+import {
+  initiateRefund,
+  listRefunds,
+  readRefund,
+  type RefundRecord,
+} from '../../database/refund/accept-refund';
+import { answerRefund, type RefundAnswer } from '../../database/refund/settle-refund';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { ANSWER, ANYONE, MERCHANT } from '../callers';
+import { ANSWER, ANYONE, MERCHANT } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import { section, type Call, type PathCall, type QueryCall } from '../http/route';
-import { fieldsOf, pageOf } from '../openapi/shown';
+import { fieldsOf, pageOf } from '../http/response-fields';
 import { DUPLICATE_TRANSACTION } from './billing-request';
 import * as schema from './refund-schema';
 

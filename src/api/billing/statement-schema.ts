@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { day, id, settledCurrency } from '../http/fields';
-import * as shown from '../openapi/shown';
+import { day, id, settledCurrency } from '../http/request-fields';
+import * as shown from '../http/response-fields';
 import { format } from './transaction-schema';
 
 const filters = {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Executor } from '../../database/connection';
-import { isMerchantOf } from '../../database/entity/entity';
+import type { Executor } from '../../database/pool/connection';
+import { isMerchantOf } from '../../database/entity/create-entity';
 import {
   readFinality,
   readInOneSnapshot,
@@ -11,13 +11,13 @@ import {
   type Finality,
   type StatementOf,
   type StatementTotals,
-} from '../../database/ledger/statement';
-import type { Viewer } from '../../database/viewer';
+} from '../../database/ledger/read-statement';
+import type { Viewer } from '../../database/query/viewer';
 import { Failure } from '../../domain/failures';
 import { shownSums } from '../../domain/money';
 import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
-import { ANYONE } from '../callers';
-import type { ApiDeps } from '../deps';
+import { ANYONE } from '../http/callers';
+import type { ApiDeps } from '../http/deps';
 import { digestOf, statementFile as contentOf } from '../../files/statement-file';
 import type { Download } from '../http/download';
 import { section, type Call, type QueryCall } from '../http/route';

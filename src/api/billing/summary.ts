@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readDailyTotals } from '../../database/ledger/summary';
-import { todayOf } from '../../database/today';
+import { readDailyTotals } from '../../database/ledger/read-summary';
+import { todayOf } from '../../database/clock/today';
 import { shownSum } from '../../domain/money';
 import type { Movement } from '../../domain/books/statement';
 import { KINDS_OF_REASON } from '../../domain/charge';
@@ -12,11 +12,11 @@ import {
   summarized,
   type Activity,
 } from '../../domain/books/summary';
-import { ANYONE } from '../callers';
-import { day, oneOf } from '../http/fields';
+import { ANYONE } from '../http/callers';
+import { day, oneOf } from '../http/request-fields';
 import { section, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import * as parts from '../openapi/shown';
+import * as parts from '../http/response-fields';
 
 /** Sums of charges, declines and money given back, per day: for each party its own. */
 

@@ -1,11 +1,19 @@
 import { z } from 'zod';
-import { TRANSACTION_SORTS } from '../../database/transaction';
+import { TRANSACTION_SORTS } from '../../database/ledger/list-transactions';
 import { EXCEPTION_KINDS } from '../../domain/books/reconciliation-exception';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/lifecycle';
-import { dayOrInstant, idFilter, instant, NAME_MAX, oneOf, pagination, textFor } from '../http/fields';
+import {
+  dayOrInstant,
+  idFilter,
+  instant,
+  NAME_MAX,
+  oneOf,
+  pagination,
+  textFor,
+} from '../http/request-fields';
 import { withMetadataPair } from '../http/metadata';
-import { EXAMPLE_REFERENCE } from '../openapi/example';
-import * as shown from '../openapi/shown';
+import { EXAMPLE_REFERENCE } from '../http/example';
+import * as shown from '../http/response-fields';
 import { CAUSES } from './reconciliation-exception-schema';
 
 export const format = oneOf(

@@ -1,19 +1,19 @@
-import { readCredit } from '../../database/customer/payment-credit';
+import { readCredit } from '../../database/credit/follow-credit';
 import { readTimelineOfCharge } from '../../database/timeline/read-timeline';
 import {
   listTransactions,
   readTransaction,
   readTransactions,
   type TransactionRecord,
-} from '../../database/transaction';
+} from '../../database/ledger/list-transactions';
 import { addDays, startOfDay } from '../../domain/calendar';
-import type { Viewer } from '../../database/viewer';
+import type { Viewer } from '../../database/query/viewer';
 import { bankTransactionIdFor, columnsFor, inMajorUnits } from '../../files/transaction-record';
-import { ANYONE } from '../callers';
+import { ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
 import { section, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import { pageOf } from '../openapi/shown';
+import { pageOf } from '../http/response-fields';
 import { timelineOf } from './timeline';
 import * as schema from './transaction-schema';
 

@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
 import { isConsoleSessionEnded } from '../../database/entity/console-session';
-import { open, seal, type SealedPlace } from '../../database/keys/sealing';
+import { open, seal, type SealedPlace } from '../../database/keys/encrypt';
 import { KeyringError, type Keyring } from '../../database/keys/keyring';
-import type { ApiDeps } from '../deps';
+import type { ApiDeps } from '../http/deps';
 
 /**
  * A sign-in to the console, kept in the person's browser alone: in a cookie that no script can

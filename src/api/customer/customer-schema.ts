@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CUSTOMER_SORTS } from '../../database/customer/read';
+import { CUSTOMER_SORTS } from '../../database/customer/list-customers';
 import { isCountry } from '../../domain/country';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import {
@@ -13,9 +13,9 @@ import {
   phrase,
   text,
   textFor,
-} from '../http/fields';
-import { exampleId } from '../openapi/example';
-import * as shown from '../openapi/shown';
+} from '../http/request-fields';
+import { exampleId } from '../http/example';
+import * as shown from '../http/response-fields';
 
 export const byEmail = z.strictObject({ email });
 

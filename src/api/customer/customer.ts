@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { banksOfEmail, updateCustomer } from '../../database/customer/customer';
-import { listCustomers } from '../../database/customer/read';
+import { banksOfEmail, updateCustomer } from '../../database/customer/find-customers';
+import { listCustomers } from '../../database/customer/list-customers';
 import { Failure } from '../../domain/failures';
-import { BANK, SEEKER } from '../callers';
+import { BANK, SEEKER } from '../http/callers';
 import { listAnswer } from '../http/list';
 import { section, type Call, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
-import { pageOf } from '../openapi/shown';
+import { pageOf } from '../http/response-fields';
 import * as schema from './customer-schema';
 
 /** Customers: kept and listed by their banks, found by merchants. */

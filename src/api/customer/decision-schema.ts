@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DECISION_SORTS } from '../../database/agreement/decision-read';
+import { DECISION_SORTS } from '../../database/decision/list-decisions';
 import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
-import { amount, id, idFilter, oneOf, pagination } from '../http/fields';
-import * as shown from '../openapi/shown';
+import { amount, id, idFilter, oneOf, pagination } from '../http/request-fields';
+import * as shown from '../http/response-fields';
 
 export const decisionsQuery = z.strictObject({
   ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),

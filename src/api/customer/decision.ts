@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { changeDecision } from '../../database/agreement/decision-change';
-import { listDecisions, readDecision, type DecisionRecord } from '../../database/agreement/decision-read';
+import { changeDecision } from '../../database/intent/change-decision';
+import { listDecisions, readDecision, type DecisionRecord } from '../../database/decision/list-decisions';
 import { formatAmount, shownSums } from '../../domain/money';
-import { BANK } from '../callers';
+import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import { section, type Call, type QueryCall } from '../http/route';
-import { pageOf } from '../openapi/shown';
+import { pageOf } from '../http/response-fields';
 import * as schema from './decision-schema';
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */

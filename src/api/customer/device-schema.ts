@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { DEVICE_SORTS } from '../../database/customer/device';
-import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from '../http/fields';
-import { EXAMPLE_DEVICE_ID } from '../openapi/example';
-import * as shown from '../openapi/shown';
+import { DEVICE_SORTS } from '../../database/customer/link-device';
+import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from '../http/request-fields';
+import { EXAMPLE_DEVICE_ID } from '../http/example';
+import * as shown from '../http/response-fields';
 
 /**
  * A fingerprint is a digest or a few joined ones; a shorter text could be guessed, or be that of

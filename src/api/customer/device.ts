@@ -6,14 +6,14 @@ import {
   listDevices,
   openDeviceToken,
   unlinkDevice,
-} from '../../database/customer/device';
+} from '../../database/customer/link-device';
 import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/identifier/phrase';
-import { BANK, BOTH, SEEKER } from '../callers';
+import { BANK, BOTH, SEEKER } from '../http/callers';
 import { listAnswer } from '../http/list';
 import { section, type Call, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
-import { pageOf } from '../openapi/shown';
+import { pageOf } from '../http/response-fields';
 import * as schema from './device-schema';
 
 /**

@@ -10,21 +10,21 @@ import {
   SMALL_BATCH,
   stagePage,
   type Batch,
-} from '../../database/customer/migration';
-import type { Executor } from '../../database/connection';
-import type { BatchEntry } from '../../database/customer/onboarding';
-import { newId } from '../../database/ids';
+} from '../../database/customer/migrate-customers';
+import type { Executor } from '../../database/pool/connection';
+import type { BatchEntry } from '../../database/customer/onboard-customers';
+import { newId } from '../../database/identifier/new-id';
 import { enqueueStarts } from '../../database/outbox';
 import type { Problem } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { bodyChunks, PACE, requireJson } from '../http/body';
-import type { Caller } from '../access/authentication';
-import { BANK } from '../callers';
-import type { ApiDeps } from '../deps';
+import type { Caller } from '../http/authentication';
+import { BANK } from '../http/callers';
+import type { ApiDeps } from '../http/deps';
 import type { Download } from '../http/download';
-import { NAME_MAX, text } from '../http/fields';
+import { NAME_MAX, text } from '../http/request-fields';
 import { canonicalJson, checkJson } from '../http/json';
 import { JsonListReader } from '../http/json-list';
 import { Places } from '../http/places';

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { CommitLost, isUnavailable } from '../../database/availability';
+import { CommitLost, isUnavailable } from '../../database/pool/availability';
 import { Failure, FAILURES } from '../../domain/failures';
 import { requestIdOf } from './request-log';
 
@@ -74,7 +74,9 @@ export function unknownFate(
   });
 }
 
-/** A thrown value as its caller sees it; undefined for a fault of ours, which callers do not see. */
+/**
+ * A thrown value as its caller sees it; undefined for a fault of ours, which callers do not see.
+ */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof CommitLost) return unknownFate(error);

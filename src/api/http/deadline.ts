@@ -1,5 +1,5 @@
-import { DatabaseSilent } from '../../database/availability';
-import { withDeadline } from '../../deadline';
+import { DatabaseSilent } from '../../database/pool/availability';
+import { withDeadline } from '../../process/deadline';
 
 /**
  * Longest wait for each answer of the database, and for all changes of a request. Then the request
@@ -11,7 +11,10 @@ export const READY_WITHIN_MS = 1_800;
 /** How long an answer of `GET /readyz` serves others: less than the interval of any probe. */
 export const READY_KEPT_MS = 1_000;
 
-/** Waits so long for the database, also for a statement that has not begun. @throws DatabaseSilent */
+/**
+ * Waits so long for the database, also for a statement that has not begun.
+ * @throws DatabaseSilent
+ */
 export function answered<Said>(said: Promise<Said>): Promise<Said> {
   return withDeadline(said, ANSWER_WITHIN_MS, () => {
     throw new DatabaseSilent();

@@ -1,10 +1,10 @@
 import type { Request } from 'express';
-import type { Transaction } from '../../database/connection';
-import { CommitLost } from '../../database/availability';
-import { claimKey, storeAnswer, type KeyedRequest } from '../../database/idempotency';
+import type { Transaction } from '../../database/pool/connection';
+import { CommitLost } from '../../database/pool/availability';
+import { claimKey, storeAnswer, type KeyedRequest } from '../../database/call/idempotency';
 import { Failure, FAILURES } from '../../domain/failures';
 import { replyOfFailure, unknownFate, type Reply } from './answer';
-import type { ApiDeps } from '../deps';
+import type { ApiDeps } from './deps';
 
 /** The request's `Idempotency-Key`, if it has one. @throws Failure invalid_request */
 export function readIdempotencyKey(req: Request): string | undefined {

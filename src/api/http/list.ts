@@ -1,4 +1,4 @@
-import type { Listed } from '../../database/list';
+import type { Listed } from '../../database/query/list-page';
 
 /**
  * One page of a list. It says beside the total where there are more than are counted.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseText } from '../../domain/plain-text';
-import { note, SHOWN, TEXT, text } from './fields';
+import { note, SHOWN, TEXT, text } from './request-fields';
 
 /** Longest name in `metadata`. */
 const METADATA_NAME_MAX = 40;
@@ -65,7 +65,9 @@ export const METADATA_TOO_LONG = {
 
 const METADATA_PARAMETER = 'metadata.';
 
-/** The parameter `metadata.<name>=<value>` of a query, as `metadata`. The caller chooses its name. */
+/**
+ * The parameter `metadata.<name>=<value>` of a query, as `metadata`. The caller chooses its name.
+ */
 export const withMetadataPair = <Query extends z.ZodRawShape>(shape: Query) =>
   z.preprocess(
     (given, context) => {

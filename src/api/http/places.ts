@@ -1,6 +1,6 @@
-import { isSilence } from '../../database/availability';
+import { isSilence } from '../../database/pool/availability';
 import { Failure } from '../../domain/failures';
-import type { Caller } from '../access/authentication';
+import type { Caller } from './authentication';
 
 /**
  * How much of a process one owner, a provider with all its merchants, has under way. A provider

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import type { Database } from '../../database/connection';
+import type { Database } from '../../database/pool/connection';
 import {
   takeTokens,
   type Bucket as SharedBucket,
@@ -7,10 +7,10 @@ import {
   type BucketState,
   type TakenState,
   type TokenWish,
-} from '../../database/rate-limit';
+} from '../../database/call/rate-limit';
 import { Failure } from '../../domain/failures';
-import type { Caller } from '../access/authentication';
-import type { ApiDeps } from '../deps';
+import type { Caller } from './authentication';
+import type { ApiDeps } from './deps';
 import { answered } from './deadline';
 import { gathered } from './gathered';
 import { ownerOf } from './places';

@@ -19,7 +19,9 @@ export function measureUnknownIdentifiers(registry: Registry): MeasureUnknown {
   return (kind, count) => unknown.inc({ kind }, count);
 }
 
-/** Counts and times the server's requests, by the pattern of their route and never by their path. */
+/**
+ * Counts and times the server's requests, by the pattern of their route and never by their path.
+ */
 export function measureRequests(registry: Registry, server: Server): void {
   const registers = [registry];
   const requests = new Counter({

@@ -1,12 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
-import type { Actor } from '../../database/audit';
-import type { Transaction } from '../../database/connection';
+import type { Actor } from '../../database/record/audit-event';
+import type { Transaction } from '../../database/pool/connection';
 import type { Indexes } from '../../database/keys/keyring';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { replyOf, type Answer, type Reply } from './answer';
-import type { Authenticate, Caller } from '../access/authentication';
+import type { Authenticate, Caller } from './authentication';
 import {
   BODY_LIMIT_BYTES,
   hasBody,
@@ -17,12 +17,12 @@ import {
   requireType,
 } from './body';
 import { ANSWER_WITHIN_MS } from './deadline';
-import type { ApiDeps } from '../deps';
-import type { DocumentedAnswer, Excess } from './documented-answer';
+import type { ApiDeps } from './deps';
+import type { DocumentedAnswer, Excess } from './documented-response';
 import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
-import type { Operation, Tag } from '../openapi/operation';
+import type { Operation, Tag } from './operation';
 import { BodyPlace, type Places } from './places';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';

@@ -10,7 +10,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type { Config } from '../../config';
+import type { Config } from '../../settings/config';
 import { Failure } from '../../domain/failures';
 import { replyOfFailure } from './answer';
 import { countedAddress } from './client-address';

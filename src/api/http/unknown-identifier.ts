@@ -1,9 +1,9 @@
-import type { Config } from '../../config';
-import { overdrawTokens, type Bucket } from '../../database/rate-limit';
-import type { Transaction } from '../../database/connection';
+import type { Config } from '../../settings/config';
+import { overdrawTokens, type Bucket } from '../../database/call/rate-limit';
+import type { Transaction } from '../../database/pool/connection';
 import type { Failure } from '../../domain/failures';
-import type { Caller } from '../access/authentication';
-import type { ApiDeps } from '../deps';
+import type { Caller } from './authentication';
+import type { ApiDeps } from './deps';
 import { answerItems } from './items';
 import { ownerBucket, tooManyRequests } from './rate-limit';
 import type { Accepted, Call } from './route';

@@ -15,7 +15,7 @@ import {
   type RefusalStatus,
 } from './frame';
 import { INTRODUCTION } from './introduction';
-import { TAGS, type Operation, type Success } from './operation';
+import { TAGS, type Operation, type Success } from '../http/operation';
 import { publicPaths } from './public';
 import {
   Schemas,
@@ -133,7 +133,9 @@ function parametersOf(where: 'path' | 'query', schema: z.ZodType, schemas: Schem
   }));
 }
 
-/** The request's body; if roles send different ones, either of them, with the roles that send it. */
+/**
+ * The request's body; if roles send different ones, either of them, with the roles that send it.
+ */
 function bodyOf({ receiver, body, bodyOf: others = {}, roles }: Route['options']): z.ZodType | undefined {
   const own = receiver?.schema ?? body;
   const special = Object.entries(others);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FAILURES, type FailureCode } from '../../domain/failures';
-import { errorCode, words } from './shown';
+import { errorCode, words } from '../http/response-fields';
 import type { JsonSchema } from './schema';
 
 /** Every operation shares these: the envelope, its refusals, and the header fields. */

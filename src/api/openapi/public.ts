@@ -1,8 +1,8 @@
-import { oneOf } from '../http/fields';
+import { oneOf } from '../http/request-fields';
 import { z } from 'zod';
 import { MODES } from '../../domain/mode';
 import { answerSchema, headers, parameterRef, problems, plainRefusal, refusalFrame } from './frame';
-import { words } from './shown';
+import { words } from '../http/response-fields';
 import type { OpenApiOperation, OpenApiPaths, Schemas } from './schema';
 
 /** Endpoints outside the table of routes: without an access token, mostly without the envelope. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { exampleId } from './example';
-import { moment, id } from './shown';
+import { exampleId } from '../http/example';
+import { moment, id } from '../http/response-fields';
 import type { JsonSchema, OpenApiOperation, Schemas } from './schema';
 import { WEBHOOKS } from './webhook';
 

@@ -7,8 +7,8 @@ import { refund, refundReferences } from '../billing/refund-schema';
 import { batchOutcome } from '../customer/customer-schema';
 import { customerDecision } from '../customer/decision-schema';
 import { schedule, scheduleStatus } from '../recurring/recurring-schema';
-import { oneOf } from '../http/fields';
-import * as shown from './shown';
+import { oneOf } from '../http/request-fields';
+import * as shown from '../http/response-fields';
 
 /** The types of webhooks, each with the fields of its items, beside their `sequence`. */
 

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { ApiDeps } from '../deps';
+import type { ApiDeps } from '../http/deps';
 import { readBytes, readJsonBody } from '../http/body';
 import { ownHostOnly, ownPagesOnly } from '../http/own-page';
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { recurringRules } from '../../config';
-import { forecast, successRate } from '../../database/recurring/forecast';
+import { recurringRules } from '../../settings/config';
+import { forecast, successRate } from '../../database/recurring/forecast-billings';
 import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/recurring/forecast';
 import { shownSum } from '../../domain/money';
-import { ANYONE } from '../callers';
-import { idFilter, wholeNumber } from '../http/fields';
+import { ANYONE } from '../http/callers';
+import { idFilter, wholeNumber } from '../http/request-fields';
 import { section, type QueryCall } from '../http/route';
-import * as shown from '../openapi/shown';
+import * as shown from '../http/response-fields';
 
 /** The charges that schedules will make, for each party its own. */
 

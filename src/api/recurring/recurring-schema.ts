@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Config } from '../../config';
-import { SCHEDULE_SORTS } from '../../database/recurring/read';
+import type { Config } from '../../settings/config';
+import { SCHEDULE_SORTS } from '../../database/schedule/list-schedules';
 import { maxInterval, type Frequency } from '../../domain/calendar';
 import { BILLING_REQUEST_STATUSES, BILLING_STATUSES } from '../../domain/lifecycle';
 import { SCHEDULE_STATUSES } from '../../domain/recurring/recurring';
@@ -17,9 +17,9 @@ import {
   paymentId,
   textFor,
   withAmount,
-} from '../http/fields';
+} from '../http/request-fields';
 import { metadata } from '../http/metadata';
-import * as shown from '../openapi/shown';
+import * as shown from '../http/response-fields';
 
 /** Far more billings than anybody agrees to at once: 27 years of daily ones. */
 const MAX_BILLINGS = 10_000;

@@ -1,31 +1,31 @@
 import type { z } from 'zod';
-import { recurringRules, type Config } from '../../config';
-import type { Transaction } from '../../database/connection';
+import { recurringRules, type Config } from '../../settings/config';
+import type { Transaction } from '../../database/pool/connection';
 import {
   cancelSchedule,
   changeSchedule,
   pauseSchedule,
   resumeSchedule,
-} from '../../database/recurring/action';
-import { createSchedule } from '../../database/recurring/create';
+} from '../../database/schedule/change-schedule';
+import { createSchedule } from '../../database/schedule/create-schedule';
 import {
   listSchedules,
   readBillings,
   readSchedule,
   type BillingRecord,
   type ScheduleRecord,
-} from '../../database/recurring/read';
+} from '../../database/schedule/list-schedules';
 import { enqueueStarts } from '../../database/outbox';
 import { formatInstant } from '../../domain/calendar';
 import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { BANK, BILLERS } from '../callers';
+import { BANK, BILLERS } from '../http/callers';
 import { listAnswer } from '../http/list';
 import { section, type Call, type PathCall, type QueryCall } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
-import type { Operation } from '../openapi/operation';
-import { fieldsOf, pageOf } from '../openapi/shown';
+import type { Operation } from '../http/operation';
+import { fieldsOf, pageOf } from '../http/response-fields';
 import { forecastRoutes } from './forecast';
 import * as schema from './recurring-schema';
 

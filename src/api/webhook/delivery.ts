@@ -3,12 +3,12 @@ import {
   readDelivery,
   redeliver,
   type DeliveryRecord,
-} from '../../database/webhook/delivery';
+} from '../../database/webhook/list-deliveries';
 import { Failure } from '../../domain/failures';
-import { ANYONE } from '../callers';
+import { ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
 import { section, type PathCall, type QueryCall } from '../http/route';
-import { pageOf } from '../openapi/shown';
+import { pageOf } from '../http/response-fields';
 import * as schema from './webhook-schema';
 
 /** Deliveries to the caller's webhook URL, with their attempts. */

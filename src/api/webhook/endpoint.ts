@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import type { Config } from '../../config';
-import { changeEndpoint } from '../../database/entity/control';
-import { refuseUnsent } from '../../database/webhook/delivery';
-import { announce } from '../../database/webhook/webhook';
+import type { Config } from '../../settings/config';
+import { changeEndpoint } from '../../database/entity-control/control-entity';
+import { refuseUnsent } from '../../database/webhook/list-deliveries';
+import { announce } from '../../database/webhook/announce-webhooks';
 import {
   findWebhookUrl,
   finishSecretRotation,
   newWebhookSecret,
   rotateWebhookSecret,
-} from '../../database/webhook/endpoint';
-import { ANYONE } from '../callers';
+} from '../../database/webhook/change-endpoint';
+import { ANYONE } from '../http/callers';
 import { actorOf, section, type Call } from '../http/route';
 import * as schema from './webhook-schema';
 

@@ -1,7 +1,7 @@
-import { settleCredits } from '../../database/customer/payment-credit';
-import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../../database/webhook/event-feed';
+import { settleCredits } from '../../database/credit/follow-credit';
+import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../../database/webhook/read-event-feed';
 import { counted } from '../../domain/words/counted';
-import { ANYONE } from '../callers';
+import { ANYONE } from '../http/callers';
 import { section, type QueryCall } from '../http/route';
 import { invalidRequest } from '../http/validation';
 import * as schema from './webhook-schema';

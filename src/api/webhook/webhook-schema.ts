@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Config } from '../../config';
-import { DELIVERY_SORTS } from '../../database/webhook/delivery';
+import type { Config } from '../../settings/config';
+import { DELIVERY_SORTS } from '../../database/webhook/list-deliveries';
 import { webhookSchemes } from '../../domain/contact';
 import { DELIVERY_STATUSES } from '../../domain/lifecycle';
 import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
-import { id, oneOf, pageSize, pagination, webUrl } from '../http/fields';
-import * as shown from '../openapi/shown';
+import { id, oneOf, pageSize, pagination, webUrl } from '../http/request-fields';
+import * as shown from '../http/response-fields';
 import { feedEvent } from '../openapi/webhook-frame';
 
 export const webhookUrl = (config: Config) =>

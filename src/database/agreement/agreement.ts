@@ -2,8 +2,8 @@ import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
 import { MAX_SUM_MINOR } from '../../domain/money';
 import type { BillingRules } from '../../domain/billing-rules';
-import { rows, type Executor } from '../connection';
-import { newId } from '../ids';
+import { rows, type Executor } from '../pool/connection';
+import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 
 /**

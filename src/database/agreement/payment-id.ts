@@ -1,5 +1,5 @@
 import { isId } from '../../domain/identifier/ids';
-import { bindId, openBoundId } from '../bound-id';
+import { bindId, openBoundId } from '../keys/bound-id';
 import type { Keyring } from '../keys/keyring';
 
 /** The `paymentID` of an agreement: its id, bound to the merchant. */

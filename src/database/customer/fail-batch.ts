@@ -1,5 +1,5 @@
-import { recordAct, type Actor } from '../audit';
-import { row, rows, type Transaction } from '../connection';
+import { recordAct, type Actor } from '../record/audit-event';
+import { row, rows, type Transaction } from '../pool/connection';
 
 /**
  * Gives a batch up: its onboarded customers stay, and its bank sees `failed`.

@@ -1,5 +1,5 @@
-import { recordAct, type Actor } from '../audit';
-import { row, rows, type Transaction } from '../connection';
+import { recordAct, type Actor } from '../record/audit-event';
+import { row, rows, type Transaction } from '../pool/connection';
 
 /** What must be put right in a database that was copied, by the owner of its tables. */
 

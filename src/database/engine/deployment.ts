@@ -2,7 +2,7 @@ import { wallClock } from '../../domain/calendar';
 import { OperatorError } from '../../domain/failures';
 import { deploymentWords, type DeploymentFault, type LoginPower } from '../../domain/words/deployment-words';
 import type { Mode } from '../../domain/mode';
-import { APP_ROLE, row, rows, type Executor } from '../connection';
+import { APP_ROLE, row, rows, type Executor } from '../pool/connection';
 
 /**
  * A database, or a login, that this process must not work on. The message says why, and what to do.

@@ -1,4 +1,4 @@
-import { rows, type Executor } from '../connection';
+import { rows, type Executor } from '../pool/connection';
 
 /** Rows that are shown at most: whoever has more has one cause to look for. */
 const SHOWN_MAX = 20;

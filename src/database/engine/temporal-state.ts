@@ -1,4 +1,4 @@
-import { row, rows, type Executor } from '../connection';
+import { row, rows, type Executor } from '../pool/connection';
 
 /**
  * Which Temporal holds the workflows of what is open, and how far these have been looked at.

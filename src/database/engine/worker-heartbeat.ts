@@ -1,5 +1,5 @@
 import type { WorkerFault } from '../../domain/words/service-words';
-import { oneRow, rows, type Executor } from '../connection';
+import { oneRow, rows, type Executor } from '../pool/connection';
 
 /**
  * Which workers live, by what they write down themselves.

@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../domain/entity';
-import { recordAct, type Actor } from '../audit';
-import { row, rows, type Executor, type Transaction } from '../connection';
+import { recordAct, type Actor } from '../record/audit-event';
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import { KeyringError, type Keyring } from '../keys/keyring';
-import { keyIdIn, keyIdOf, keyPrefix } from '../keys/sealing';
+import { keyIdIn, keyIdOf, keyPrefix } from '../keys/encrypt';
 
 /**
  * The client id and secret by which an entity gets its access tokens.

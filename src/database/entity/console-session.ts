@@ -1,5 +1,5 @@
-import { row, rows, type Executor } from '../connection';
-import { sweep } from '../sweep';
+import { row, rows, type Executor } from '../pool/connection';
+import { sweep } from '../query/sweep';
 
 /** Console sessions that were ended before they expired. */
 

@@ -4,7 +4,7 @@ import { isId } from '../../domain/identifier/ids';
 import { ROLES, type Role } from '../../domain/entity';
 import { ownText } from '../../domain/plain-text';
 import { remember } from '../../domain/remember';
-import type { Database } from '../connection';
+import type { Database } from '../pool/connection';
 import type { Keyring } from './keyring';
 import { usableSigningKeys, type PublicJwk } from './signing-key';
 

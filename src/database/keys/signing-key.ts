@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { recordAct, type Actor } from '../audit';
-import { row, rows, type Database, type Executor, type Transaction } from '../connection';
-import { newId } from '../ids';
+import { recordAct, type Actor } from '../record/audit-event';
+import { row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
+import { newId } from '../identifier/new-id';
 import { KeyringError, type Keyring } from './keyring';
-import { open, seal, type SealedPlace } from './sealing';
+import { open, seal, type SealedPlace } from './encrypt';
 
 export type PublicJwk = {
   kty: 'EC';

@@ -1,4 +1,4 @@
-import { rows, type Executor } from '../connection';
+import { rows, type Executor } from '../pool/connection';
 
 /** An upload of a bank that is taken in page by page. */
 export interface OldestUpload {

@@ -2,9 +2,9 @@ import { groupBy } from '../../domain/group';
 import { ID_PREFIX, isId, type IdKind } from '../../domain/identifier/ids';
 import { runOf } from '../../domain/workflow/workflow-id';
 import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
-import { oneRow, rows, type Executor } from '../connection';
-import { CREDIT_WAITS } from '../customer/payment-credit';
-import { FURTHEST } from '../moment';
+import { oneRow, rows, type Executor } from '../pool/connection';
+import { CREDIT_WAITS } from '../credit/follow-credit';
+import { FURTHEST } from '../clock/moment';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';
 
 /**

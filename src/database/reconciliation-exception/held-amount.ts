@@ -1,4 +1,4 @@
-import { rows, type Executor } from '../connection';
+import { rows, type Executor } from '../pool/connection';
 
 /** Amounts that exceptions hold back from refunds, and warnings of a payment made twice. */
 

@@ -1,8 +1,8 @@
 import { isId, madeAt, type IdKind } from '../../domain/identifier/ids';
-import { rows, type Executor } from '../connection';
-import { firstIdAt } from '../ids';
+import { rows, type Executor } from '../pool/connection';
+import { firstIdAt } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
-import { openItems, readBodies, type SealedBody } from '../webhook/body';
+import { openItems, readBodies, type SealedBody } from '../webhook/read-body';
 
 /**
  * What a reference or an id leads to: the charges, schedules and intents whose timeline has it.

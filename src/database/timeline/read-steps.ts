@@ -2,9 +2,9 @@ import { reasonForAudit } from '../../domain/charge';
 import { formatAmount } from '../../domain/money';
 import type { Cause, LedgerPosting, Step } from '../../domain/words/timeline';
 import { isTold } from '../../domain/words/timeline-words';
-import { rows, type Executor } from '../connection';
-import { NOW, XID } from '../event';
-import { KEPT } from '../idempotency';
+import { rows, type Executor } from '../pool/connection';
+import { NOW, XID } from '../record/event';
+import { KEPT } from '../call/idempotency';
 
 /** The steps of a timeline that are events, calls, ledger entries and audit events. */
 

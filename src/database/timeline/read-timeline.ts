@@ -1,6 +1,6 @@
 import type { TimelineStep } from '../../domain/words/timeline';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { rows, type Executor } from '../connection';
+import { rows, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { findSubject, type Subject } from './find-subject';
 import { readAttempts, readDeliveries, readReceipts } from './read-webhooks';

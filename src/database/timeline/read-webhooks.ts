@@ -1,7 +1,7 @@
 import type { Step } from '../../domain/words/timeline';
-import { rows, type Executor } from '../connection';
+import { rows, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { readBodies } from '../webhook/body';
+import { readBodies } from '../webhook/read-body';
 import { idsInBody } from './find-subject';
 
 /**

@@ -1,7 +1,7 @@
 import { addDays } from '../../domain/calendar';
-import { oneRow, type Database, type Transaction } from '../connection';
-import { FIRST_ID } from '../ledger/entry';
-import { listed, type Days, type Difference, type Pages } from './page';
+import { oneRow, type Database, type Transaction } from '../pool/connection';
+import { FIRST_ID } from '../ledger/post-entries';
+import { listed, type Days, type Difference, type Pages } from './read-in-pages';
 
 /**
  * Compares the ledger with itself, day by day: each entry balances, and each balance is the sum of

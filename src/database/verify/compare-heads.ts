@@ -7,10 +7,10 @@ import {
   signerOf,
   type PublicKeys,
   type StoredHead,
-} from '../chain/head';
-import { ROWS_OF } from '../chain/stream';
-import { row, type Database } from '../connection';
-import type { Difference, Pages } from './page';
+} from '../chain/sign-head';
+import { ROWS_OF } from '../chain/chained-rows';
+import { row, type Database } from '../pool/connection';
+import type { Difference, Pages } from './read-in-pages';
 
 /** Heads of a page: a megabyte. */
 const PAGE = 2_000;

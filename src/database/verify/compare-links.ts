@@ -1,7 +1,7 @@
 import { GENESIS, type Stream } from '../../domain/books/chain';
-import type { Database } from '../connection';
-import { LINK_INPUT, ROWS_OF } from '../chain/stream';
-import { listed, walk, type Pages } from './page';
+import type { Database } from '../pool/connection';
+import { LINK_INPUT, ROWS_OF } from '../chain/chained-rows';
+import { listed, walk, type Pages } from './read-in-pages';
 
 /**
  * Computes each link again from its row and the stored link before it, and compares. Because the

@@ -1,8 +1,8 @@
-import type { Database } from '../connection';
-import { NOW, XID } from '../event';
-import { firstIdAt } from '../ids';
-import { FEED_HORIZON } from '../webhook/event-feed';
-import { listed, walk, type Pages } from './page';
+import type { Database } from '../pool/connection';
+import { NOW, XID } from '../record/event';
+import { firstIdAt } from '../identifier/new-id';
+import { FEED_HORIZON } from '../webhook/read-event-feed';
+import { listed, walk, type Pages } from './read-in-pages';
 
 /**
  * Compares each row of money with its last event, its ledger entries, and the webhooks that its

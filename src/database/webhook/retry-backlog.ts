@@ -1,5 +1,5 @@
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { row, type Executor } from '../connection';
+import { row, type Executor } from '../pool/connection';
 
 /** Webhooks that wait in a workflow of their own, and for how long the first has been due. */
 

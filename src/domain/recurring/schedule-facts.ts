@@ -3,7 +3,10 @@ import { billingRetryAt, isRetryable } from '../retry';
 import { hasEnded, type ScheduleStatus } from './recurring';
 import { isHeld, type ChargeOutcome, type Facts, type NextBilling } from './recurring-step';
 
-/** The moments that `nextStep` compares: what the calendar and the network's settings make of a schedule. */
+/**
+ * The moments that `nextStep` compares: what the calendar and the network's settings make of a
+ * schedule.
+ */
 
 /** The network's settings for schedules. */
 export interface RecurringRules {
@@ -116,8 +119,8 @@ function nextOf(
 }
 
 /**
- * There is no notice where a day's notice was not possible because the schedule is younger, none for
- * a schedule that charges daily, and none while nothing is charged.
+ * There is no notice where a day's notice was not possible because the schedule is younger, none
+ * for a schedule that charges daily, and none while nothing is charged.
  */
 function isNoticed({ frequency, noticedN, createdAt, status }: Schedule, n: number, noticeAt: number) {
   return frequency !== 'daily' && noticedN !== n && noticeAt >= createdAt.getTime() && !isHeld(status);

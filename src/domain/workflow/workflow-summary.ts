@@ -4,9 +4,9 @@ import { inMoney } from '../money';
 import type { WebhookType } from '../webhook/webhook';
 
 /**
- * One line about a workflow, which the Temporal UI shows beside its id: references, amounts, and the
- * merchant or bank, whose name the outbox puts in place of its id. First starts and later starts of
- * a workflow use the same line.
+ * One line about a workflow, which the Temporal UI shows beside its id: references, amounts, and
+ * the merchant or bank, whose name the outbox puts in place of its id. First starts and later
+ * starts of a workflow use the same line.
  */
 export const workflowSummary = {
   charge: ({ reference, ownerId, ...sum }: Sum & { reference: string; ownerId: string }) =>

@@ -6,10 +6,10 @@ import {
   tooManyLines,
   type ArrivedStatement,
   type LinesLimit,
-} from '../../database/bank-statement/statement';
-import type { Database } from '../../database/connection';
-import { newId } from '../../database/ids';
-import { todayOf } from '../../database/today';
+} from '../../database/bank-file/receive-bank-file';
+import type { Database } from '../../database/pool/connection';
+import { newId } from '../../database/identifier/new-id';
+import { todayOf } from '../../database/clock/today';
 import type { ReadLine } from '../../domain/books/bank-statement';
 import { invalidRequest } from '../../domain/failures';
 import { readCamt } from './camt';

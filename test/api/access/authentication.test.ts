@@ -2,11 +2,11 @@ import { createPublicKey, sign as signBytes, type KeyObject } from 'node:crypto'
 import type { Request, Response } from 'express';
 import { sign } from 'jsonwebtoken';
 import { createAccessTokens } from '../../../src/database/keys/access-token';
-import { createAuthenticate } from '../../../src/api/access/authentication';
-import { createFailedAuthentication } from '../../../src/api/access/failed-authentication';
-import type { Database } from '../../../src/database/connection';
+import { createAuthenticate } from '../../../src/api/http/authentication';
+import { createFailedAuthentication } from '../../../src/api/http/failed-authentication';
+import type { Database } from '../../../src/database/pool/connection';
 import { usableSigningKeys } from '../../../src/database/keys/signing-key';
-import { newId } from '../../../src/database/ids';
+import { newId } from '../../../src/database/identifier/new-id';
 import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { memoryKept } from '../../support/memory';

@@ -1,4 +1,4 @@
-import { openDatabase, type Database } from '../../../src/database/connection';
+import { openDatabase, type Database } from '../../../src/database/pool/connection';
 import { enter, send, serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { startSilentServer } from '../../support/dead-server';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { routes } from '../../../src/api/app';
 import type { Route } from '../../../src/api/http/route';
-import { row } from '../../../src/database/connection';
+import { row } from '../../../src/database/pool/connection';
 import { ROLES, type Role } from '../../../src/domain/entity';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

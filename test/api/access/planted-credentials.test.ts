@@ -1,11 +1,11 @@
 import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { sign } from 'jsonwebtoken';
 import { newClientSecret } from '../../../src/database/entity/client-credential';
-import { recordAct } from '../../../src/database/audit';
-import { row, rows } from '../../../src/database/connection';
-import { newId } from '../../../src/database/ids';
+import { recordAct } from '../../../src/database/record/audit-event';
+import { row, rows } from '../../../src/database/pool/connection';
+import { newId } from '../../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { claimRing } from '../../../src/database/keys/sealing-key';
+import { claimRing } from '../../../src/database/key-rotation/claim-keyring';
 import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createCli } from '../../support/cli';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

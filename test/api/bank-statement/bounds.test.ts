@@ -1,5 +1,5 @@
-import { deleteCounted } from '../../../src/database/bank-statement/difference';
-import { oneRow } from '../../../src/database/connection';
+import { deleteCounted } from '../../../src/database/bank-file/open-differences';
+import { oneRow } from '../../../src/database/pool/connection';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
 import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { workOnFile } from '../../support/bank-file';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { matchLines } from '../../../src/database/bank-statement/match';
-import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
-import { rows as select } from '../../../src/database/connection';
-import { claimKey } from '../../../src/database/idempotency';
-import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
+import { matchLines } from '../../../src/database/bank-file/match-lines';
+import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
+import { rows as select } from '../../../src/database/pool/connection';
+import { claimKey } from '../../../src/database/call/idempotency';
+import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { isBusinessDay } from '../../../src/domain/business-day';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';

@@ -1,5 +1,5 @@
-import { applyDecision } from '../../../src/database/agreement/decision';
-import { rows, type Database } from '../../../src/database/connection';
+import { applyDecision } from '../../../src/database/decision/apply-decision';
+import { rows, type Database } from '../../../src/database/pool/connection';
 import { enter, serveApi, signIn, type Answered, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { person } from '../../support/person';

@@ -1,6 +1,6 @@
-import { claimBankTransaction } from '../../../src/database/billing-request/bank-transaction';
-import { row, rows, type Database } from '../../../src/database/connection';
-import { remindBank } from '../../../src/database/refund/outcome';
+import { claimBankTransaction } from '../../../src/database/ledger/claim-bank-transaction';
+import { row, rows, type Database } from '../../../src/database/pool/connection';
+import { remindBank } from '../../../src/database/refund/settle-refund';
 import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { eventually } from '../../support/engine';

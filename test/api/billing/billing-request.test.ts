@@ -1,4 +1,4 @@
-import { row, type Database } from '../../../src/database/connection';
+import { row, type Database } from '../../../src/database/pool/connection';
 import { send, serveApi, tokenOf, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { lookupIdOf, standingApproval, type Standing } from '../../support/standing';

@@ -1,5 +1,5 @@
 import { createBillingRequestActivities } from '../../../src/activities/billing-request';
-import { rows, type Database } from '../../../src/database/connection';
+import { rows, type Database } from '../../../src/database/pool/connection';
 import { enter, serveApi, signIn, type Answered, type Party, type ServedApi } from '../../support/api';
 import { bookDifferences } from '../../support/books';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

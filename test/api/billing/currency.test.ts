@@ -1,4 +1,4 @@
-import { row } from '../../../src/database/connection';
+import { row } from '../../../src/database/pool/connection';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { standingApproval, type Standing } from '../../support/standing';

@@ -1,7 +1,7 @@
-import { rows, type Database, type Executor } from '../../../src/database/connection';
-import { answerIntent } from '../../../src/database/intent/outcome';
-import { listTransactions } from '../../../src/database/transaction';
-import { recurringRules } from '../../../src/config';
+import { rows, type Database, type Executor } from '../../../src/database/pool/connection';
+import { answerIntent } from '../../../src/database/intent/end-intents';
+import { listTransactions } from '../../../src/database/ledger/list-transactions';
+import { recurringRules } from '../../../src/settings/config';
 import {
   enter,
   send,

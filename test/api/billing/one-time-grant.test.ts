@@ -1,4 +1,4 @@
-import { setEntityTrust } from '../../../src/database/entity/entity';
+import { setEntityTrust } from '../../../src/database/entity/create-entity';
 import {
   enter,
   send,

@@ -1,6 +1,6 @@
-import { row, rows, type Database } from '../../../src/database/connection';
-import { readPositions, type Position } from '../../../src/database/ledger/position';
-import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
+import { row, rows, type Database } from '../../../src/database/pool/connection';
+import { readPositions, type Position } from '../../../src/database/ledger/read-positions';
+import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { letMidnightPass } from '../../support/midnight';

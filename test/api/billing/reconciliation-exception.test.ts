@@ -1,12 +1,9 @@
-import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
-import type { Database } from '../../../src/database/connection';
-import { followCredits } from '../../../src/database/customer/payment-credit';
-import { onboardBatch } from '../../../src/database/customer/migration';
+import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
+import type { Database } from '../../../src/database/pool/connection';
+import { followCredits } from '../../../src/database/credit/follow-credit';
+import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { openWork } from '../../../src/database/reconcile/open-work';
-import {
-  resolveException,
-  takeAsOperator,
-} from '../../../src/database/reconciliation-exception/resolve-case';
+import { resolveException, takeAsOperator } from '../../../src/database/resolution/resolve-exception';
 import { bookDifferences } from '../../support/books';
 import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

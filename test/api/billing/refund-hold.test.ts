@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, boolean, constantFrom, nat, oneof, record } from 'fast-check';
-import { row, type Database } from '../../../src/database/connection';
-import { answerRefund } from '../../../src/database/refund/outcome';
+import { row, type Database } from '../../../src/database/pool/connection';
+import { answerRefund } from '../../../src/database/refund/settle-refund';
 import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';

@@ -1,6 +1,6 @@
-import type { Database } from '../../../src/database/connection';
-import { rows } from '../../../src/database/connection';
-import { resolveException } from '../../../src/database/reconciliation-exception/resolve-case';
+import type { Database } from '../../../src/database/pool/connection';
+import { rows } from '../../../src/database/pool/connection';
+import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { bookDifferences } from '../../support/books';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

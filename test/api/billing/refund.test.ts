@@ -1,5 +1,5 @@
-import { row, rows, type Database } from '../../../src/database/connection';
-import { refundState, remindBank } from '../../../src/database/refund/outcome';
+import { row, rows, type Database } from '../../../src/database/pool/connection';
+import { refundState, remindBank } from '../../../src/database/refund/settle-refund';
 import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { answerCharges, moveClock, standingApproval, type Standing } from '../../support/standing';

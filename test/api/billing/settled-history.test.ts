@@ -1,4 +1,4 @@
-import type { Database } from '../../../src/database/connection';
+import type { Database } from '../../../src/database/pool/connection';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
 import { serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

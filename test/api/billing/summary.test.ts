@@ -1,6 +1,6 @@
-import { recurringRules } from '../../../src/config';
-import { row, type Database } from '../../../src/database/connection';
-import { foldBalances } from '../../../src/database/ledger/balance';
+import { recurringRules } from '../../../src/settings/config';
+import { row, type Database } from '../../../src/database/pool/connection';
+import { foldBalances } from '../../../src/database/ledger/fold-balances';
 import { KINDS_OF_REASON } from '../../../src/domain/charge';
 import type { Role } from '../../../src/domain/entity';
 import { serveApi, type ServedApi } from '../../support/api';

@@ -1,4 +1,4 @@
-import { rows, type Database } from '../../../src/database/connection';
+import { rows, type Database } from '../../../src/database/pool/connection';
 import { send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { answerCharges, standingApproval, type Standing } from '../../support/standing';

@@ -1,4 +1,4 @@
-import { rows, type Database } from '../../../src/database/connection';
+import { rows, type Database } from '../../../src/database/pool/connection';
 import { restartWork, type Work } from '../../../src/database/reconcile/open-work';
 import { send, serveApi, tokenOf, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

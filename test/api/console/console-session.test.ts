@@ -7,9 +7,9 @@ import {
   forgetEndedSessions,
   isConsoleSessionEnded,
 } from '../../../src/database/entity/console-session';
-import { openDatabase } from '../../../src/database/connection';
-import { revokeTokens } from '../../../src/database/entity/control';
-import { setEntityStatus } from '../../../src/database/entity/entity';
+import { openDatabase } from '../../../src/database/pool/connection';
+import { revokeTokens } from '../../../src/database/entity-control/control-entity';
+import { setEntityStatus } from '../../../src/database/entity/create-entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';

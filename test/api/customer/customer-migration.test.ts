@@ -4,9 +4,13 @@ import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Request } from 'express';
 import { batchReceiver } from '../../../src/api/customer/migration';
-import { row, rows } from '../../../src/database/connection';
-import { deleteAbandoned, onboardBatch, onboardNextPage } from '../../../src/database/customer/migration';
-import { open } from '../../../src/database/keys/sealing';
+import { row, rows } from '../../../src/database/pool/connection';
+import {
+  deleteAbandoned,
+  onboardBatch,
+  onboardNextPage,
+} from '../../../src/database/customer/migrate-customers';
+import { open } from '../../../src/database/keys/encrypt';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

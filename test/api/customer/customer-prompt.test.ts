@@ -1,5 +1,5 @@
-import { forgetPrompts } from '../../../src/database/customer/prompt';
-import { row, rows } from '../../../src/database/connection';
+import { forgetPrompts } from '../../../src/database/customer/limit-prompts';
+import { row, rows } from '../../../src/database/pool/connection';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { person } from '../../support/person';

@@ -1,4 +1,4 @@
-import { row } from '../../../src/database/connection';
+import { row } from '../../../src/database/pool/connection';
 import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { person } from '../../support/person';

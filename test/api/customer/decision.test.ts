@@ -1,6 +1,6 @@
 import { lockAgreement } from '../../../src/database/agreement/agreement';
-import { rows, type Database } from '../../../src/database/connection';
-import { applyDecision } from '../../../src/database/agreement/decision';
+import { rows, type Database } from '../../../src/database/pool/connection';
+import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { enter, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import {

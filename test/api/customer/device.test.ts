@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { rows } from '../../../src/database/connection';
+import { rows } from '../../../src/database/pool/connection';
 import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { person } from '../../support/person';

@@ -1,5 +1,5 @@
 import knex from 'knex';
-import { openDatabase } from '../../../src/database/connection';
+import { openDatabase } from '../../../src/database/pool/connection';
 import { enter, send, serveApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 

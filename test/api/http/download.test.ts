@@ -115,7 +115,9 @@ test('a receiver that hangs up ends the reading, and is nobody’s fault', async
 });
 
 const ROW_EVERY_MS = 20;
-/** A file that never ends, a row at a time: what fills sockets would take a processor for a minute. */
+/**
+ * A file that never ends, a row at a time: what fills sockets would take a processor for a minute.
+ */
 async function* endless(): Download['pages'] {
   for (let id = 0; ; id++) {
     yield [{ id, note: 'x' }];

@@ -1,7 +1,7 @@
 import { routes } from '../../../src/api/app';
 import type { Route } from '../../../src/api/http/route';
-import { openDatabase } from '../../../src/database/connection';
-import { claimKey } from '../../../src/database/idempotency';
+import { openDatabase } from '../../../src/database/pool/connection';
+import { claimKey } from '../../../src/database/call/idempotency';
 import type { Role } from '../../../src/domain/entity';
 import { enter, send, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

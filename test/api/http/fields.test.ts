@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import * as fields from '../../../src/api/http/fields';
+import * as fields from '../../../src/api/http/request-fields';
 import { metadata } from '../../../src/api/http/metadata';
 import { check } from '../../../src/api/http/validation';
 

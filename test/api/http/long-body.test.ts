@@ -1,5 +1,5 @@
 import { Failure } from '../../../src/domain/failures';
-import { row } from '../../../src/database/connection';
+import { row } from '../../../src/database/pool/connection';
 import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { person } from '../../support/person';

@@ -1,5 +1,5 @@
-import { row, rows, type Database } from '../../../src/database/connection';
-import { LIST_REACH } from '../../../src/database/list';
+import { row, rows, type Database } from '../../../src/database/pool/connection';
+import { LIST_REACH } from '../../../src/database/query/list-page';
 import { serveApi, send, tokenOf, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { standingApproval, type Standing } from '../../support/standing';

@@ -1,4 +1,4 @@
-import { openDatabase, type Database } from '../../../src/database/connection';
+import { openDatabase, type Database } from '../../../src/database/pool/connection';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { startCommitCutter, type CommitCutter } from '../../support/commit-cutter';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { readConfig, type Config } from '../../../src/config';
+import { readConfig, type Config } from '../../../src/settings/config';
 import { newClientSecret } from '../../../src/database/entity/client-credential';
-import { rows, type Database } from '../../../src/database/connection';
-import { newId } from '../../../src/database/ids';
+import { rows, type Database } from '../../../src/database/pool/connection';
+import { newId } from '../../../src/database/identifier/new-id';
 import { enter, send, serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { eventually } from '../../support/engine';

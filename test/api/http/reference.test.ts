@@ -1,4 +1,4 @@
-import { readConfig, type Config } from '../../../src/config';
+import { readConfig, type Config } from '../../../src/settings/config';
 import { serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase } from '../../support/database';
 

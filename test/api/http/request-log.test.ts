@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { createLogger } from '../../../src/log';
-import type { Tracing } from '../../../src/tracing/tracing';
+import { createLogger } from '../../../src/process/log';
+import type { Tracing } from '../../../src/process/tracing';
 import { enter, serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 

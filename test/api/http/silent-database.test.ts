@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { createCallerLimiter } from '../../../src/api/http/places';
 import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from '../../../src/api/http/deadline';
-import { openDatabase, type PooledDatabase } from '../../../src/database/connection';
+import { openDatabase, type PooledDatabase } from '../../../src/database/pool/connection';
 import { databaseProblems } from '../../../src/temporal/readiness';
 import { enter, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { freePorts } from '../../support/free-port';
-import { createEntity } from '../../../src/database/entity/entity';
+import { createEntity } from '../../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { eventually } from '../../support/engine';

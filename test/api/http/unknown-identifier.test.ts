@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { readConfig } from '../../../src/config';
-import { row, rows } from '../../../src/database/connection';
+import { readConfig } from '../../../src/settings/config';
+import { row, rows } from '../../../src/database/pool/connection';
 import type { IdentifierKind } from '../../../src/api/http/unknown-identifier';
 import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

@@ -5,7 +5,7 @@ import { routes } from '../../../src/api/app';
 import { openApiDocument } from '../../../src/api/openapi/document';
 import type { Route } from '../../../src/api/http/route';
 import { check } from '../../../src/api/http/validation';
-import { readConfig, type Config } from '../../../src/config';
+import { readConfig, type Config } from '../../../src/settings/config';
 import { blocksRunBy } from '../../support/code-blocks';
 
 const config = readConfig({});

@@ -1,7 +1,7 @@
-import { recurringRules } from '../../../src/config';
-import { changeTrust } from '../../../src/database/entity/control';
-import { row, rows, type Database } from '../../../src/database/connection';
-import { forecast, successRate } from '../../../src/database/recurring/forecast';
+import { recurringRules } from '../../../src/settings/config';
+import { changeTrust } from '../../../src/database/entity-control/control-entity';
+import { row, rows, type Database } from '../../../src/database/pool/connection';
+import { forecast, successRate } from '../../../src/database/recurring/forecast-billings';
 import { Failure } from '../../../src/domain/failures';
 import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';

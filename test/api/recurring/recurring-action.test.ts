@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { lockAgreement } from '../../../src/database/agreement/agreement';
-import { applyDecision } from '../../../src/database/agreement/decision';
-import { recurringRules } from '../../../src/config';
-import type { Database } from '../../../src/database/connection';
+import { applyDecision } from '../../../src/database/decision/apply-decision';
+import { recurringRules } from '../../../src/settings/config';
+import type { Database } from '../../../src/database/pool/connection';
 import { enter, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { runSchedule } from '../../support/schedule';

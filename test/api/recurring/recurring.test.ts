@@ -1,7 +1,7 @@
-import { recurringRules } from '../../../src/config';
-import { applyDecision } from '../../../src/database/agreement/decision';
-import { setEntityStatus } from '../../../src/database/entity/entity';
-import { rows, type Database } from '../../../src/database/connection';
+import { recurringRules } from '../../../src/settings/config';
+import { applyDecision } from '../../../src/database/decision/apply-decision';
+import { setEntityStatus } from '../../../src/database/entity/create-entity';
+import { rows, type Database } from '../../../src/database/pool/connection';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { enter, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

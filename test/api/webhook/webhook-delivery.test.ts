@@ -1,10 +1,10 @@
-import { billingRules } from '../../../src/config';
-import { acceptCharges } from '../../../src/database/billing-request/billing-request';
-import { closeExpiredRequests } from '../../../src/database/billing-request/outcome';
-import { rows } from '../../../src/database/connection';
-import { newId } from '../../../src/database/ids';
-import { announce } from '../../../src/database/webhook/webhook';
-import { recordAttempt, claimUnattempted } from '../../../src/database/webhook/attempt';
+import { billingRules } from '../../../src/settings/config';
+import { acceptCharges } from '../../../src/database/billing-request/accept-billing-requests';
+import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
+import { rows } from '../../../src/database/pool/connection';
+import { newId } from '../../../src/database/identifier/new-id';
+import { announce } from '../../../src/database/webhook/announce-webhooks';
+import { recordAttempt, claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import type { WebhookType } from '../../../src/domain/webhook/webhook';
 import type { Role } from '../../../src/domain/entity';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';

@@ -1,6 +1,6 @@
-import { rows } from '../../../src/database/connection';
-import { announce } from '../../../src/database/webhook/webhook';
-import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt';
+import { rows } from '../../../src/database/pool/connection';
+import { announce } from '../../../src/database/webhook/announce-webhooks';
+import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
 import type { Role } from '../../../src/domain/entity';
 import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';

@@ -1,0 +1,69 @@
+import type { Request, Response } from 'express';
+import { readStanding, type Standing } from '../../database/entity/create-entity';
+import type { Role } from '../../domain/entity';
+import { Failure } from '../../domain/failures';
+import { remember } from '../../domain/remember';
+import type { AccessTokens, Claims } from '../../database/keys/access-token';
+import type { ApiDeps } from './deps';
+import type { FailedAuthentication } from './failed-authentication';
+
+export interface Caller {
+  entityId: string;
+  role: Role;
+  /** The provider that made the merchant. */
+  providerId?: string | undefined;
+}
+
+/** The sender of the request. @throws Failure unauthenticated, rate_limited */
+export type Authenticate = (req: Request, res: Response) => Promise<Caller>;
+
+/**
+ * A disabled entity, and a revoked token, are refused by every process within this time, well
+ * inside the promised 60 s.
+ */
+const STANDING_TTL_MS = 15_000;
+/** Entities remembered at once; beyond it the oldest are looked up again. */
+const STANDING_MAX = 10_000;
+
+export function createAuthenticate(
+  deps: ApiDeps,
+  tokens: AccessTokens,
+  failures: FailedAuthentication,
+): Authenticate {
+  const standings = new Map<string, { standing: Standing | undefined; readAt: number }>();
+
+  /**
+   * The standing of a token's entity, from memory for a while. A token of a later generation than
+   * that has it read anew.
+   */
+  async function standingOf({ entityId, tokenGeneration }: Claims): Promise<Standing | undefined> {
+    const known = standings.get(entityId);
+    const isFresh = known && performance.now() - known.readAt < STANDING_TTL_MS;
+    if (isFresh && tokenGeneration <= (known.standing?.tokenGeneration ?? 0)) return known.standing;
+    const readAt = performance.now();
+    const standing = await readStanding(deps.db, entityId);
+    remember(standings, STANDING_MAX, entityId, { standing, readAt });
+    return standing;
+  }
+
+  async function callerOf(claims: Claims): Promise<Caller | undefined> {
+    const standing = await standingOf(claims);
+    if (!standing?.active || standing.tokenGeneration !== claims.tokenGeneration) return undefined;
+    const { role, providerId } = standing;
+    return { entityId: claims.entityId, role, providerId: providerId ?? undefined };
+  }
+
+  return async (req, res) => {
+    const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(req.headers.authorization ?? '') ?? [];
+    const claims = token === undefined ? undefined : await tokens.verify(token);
+    const caller = claims && (await callerOf(claims));
+    if (caller) return caller;
+    failures.count(req, res);
+    throw new Failure(
+      'unauthenticated',
+      token === undefined
+        ? 'Send an access token: Authorization: Bearer <token>'
+        : 'The access token is not valid or has expired: get a new one',
+    );
+  };
+}

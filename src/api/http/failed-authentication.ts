@@ -1,0 +1,55 @@
+import type { Request, Response } from 'express';
+import type { Config } from '../../settings/config';
+import { bucketState } from '../../database/call/rate-limit';
+import { remember } from '../../domain/remember';
+import { countedAddress } from './client-address';
+import { showRateLimit, tooManyRequests } from './rate-limit';
+
+/**
+ * Counts, by address, the requests that did not prove who sends them.
+ *
+ * Only failures are counted, and after it is known that they are: a caller with a good token is not
+ * refused for what others send from its address. Each process counts for itself and in memory, so
+ * that a flood of bad tokens reaches no database; several processes together let through as many
+ * times more.
+ */
+export interface FailedAuthentication {
+  /** Counts one, and says in the answer how many are left. @throws Failure rate_limited */
+  count(req: Request, res: Response): void;
+  /** Says how many are left, where nothing else is known of who asks. */
+  show(req: Request, res: Response): void;
+}
+
+/**
+ * Addresses remembered at once, of some 150 bytes each; beyond it the one that failed longest ago
+ * is forgotten.
+ */
+const ADDRESSES_MAX = 20_000;
+
+export function createFailedAuthentication({
+  RATE_LIMIT_FAILED_AUTH: rate,
+}: Pick<Config, 'RATE_LIMIT_FAILED_AUTH'>): FailedAuthentication {
+  /** The moment at which the bucket of each address is full again, in seconds. */
+  const fullAt = new Map<string, number>();
+  const costS = 1 / rate.perSecond;
+
+  const fullIn = (address: string) => Math.max(0, (fullAt.get(address) ?? 0) - nowS());
+  const showLeft = (res: Response, fullInS: number) =>
+    showRateLimit(res, 'failedAuth', rate, bucketState(rate, fullInS));
+
+  return {
+    count(req, res) {
+      const address = countedAddress(req);
+      const before = bucketState(rate, fullIn(address));
+      const fullInS = before.admitted ? before.resetS + costS : before.resetS;
+      remember(fullAt, ADDRESSES_MAX, address, nowS() + fullInS);
+      showLeft(res, fullInS);
+      if (!before.admitted) throw tooManyRequests(rate, before.retryAfterS);
+    },
+    show(req, res) {
+      showLeft(res, fullIn(countedAddress(req)));
+    },
+  };
+}
+
+const nowS = () => performance.now() / 1000;

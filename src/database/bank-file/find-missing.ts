@@ -1,0 +1,85 @@
+import { businessDaysBefore } from '../../domain/business-day';
+import { row, rows } from '../pool/connection';
+import type { Matching } from './match-lines';
+import { inTurn } from './receive-bank-file';
+
+/**
+ * Finds bookings that are missing at a bank: no file has them, and the bank's files reach far
+ * enough past their settlement day. The span of a single file, and gaps between files, do not
+ * matter.
+ */
+
+/** Bookings of one transaction, and of one page of differences. */
+const PAGE = 1_000;
+
+/** A bank keeps the business days of its customers' country. */
+const REACHES = `
+  SELECT r.key AS currency, max(r.value) AS day,
+    (SELECT country FROM customers WHERE bank_id = :bankId ORDER BY id LIMIT 1) AS country
+  FROM bank_statements s, jsonb_each_text(s.reaches) AS r
+  WHERE s.bank_id = :bankId AND (s.status = 'completed' OR s.id = :statementId) GROUP BY 1`;
+
+/**
+ * Reports a page of the bookings that the bank's files have passed. While several files are in
+ * work, only the last of them reports, for all.
+ */
+const TELL_MISSING = `
+  WITH due AS (
+    SELECT e.* FROM expected_bookings e
+      LEFT JOIN unnest(:currencies::text[], :days::date[]) AS r (currency, day) ON r.currency = e.currency
+    WHERE e.bank_id = :bankId AND e.matched_by IS NULL AND e.told_in IS NULL AND e.ended_at IS NULL
+      AND e.settlement_day <= greatest(r.day, :ofAll::date)
+      AND e.settlement_day >= (
+        SELECT begins FROM bank_statements WHERE bank_id = :bankId AND begins IS NOT NULL
+        ORDER BY recorded_at, id LIMIT 1)
+      AND NOT EXISTS (
+        SELECT FROM bank_statements o JOIN bank_statement_pages p ON p.statement_id = o.id
+        WHERE o.bank_id = :bankId AND o.id <> :statementId AND o.status = 'processing')
+    ORDER BY e.settlement_day, e.identifier LIMIT ${PAGE}),
+  missing AS (
+    UPDATE expected_bookings e SET told_in = :statementId FROM due d
+    WHERE e.bank_id = d.bank_id AND e.identified_by = d.identified_by AND e.identifier = d.identifier
+    RETURNING e.*),
+  page AS (
+    SELECT count(*)::int AS bookings, jsonb_agg(jsonb_strip_nulls(jsonb_build_object('difference', 'missing_at_bank',
+        'bankTransactionId', CASE m.identified_by WHEN 'bankTransactionId' THEN m.identifier END, 'direction', m.direction,
+        'networkReference', coalesce(r.reference, b.reference), 'networkAmount', m.amount::text,
+        'networkCurrency', m.currency, 'billingRequestId', m.billing_request_id, 'refundId', m.refund_id))
+        ORDER BY m.settlement_day, m.identifier) AS differences
+    FROM missing m JOIN billing_requests b ON b.id = m.billing_request_id LEFT JOIN refunds r ON r.id = m.refund_id
+    HAVING count(*) > 0),
+  kept AS (
+    INSERT INTO bank_statement_differences (statement_id, position, differences)
+    SELECT s.id, s.lines + s.missing_at_bank, page.differences FROM page, bank_statements s WHERE s.id = :statementId)
+  UPDATE bank_statements s SET missing_at_bank = s.missing_at_bank + page.bookings FROM page
+  WHERE s.id = :statementId RETURNING s.id`;
+
+export async function findMissing(matching: Matching, statementId: string): Promise<void> {
+  while (await findNextMissing(matching, statementId)) matching.beat();
+}
+
+/** @returns whether a booking was missing: there may be more */
+function findNextMissing({ db, bookingDays }: Matching, statementId: string): Promise<boolean> {
+  return inTurn(db, statementId, async (trx, { bankId, done, summary }) => {
+    // A restored back-up may have lost lines of the file, which the bank does not lack.
+    if (done < summary.lines) return false;
+    const reaches = await rows<{ currency: string; day: string; country: string | null }>(trx, REACHES, {
+      bankId,
+      statementId,
+    });
+    const due = new Map(
+      reaches.map(({ currency, day, country }) => [
+        currency,
+        businessDaysBefore(day, bookingDays, country ?? ''),
+      ]),
+    );
+    const told = await row(trx, TELL_MISSING, {
+      bankId,
+      statementId,
+      currencies: [...due.keys()],
+      days: [...due.values()],
+      ofAll: due.get('*') ?? null,
+    });
+    return told !== undefined;
+  });
+}

@@ -1,0 +1,307 @@
+import type { Difference, Direction } from '../../domain/books/bank-statement';
+import { isReference } from '../../domain/identifier/reference';
+import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
+import { recordsOf } from '../pool/json';
+import { openCases, type NewCase } from '../reconciliation-exception/open-exceptions';
+import { SWEEP } from '../query/sweep';
+import type { Matching } from './match-lines';
+import { inTurn } from './receive-bank-file';
+
+/**
+ * The differences between a bank file and the network, line by line; missing bookings come last.
+ * They are stored in pages, and become exceptions once all are known.
+ */
+
+export const DIFFERENCE_COLUMNS = [
+  'line',
+  'difference',
+  'bankTransactionId',
+  'bookingDate',
+  'direction',
+  'amount',
+  'currency',
+  'reference',
+  'networkReference',
+  'networkAmount',
+  'networkCurrency',
+  'exceptionId',
+  'problem',
+] as const;
+
+type Words = Exclude<(typeof DIFFERENCE_COLUMNS)[number], 'line' | 'difference' | 'direction'>;
+
+/**
+ * A difference; fields that do not apply are left out. Amounts are minor units, as text: exact in
+ * JSON.
+ */
+type DifferenceRecord = { difference: Difference; line?: number; direction?: Direction } & Partial<
+  Record<Words | 'billingRequestId' | 'refundId', string>
+>;
+
+/**
+ * Differences of a file that become exceptions: more than people look into. Each costs some
+ * kilobytes and two webhooks, and a file of another account has a difference for each of its lines.
+ */
+const OF_FILE = 1_000;
+/** Unresolved exceptions of a bank: more than its people ever end. */
+const OF_BANK = 10_000;
+
+type Opening = DifferenceRecord & { difference: NewCase['kind'] & Difference; direction: Direction };
+
+/** The order of opening: differences that hold money of merchants come first. */
+const TURNS: readonly (readonly Opening['difference'][])[] = [
+  ['amount_differs', 'missing_at_bank'],
+  ['unknown_here'],
+];
+
+/** Differences that one transaction looks at: opening an exception takes some milliseconds. */
+const LOOKED_AT = 500;
+
+/** The place of a difference: its page, and its position in the page from 1. */
+interface Place {
+  position: number;
+  n: number;
+}
+
+type Found = Place & { one: Opening; of: NewCase };
+
+/**
+ * Opens the exceptions of a file, as long as there is room. After a restart it goes on with the
+ * differences that have none.
+ */
+export async function openExceptions(matching: Matching, statementId: string): Promise<void> {
+  for (const kinds of TURNS) {
+    let after: Place | false = { position: -1, n: 0 };
+    while (after) {
+      after = await openNext(matching, statementId, kinds, after);
+      matching.beat();
+    }
+  }
+}
+
+/** @returns the last place that it looked at; false if none is left */
+function openNext(
+  { db, keyring, workflowId }: Matching,
+  statementId: string,
+  kinds: readonly Difference[],
+  after: Place,
+): Promise<Place | false> {
+  return inTurn(db, statementId, async (trx, { bankId, exceptions }) => {
+    const found = (
+      await rows<Omit<Found, 'of'>>(
+        trx,
+        `SELECT d.position, e.n::int, e.one
+         FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
+         WHERE d.statement_id = :statementId AND d.position >= :position AND (d.position, e.n) > (:position, :n)
+           AND e.one->>'difference' = ANY(:kinds) AND e.one->>'exceptionId' IS NULL
+         ORDER BY d.position, e.n LIMIT ${LOOKED_AT}`,
+        { statementId, kinds, ...after },
+      )
+    ).map((at) => ({ ...at, of: caseOf(bankId, at.one) }));
+    await lockCharges(
+      trx,
+      found.flatMap(({ of }) => of.billingRequestId ?? []),
+    );
+    const there = await findThere(trx, bankId, found);
+    const room = await roomFor(trx, bankId, exceptions);
+    const fresh = found.flatMap(({ of }, n) => (there[n]?.isNew === true ? [of] : [])).slice(0, room);
+    const opened = await openCases(trx, keyring, 'bank', fresh, workflowId);
+    const idOf = new Map(fresh.flatMap((of, n) => (opened.has(n) ? [[subjectOf(of), opened.get(n)]] : [])));
+    const looked = found.map(({ position, n, one, of }, at) => ({
+      position,
+      n,
+      exceptionId: there[at]?.exceptionId ?? idOf.get(subjectOf(of)) ?? null,
+      bankTransactionId: one.bankTransactionId ?? null,
+      networkReference: one.networkReference ?? null,
+    }));
+    await rows(trx, KEEP_OPENED, { statementId, bankId, opened: opened.size, looked: recordsOf(looked) });
+    // Unknown lines without room hold nothing back; a missing booking is to be reported again.
+    const isFull = opened.size === room && kinds.includes('unknown_here');
+    return !isFull && found.length === LOOKED_AT && (found.at(-1) ?? false);
+  });
+}
+
+/** An unknown line belongs to its bank and to no charge, even if it resembles a booking. */
+function caseOf(bankId: string, one: Opening): NewCase {
+  const isUnknown = one.difference === 'unknown_here';
+  const [amount, currency] = isUnknown
+    ? [one.amount, one.currency]
+    : [one.networkAmount, one.networkCurrency];
+  const isNamed = isUnknown && one.reference !== undefined && isReference(one.reference);
+  return {
+    kind: one.difference,
+    billingRequestId: isUnknown ? null : (one.billingRequestId ?? null),
+    refundId: isUnknown ? null : (one.refundId ?? null),
+    booking: {
+      bankId,
+      bankTransactionId: one.bankTransactionId ?? null,
+      direction: one.direction,
+      amount: minorUnits(amount),
+      currency: currency ?? null,
+      bookedAmount: minorUnits(one.amount),
+      bookedCurrency: one.currency ?? null,
+      reference: isNamed ? (one.reference ?? null) : null,
+    },
+  };
+}
+
+const minorUnits = (amount: string | undefined) => (amount === undefined ? null : BigInt(amount));
+
+/** Differences of a charge or a refund share an exception; every other line has its own. */
+const subjectOf = (of: NewCase): unknown =>
+  of.billingRequestId === null ? of : `${of.billingRequestId} ${of.refundId ?? ''}`;
+
+/** Several charges are locked by ascending id, which is the order everywhere. */
+async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
+  await rows(trx, `SELECT FROM billing_requests WHERE id = ANY(:ids) ORDER BY id FOR UPDATE`, { ids });
+}
+
+/** SQL: the booking `e` that a difference `d` is about. */
+const IS_BOOKING = `e.bank_id = :bankId
+  AND e.identified_by = CASE WHEN d.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
+  AND e.identifier = coalesce(d.bank_transaction_id, d.network_reference)`;
+
+/**
+ * The exception that a difference has already: the unresolved one of its charge or refund, or one
+ * of the same line, even if resolved. No exception is opened for a booking that another file has
+ * matched meanwhile, or whose money was found not to have moved.
+ */
+const THERE = `
+  SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
+    SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${IS_BOOKING}
+      AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL))) AS is_new
+  FROM jsonb_to_recordset(:found::jsonb) AS d (n int, kind text, billing_request_id text, refund_id text,
+      bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, network_reference text),
+    LATERAL (SELECT coalesce(
+      (SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = d.billing_request_id
+         AND x.refund_id IS NOT DISTINCT FROM d.refund_id AND x.state <> 'resolved'),
+      (SELECT x.id FROM reconciliation_exceptions x
+       WHERE x.bank_id = :bankId AND x.bank_transaction_id = d.bank_transaction_id AND x.kind = d.kind
+         AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = d.direction
+         AND x.booked_amount IS NOT DISTINCT FROM d.booked_amount AND x.booked_currency IS NOT DISTINCT FROM d.booked_currency
+         AND x.billing_request_id IS NOT DISTINCT FROM d.billing_request_id AND x.refund_id IS NOT DISTINCT FROM d.refund_id))
+      AS id) AS x
+  ORDER BY d.n`;
+
+function findThere(
+  trx: Transaction,
+  bankId: string,
+  found: readonly Found[],
+): Promise<{ exceptionId: string | null; isNew: boolean }[]> {
+  const given = found.map(({ one: { networkReference }, of: { booking, ...of } }, n) => ({
+    ...booking,
+    ...of,
+    networkReference,
+    n,
+  }));
+  return rows(trx, THERE, { bankId, found: recordsOf(given) });
+}
+
+/** @param ofFile exceptions that the file has opened before */
+async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promise<number> {
+  const { unresolved } = await oneRow<{ unresolved: number }>(
+    trx,
+    `SELECT count(*)::int AS unresolved FROM (
+       SELECT FROM reconciliation_exceptions x
+       WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
+         AND :bankId IN (x.bank_id, x.payee_bank_id)
+         -- Counts for the file's bank alone: a missing credit without an id is the payee's bank's.
+         AND :bankId = CASE WHEN x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
+       LIMIT ${OF_BANK}) AS all_of_bank`,
+    { bankId },
+  );
+  return Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved));
+}
+
+/** A booking without room is marked for the bank's next file to report again. */
+const KEEP_OPENED = `
+  WITH looked AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(:looked::jsonb) AS d
+      (position int, n int, exception_id text, bank_transaction_id text, network_reference text)),
+  counted AS (
+    UPDATE bank_statements SET exceptions = exceptions + :opened WHERE id = :statementId),
+  untold AS (
+    UPDATE expected_bookings e SET told_in = NULL FROM looked d
+    WHERE d.exception_id IS NULL AND ${IS_BOOKING} AND e.told_in = :statementId)
+  UPDATE bank_statement_differences d SET differences = (
+    SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l.exception_id)) ORDER BY e.n)
+    FROM jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
+      LEFT JOIN looked l ON l.position = d.position AND l.n = e.n)
+  WHERE d.statement_id = :statementId
+    AND d.position IN (SELECT position FROM looked WHERE exception_id IS NOT NULL)`;
+
+/**
+ * Ends the work on a file. The file has failed if it has lines that no page has: a restored back-up
+ * lost them.
+ */
+export async function completeStatement({ db, beat }: Matching, statementId: string): Promise<void> {
+  while (await forgetTold(db, statementId)) beat();
+  await inTurn(db, statementId, async (trx, { done, summary }) => {
+    const status = done < summary.lines ? 'failed' : 'completed';
+    await rows(
+      trx,
+      `UPDATE bank_statements SET status = :status, ended_at = clock_timestamp() WHERE id = :statementId`,
+      { statementId, status },
+    );
+  });
+}
+
+/** Lines that one SQL statement deletes: a tenth of a second. */
+const FORGOTTEN_AT_ONCE = 10_000;
+
+/** No line is matched any more, so no line is a duplicate. @returns whether there may be more */
+async function forgetTold(db: Executor, statementId: string): Promise<boolean> {
+  const gone = await rows(
+    db,
+    `DELETE FROM bank_statement_told WHERE (statement_id, line_hash) IN (
+       SELECT statement_id, line_hash FROM bank_statement_told WHERE statement_id = :statementId LIMIT ${FORGOTTEN_AT_ONCE})
+     RETURNING true`,
+    { statementId },
+  );
+  return gone.length === FORGOTTEN_AT_ONCE;
+}
+
+/** A bank that books by the month has looked at its differences by then. */
+const KEPT_DAYS = 35;
+
+/**
+ * Deletes differences after `KEPT_DAYS`, unless they are exceptions. @returns whether there may be
+ * more
+ */
+export async function deleteCounted(db: Executor): Promise<boolean> {
+  const old = await rows(
+    db,
+    `WITH old AS (
+       SELECT statement_id, position, (
+         SELECT jsonb_agg(d ORDER BY n) FROM jsonb_array_elements(differences) WITH ORDINALITY AS e (d, n)
+         WHERE d ? 'exceptionId') AS kept
+       FROM bank_statement_differences
+       WHERE counted_at < (SELECT clock_timestamp()) - interval '${KEPT_DAYS} days'
+       ORDER BY counted_at LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED),
+     gone AS (
+       DELETE FROM bank_statement_differences d USING old
+       WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NULL),
+     shortened AS (
+       UPDATE bank_statement_differences d SET differences = old.kept, counted_at = 'infinity' FROM old
+       WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NOT NULL)
+     SELECT FROM old`,
+  );
+  return old.length === SWEEP;
+}
+
+export async function* readDifferences(
+  db: Executor,
+  statementId: string,
+): AsyncGenerator<DifferenceRecord[], void, void> {
+  for (let after = -1; ;) {
+    const page = await row<{ position: number; differences: DifferenceRecord[] }>(
+      db,
+      `SELECT position, differences FROM bank_statement_differences
+       WHERE statement_id = :statementId AND position > :after ORDER BY position LIMIT 1`,
+      { statementId, after },
+    );
+    if (!page) return;
+    yield page.differences;
+    after = page.position;
+  }
+}

@@ -1,0 +1,215 @@
+import type { ReadLine } from '../../domain/books/bank-statement';
+import { Failure } from '../../domain/failures';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
+import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
+import { dayBegin } from '../clock/day-begin';
+import { enqueueStarts } from '../outbox';
+import { sweep } from '../query/sweep';
+
+/** Arriving bank files. Their lines wait in pages, with only the fields to compare. */
+
+/** Lines that one transaction matches: some tens of milliseconds. */
+export const PAGE_LINES = 1_000;
+
+export type StatementStatus = 'processing' | 'completed' | 'failed';
+
+export interface Statement {
+  statementId: string;
+  bankId: string;
+  status: StatementStatus;
+  summary: {
+    lines: number;
+    matched: number;
+    duplicates: number;
+    unknownHere: number;
+    missingAtBank: number;
+    amountDiffers: number;
+    malformed: number;
+  };
+  /** Lines compared so far. */
+  done: number;
+  exceptions: number;
+  createdAt: Date;
+  endedAt: Date | null;
+}
+
+const STATEMENT_COLUMNS = `id AS statement_id, bank_id, status,
+  jsonb_build_object('lines', lines, 'matched', matched, 'duplicates', duplicates, 'unknownHere', unknown_here,
+    'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed) AS summary,
+  matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions,
+  recorded_at AS created_at, ended_at`;
+
+/** A file once it has arrived. All days are as `2026-11-21`. */
+export interface ArrivedStatement {
+  statementId: string;
+  sha256: Buffer;
+  lines: number;
+  /** The file's first day; null if neither the bank nor any line says one. */
+  begins: string | null;
+  /** The file's last day, by currency, and under `*` for all currencies. */
+  reaches: Record<string, string>;
+  /** The days that the bank says its file covers; null for a day that the bank does not say. */
+  from: string | null;
+  through: string | null;
+}
+
+/** As short as possible: a million lines may wait. */
+const waiting = (one: ReadLine) =>
+  'problem' in one
+    ? [one.line, null, null, null, null, null, null, one.problem]
+    : [
+        one.line,
+        one.bookingDate,
+        one.amount.toString(),
+        one.currency,
+        one.direction,
+        one.bankTransactionId,
+        one.reference,
+      ];
+
+/** @param position number of lines before the page */
+export async function stagePage(
+  db: Executor,
+  statementId: string,
+  position: number,
+  lines: readonly ReadLine[],
+): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO bank_statement_pages (statement_id, position, lines) VALUES (:statementId, :position, :lines)`,
+    { statementId, position, lines: JSON.stringify(lines.map(waiting)) },
+  );
+}
+
+export interface LinesLimit {
+  linesPerDay: number;
+  /** The network's zone, by which a day begins. */
+  timeZone: string;
+}
+
+/**
+ * Accepts a file, to be matched by its workflow. A file that was sent before, with the same days
+ * covered, is not matched again.
+ *
+ * @returns the statement, and whether it is new; if it is not, the caller discards the pages
+ * @throws Failure rate_limited if the bank has sent enough lines today
+ */
+export async function acceptStatement(
+  trx: Transaction,
+  bankId: string,
+  { statementId, sha256, lines, begins, reaches, from, through }: ArrivedStatement,
+  limit: LinesLimit,
+): Promise<Statement & { isNew: boolean }> {
+  const made = await row<Statement>(
+    trx,
+    `INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
+     VALUES (:statementId, :bankId, :sha256, :lines, :begins, :reaches, :from, :through)
+     ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING RETURNING ${STATEMENT_COLUMNS}`,
+    { statementId, bankId, sha256, lines, begins, from, through, reaches: JSON.stringify(reaches) },
+  );
+  if (!made) {
+    // A second statement, so that it sees a file that the first may have waited for.
+    const known = await oneRow<Statement>(
+      trx,
+      `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256
+         AND (covered_from, covered_through) IS NOT DISTINCT FROM (:from::date, :through::date)`,
+      { bankId, sha256, from, through },
+    );
+    return { ...known, isNew: false };
+  }
+  await requireLinesLeft(trx, bankId, limit);
+  await enqueueStarts(trx, [
+    {
+      workflowId: workflowIds.bankStatement(statementId),
+      attributes: { status: made.status, bankId },
+      summary: workflowSummary.bankStatement({ lines, bankId }),
+    },
+  ]);
+  return { ...made, isNew: true };
+}
+
+/**
+ * Limits the lines that a bank sends in a day of real time; counts the file just accepted. A bank's
+ * files take turns, for two at the same time would not see each other.
+ *
+ * @throws Failure rate_limited
+ */
+async function requireLinesLeft(trx: Transaction, bankId: string, limit: LinesLimit): Promise<void> {
+  await rows(trx, `SELECT FROM entities WHERE id = :bankId FOR NO KEY UPDATE`, { bankId });
+  const passed = await row(
+    trx,
+    `SELECT FROM bank_statements WHERE bank_id = :bankId
+       AND recorded_at >= ${dayBegin('(clock_timestamp() AT TIME ZONE :timeZone)::date')}
+     HAVING sum(lines) > :linesPerDay`,
+    { bankId, ...limit },
+  );
+  if (passed) throw await tooManyLines(trx, limit);
+}
+
+export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: LinesLimit): Promise<Failure> {
+  const { retryAfterS } = await oneRow<{ retryAfterS: number }>(
+    db,
+    `SELECT ceil(extract(epoch FROM ${dayBegin(`(clock_timestamp() AT TIME ZONE :timeZone)::date + 1`)} - clock_timestamp()))::int
+       AS retry_after_s`,
+    { timeZone },
+  );
+  return new Failure(
+    'rate_limited',
+    `A bank may send ${linesPerDay} lines a day: nothing of this file was accepted. Try again tomorrow.`,
+    { retryAfterS },
+  );
+}
+
+const IS_NOT_ACCEPTED = `NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = statement_id)`;
+const PAGE_KEY = 'statement_id, position';
+
+export async function discardPages(db: Executor, statementId: string): Promise<void> {
+  const ofFile = `statement_id = :statementId AND ${IS_NOT_ACCEPTED}`;
+  while (await sweep(db, 'bank_statement_pages', PAGE_KEY, ofFile, { statementId }));
+}
+
+/** Longer than the slowest file may take to arrive. */
+const ABANDONED_AFTER = '6 hours';
+
+/** Deletes pages that processes staged before they died. @returns whether there may be more */
+export function deleteAbandonedPages(db: Executor): Promise<boolean> {
+  const isOld = `staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`;
+  return sweep(db, 'bank_statement_pages', PAGE_KEY, `${isOld} AND ${IS_NOT_ACCEPTED}`);
+}
+
+/** @param bankId the bank it has to be of, if a bank asks @throws Failure not_found */
+export async function readStatement(db: Executor, statementId: string, bankId?: string): Promise<Statement> {
+  const found = await row<Statement>(
+    db,
+    `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE id = :statementId AND bank_id = coalesce(:bankId, bank_id)`,
+    { statementId, bankId: bankId ?? null },
+  );
+  if (!found) throw new Failure('not_found', 'You have no such statement');
+  return found;
+}
+
+/**
+ * Does a part of the work on a file, in a transaction. A bank's files take turns. Otherwise two
+ * with the same line would both open its exception, or a booking that one has just matched would be
+ * missing for the other. The turn is taken before any other lock.
+ *
+ * @param work gets the file as it is once its turn has come
+ * @returns the result of the work; false if the file has ended
+ */
+export function inTurn<T>(
+  db: Pick<Database, 'transaction'>,
+  statementId: string,
+  work: (trx: Transaction, statement: Statement) => Promise<T>,
+): Promise<T | false> {
+  return db.transaction(async (trx) => {
+    await rows(
+      trx,
+      `SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
+       FROM bank_statements WHERE id = :statementId`,
+      { statementId },
+    );
+    const statement = await readStatement(trx, statementId);
+    return statement.status === 'processing' && (await work(trx, statement));
+  });
+}

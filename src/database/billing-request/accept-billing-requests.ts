@@ -1,0 +1,380 @@
+import { recordsOf } from '../pool/json';
+import { approvalRequired, chargeRefusal } from '../../domain/charge';
+import type { BillingRules } from '../../domain/billing-rules';
+import { Failure } from '../../domain/failures';
+import { groupBy } from '../../domain/group';
+import type { Metadata } from '../../domain/metadata';
+import { formatAmount } from '../../domain/money';
+import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
+import { announceDeclinedAtOnce } from './announce-billing-requests';
+import { rows, type Executor } from '../pool/connection';
+import { moneyFacts, recordEvents } from '../record/event';
+import { newId, newReference } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { merchantFace, payerOf, type MerchantFace, type PayeeFace, type Payer } from '../entity/read-parties';
+import { readOneTimePayers } from './find-one-time-payer';
+import { makePaymentId } from '../agreement/payment-id';
+import { unresolvedOfSameAmount } from '../reconciliation-exception/held-amount';
+import { prepareDeliveries, writeDeliveries, type Announcement } from '../webhook/announce-webhooks';
+
+/**
+ * Accepts charges, from a merchant's call or from a due schedule.
+ *
+ * One transaction checks the agreement, counts the amount, and writes the request with its audit
+ * event and the bank's webhook. So the result it returns is already true.
+ */
+
+/** A charge as a merchant bills it, in minor units. */
+export interface Charge {
+  amount: bigint;
+  currency: string;
+  description: string;
+  /** The merchant's notes; a scheduled charge has those of its schedule. */
+  metadata?: Metadata | undefined;
+}
+
+export type BillLine =
+  { phrase: string; agreementId: string | undefined } | { phrase: string; lookupId: string };
+
+interface AcceptedCharge {
+  billingRequestId: string;
+  reference: string;
+  status: 'pending';
+}
+
+type BillItem = { phrase: string } & (
+  | {
+      accepted: AcceptedCharge;
+      /** The unresolved exception by which the same may have been paid already. */
+      doubtedBy: string | undefined;
+    }
+  | { refused: Failure }
+);
+
+export interface AcceptedBill {
+  batchId: string;
+  workflowId: string | undefined;
+  items: BillItem[];
+  /** The banks that were asked, each once. */
+  bankIds: string[];
+}
+
+export type WorkflowIdOf = (batchId: string, billingRequestIds: string[]) => string;
+
+export type DecidedLine =
+  { phrase: string; refused: Failure } | ({ phrase: string; refused?: never } & NewRequest);
+
+export interface NewRequest extends Charge {
+  id: string;
+  reference: string;
+  payer: Payer;
+  /** See `BillItem`. */
+  doubtedBy: string | undefined;
+  agreement: Agreement | undefined;
+  approvalRequired: boolean;
+  counted: Counted | undefined;
+  schedule: { id: string; n: number; attempt: number } | undefined;
+  /** Set if the request is declined at once. */
+  declined: 'limit_reached' | undefined;
+}
+
+/** The owner of a charge: a merchant, or the bank of a customer who is to be paid. */
+export type Biller = { merchant: MerchantFace } | { payee: PayeeFace };
+
+interface Batch {
+  id: string;
+  biller: Biller;
+  workflowId: string;
+}
+
+export const UNKNOWN = {
+  paymentId: 'There is no such paymentID. Use one that came with the approval of your own billing intent.',
+  lookupId: 'There is no customer with this lookupID. Check the spelling with the customer.',
+};
+
+/** Accepts or refuses each item of a bill by itself, in the order given. */
+export async function acceptCharges(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  merchantId: string,
+  lines: BillLine[],
+  charge: Charge,
+  workflowIdOf: WorkflowIdOf,
+): Promise<AcceptedBill> {
+  const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
+  const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
+  // In this order on one connection: agreements are locked before they are counted.
+  const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
+    lockAgreements(trx, ids),
+    countSpending(trx, rules, merchantId, ids, charge),
+    merchantFace(trx, merchantId),
+    unresolvedOfSameAmount(trx, merchantId, { agreementIds: ids, lookupIds, ...charge }),
+    readOneTimePayers(trx, keyring, rules, merchantId, lookupIds),
+  ]);
+  const doubtedBy = ({ customerId }: Payer) => doubts.get(customerId);
+  const agreementById = new Map(
+    agreements.filter((one) => one.merchantId === merchantId).map((one) => [one.id, one]),
+  );
+  const countedById = new Map(counted.map((one) => [one.agreementId, one]));
+
+  const decided = lines.map((line): DecidedLine => {
+    const { phrase } = line;
+    if ('lookupId' in line) {
+      const found = byLookupId.get(line.lookupId);
+      if (!found) return { phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
+      if (found.blocked) {
+        return { phrase, refused: new Failure('not_approved', 'The customer has blocked this merchant.') };
+      }
+      if (found.tooOften) return { phrase, refused: found.tooOften };
+      return { phrase, ...oneTimeRequest(found.payer, charge), doubtedBy: doubtedBy(found.payer) };
+    }
+    const agreement = line.agreementId === undefined ? undefined : agreementById.get(line.agreementId);
+    if (!agreement) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
+    const sums = countedById.get(agreement.id);
+    if (!sums) return { phrase, refused: chargeRefusal(agreement, charge.currency) };
+    const payer = payerOf(keyring, agreement);
+    return {
+      phrase,
+      ...oneTimeRequest(payer, charge),
+      doubtedBy: doubtedBy(payer),
+      agreement,
+      approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
+      counted: sums,
+    };
+  });
+  return openBill(trx, keyring, rules, { merchant }, decided, workflowIdOf);
+}
+
+/** A charge without an agreement: its customer is asked. */
+export function oneTimeRequest(
+  payer: Payer,
+  { amount, currency, description, metadata }: Charge,
+): NewRequest {
+  return {
+    id: newId('billingRequest'),
+    reference: newReference(),
+    amount,
+    currency,
+    description,
+    metadata,
+    payer,
+    doubtedBy: undefined,
+    agreement: undefined,
+    approvalRequired: true,
+    counted: undefined,
+    schedule: undefined,
+    declined: undefined,
+  };
+}
+
+export async function openBill(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  biller: Biller,
+  decided: DecidedLine[],
+  workflowIdOf: WorkflowIdOf,
+): Promise<AcceptedBill> {
+  const batchId = newId('batch');
+  const requests = decided.filter((line) => line.refused === undefined);
+  const workflowId =
+    requests.length === 0
+      ? undefined
+      : workflowIdOf(
+          batchId,
+          requests.map((one) => one.id),
+        );
+  if (workflowId !== undefined) {
+    await insertRequests(trx, keyring, rules, { id: batchId, biller, workflowId }, requests);
+  }
+  return {
+    batchId,
+    workflowId,
+    bankIds: [...new Set(requests.map(({ payer }) => payer.bankId))],
+    items: decided.map((line) =>
+      line.refused === undefined
+        ? {
+            phrase: line.phrase,
+            accepted: { billingRequestId: line.id, reference: line.reference, status: 'pending' },
+            doubtedBy: line.doubtedBy,
+          }
+        : { phrase: line.phrase, refused: line.refused },
+    ),
+  };
+}
+
+/**
+ * Makes one attempt at a schedule's n-th billing. Over a limit, the request is declined at once
+ * (`limit_reached`), and the bank is not asked. The caller holds the agreement and the schedule
+ * locked.
+ *
+ * @throws Failure not_approved, currency_mismatch if the agreement no longer carries this schedule
+ */
+export async function openScheduledCharge(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  agreement: Agreement,
+  charge: Charge & { scheduleId: string; n: number; attempt: number; workflowId: string },
+): Promise<Omit<AcceptedCharge, 'status'> & { status: 'pending' | 'declined' }> {
+  const [merchant, [counted]] = await Promise.all([
+    merchantFace(trx, agreement.merchantId),
+    countSpending(trx, rules, agreement.merchantId, [agreement.id], charge),
+  ]);
+  if (!counted) {
+    const refusal = chargeRefusal(agreement, charge.currency);
+    if (refusal.code !== 'limit_reached') throw refusal;
+  }
+  const request: NewRequest = {
+    ...oneTimeRequest(payerOf(keyring, agreement), charge),
+    agreement,
+    approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
+    counted,
+    schedule: { id: charge.scheduleId, n: charge.n, attempt: charge.attempt },
+    declined: counted ? undefined : 'limit_reached',
+  };
+  const batch = { id: newId('batch'), biller: { merchant }, workflowId: charge.workflowId };
+  await insertRequests(trx, keyring, rules, batch, [request]);
+  return {
+    billingRequestId: request.id,
+    reference: request.reference,
+    status: request.declined ? 'declined' : 'pending',
+  };
+}
+
+async function insertRequests(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  batch: Batch,
+  requests: NewRequest[],
+): Promise<void> {
+  const merchant = 'merchant' in batch.biller ? batch.biller.merchant : undefined;
+  const payee = 'payee' in batch.biller ? batch.biller.payee : undefined;
+  const at = 'merchant' in batch.biller ? batch.biller.merchant.now : batch.biller.payee.now;
+  const expiresAt = (request: NewRequest) =>
+    new Date(
+      at.getTime() + (request.approvalRequired ? rules.approvalWindowS : rules.settlementWindowS) * 1000,
+    );
+
+  const asked = requests.filter((request) => !request.declined);
+  const questions = await prepareDeliveries(trx, keyring, questionsToBanks(keyring, batch, asked, expiresAt));
+  const deliveryIds = new Map(questions.map(({ id, receiver }) => [receiver.entityId, id]));
+  const insertRows = () =>
+    rows(
+      trx,
+      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id,
+       lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description, approval_required,
+       status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id, bank_delivery_id,
+       created_at, payee_customer_id, payee_bank_id, payee_lookup_id, metadata)
+     SELECT r.id, r.transaction_id, r.reference, :batchId, :merchantId, r.customer_id, r.bank_id,
+       r.lookup_id, r.agreement_id, r.schedule_id, r.billing_n, r.attempt, r.amount, r.currency, r.description,
+       r.approval_required, CASE WHEN r.decline_reason IS NULL THEN 'pending' ELSE 'declined' END,
+       CASE WHEN r.decline_reason IS NULL THEN NULL ELSE 'network' END, r.decline_reason,
+       r.counted_day, r.counted_month, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
+       :workflowId, r.bank_delivery_id, at, :payeeCustomerId, :payeeBankId, :payeeLookupId,
+       coalesce(r.metadata, (SELECT metadata FROM schedules WHERE id = r.schedule_id), '{}')
+     FROM CAST(:at AS timestamptz) AS at, jsonb_to_recordset(:requests::jsonb) AS r (id text, transaction_id text,
+       reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
+       billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
+       decline_reason text, counted_day date, counted_month date, expires_at timestamptz, bank_delivery_id text,
+       metadata jsonb)`,
+      {
+        batchId: batch.id,
+        merchantId: merchant?.id ?? null,
+        payeeCustomerId: payee?.customerId ?? null,
+        payeeBankId: payee?.shown.bankId ?? null,
+        payeeLookupId: payee?.shown.lookupID ?? null,
+        workflowId: batch.workflowId,
+        at,
+        requests: recordsOf(
+          requests.map((request) => ({
+            id: request.id,
+            transactionId: newId('transaction'),
+            reference: request.reference,
+            customerId: request.payer.customerId,
+            bankId: request.payer.bankId,
+            lookupId: request.payer.lookupId,
+            agreementId: request.agreement?.id,
+            scheduleId: request.schedule?.id,
+            billingN: request.schedule?.n,
+            attempt: request.schedule?.attempt,
+            amount: request.amount,
+            currency: request.currency,
+            description: request.description,
+            metadata: request.metadata,
+            approvalRequired: request.approvalRequired,
+            declineReason: request.declined,
+            countedDay: request.counted?.day,
+            countedMonth: request.counted?.month,
+            expiresAt: expiresAt(request),
+            bankDeliveryId: deliveryIds.get(request.payer.bankId),
+          })),
+        ),
+      },
+    );
+  const insertEvents = () =>
+    recordEvents(
+      trx,
+      requests.map((request) => ({
+        resourceId: request.id,
+        sequence: 1,
+        type: request.declined ? 'billing_request.declined' : 'billing_request.accepted',
+        cause: request.schedule ? 'network' : payee ? 'bank' : 'merchant',
+        details: {
+          ...moneyFacts({
+            ...request,
+            status: request.declined ? 'declined' : 'pending',
+            closedAt: request.declined ? at : null,
+          }),
+          ...(request.schedule && { scheduleId: request.schedule.id, n: request.schedule.n }),
+          ...(request.declined && { declineReason: request.declined }),
+        },
+        at,
+      })),
+    );
+  await Promise.all([writeDeliveries(trx, questions), insertRows(), insertEvents()]);
+  const declined = requests.filter((request) => request.declined).map((request) => request.id);
+  if (declined.length > 0) await announceDeclinedAtOnce(trx, keyring, declined, 'network');
+}
+
+function questionsToBanks(
+  keyring: Keyring,
+  batch: Batch,
+  requests: NewRequest[],
+  expiresAt: (request: NewRequest) => Date,
+): Announcement[] {
+  const byBank = groupBy(requests, (request) => request.payer.bankId);
+  return [...byBank].map(([bankId, ofBank]) => ({
+    entityId: bankId,
+    webhookType: 'billing.request' as const,
+    batchId: batch.id,
+    workflowId: batch.workflowId,
+    items: ofBank.map((request) => ({
+      billingRequestId: request.id,
+      sequence: 1,
+      reference: request.reference,
+      approvalRequired: request.approvalRequired,
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      description: request.description,
+      customerId: request.payer.customerId,
+      customerEmail: request.payer.email,
+      lookupID: request.payer.lookupId,
+      paymentID: request.agreement
+        ? makePaymentId(
+            keyring,
+            request.agreement.paymentIdKey,
+            request.agreement.id,
+            request.agreement.merchantId,
+          )
+        : null,
+      ...('merchant' in batch.biller
+        ? { merchant: batch.biller.merchant.shown }
+        : { payee: batch.biller.payee.shown }),
+      dueDate: expiresAt(request).toISOString(),
+      ...(request.schedule && { scheduleId: request.schedule.id }),
+    })),
+  }));
+}

@@ -1,0 +1,60 @@
+import type { BillingRules } from '../../domain/billing-rules';
+import { Failure } from '../../domain/failures';
+import {
+  oneTimeRequest,
+  openBill,
+  UNKNOWN,
+  type AcceptedBill,
+  type BillLine,
+  type Charge,
+  type DecidedLine,
+  type WorkflowIdOf,
+} from './accept-billing-requests';
+import type { Executor } from '../pool/connection';
+import type { Keyring } from '../keys/keyring';
+import { takeApprovals } from '../customer/limit-prompts';
+import { payeeFace, payersByLookupId } from '../entity/read-parties';
+
+/**
+ * Accepts payments from customers to another customer, asked for by the payee's bank.
+ *
+ * To the payer's bank such a payment is a one-time charge like any other: no agreement, no limits,
+ * and the payer is always asked. The payee's bank takes the place of the merchant.
+ *
+ * @param payeeLookupId of a customer of the bank that asks
+ * @throws Failure not_found if the payee is not a customer of this bank
+ */
+export async function acceptCustomerPayments(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  bankId: string,
+  payeeLookupId: string,
+  lines: Extract<BillLine, { lookupId: string }>[],
+  charge: Charge,
+  workflowIdOf: WorkflowIdOf,
+): Promise<AcceptedBill> {
+  const payee = await payeeFace(trx, bankId, payeeLookupId);
+  const payers = await payersByLookupId(
+    trx,
+    keyring,
+    lines.map((line) => line.lookupId),
+  );
+  const payerByLookupId = new Map(payers.map((payer) => [payer.lookupId, payer]));
+  const askedEnough = await takeApprovals(
+    trx,
+    rules,
+    payers.map((payer) => payer.customerId).filter((id) => id !== payee.customerId),
+  );
+  const decided = lines.map(({ phrase, lookupId }): DecidedLine => {
+    const payer = payerByLookupId.get(lookupId);
+    if (!payer) return { phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
+    if (payer.customerId === payee.customerId) {
+      return { phrase, refused: new Failure('invalid_request', 'A customer cannot pay themselves.') };
+    }
+    const tooOften = askedEnough.get(payer.customerId);
+    if (tooOften) return { phrase, refused: tooOften };
+    return { phrase, ...oneTimeRequest(payer, charge) };
+  });
+  return openBill(trx, keyring, rules, { payee }, decided, workflowIdOf);
+}

@@ -1,0 +1,160 @@
+import type { BillingRequestStatus } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
+import { formatAmount } from '../../domain/money';
+import { rows, type Executor } from '../pool/connection';
+import type { AuditEvent } from '../record/event';
+import { expectCredits } from '../credit/follow-credit';
+import type { Keyring } from '../keys/keyring';
+import { makePaymentId } from '../agreement/payment-id';
+import { announce, perBatch, type Announcement } from '../webhook/announce-webhooks';
+
+/** A merchant or its provider closes a charge by cancelling it. */
+export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
+
+export interface Outcome {
+  id: string;
+  reference: string;
+  batchId: string;
+  merchantId: string | null;
+  /** The merchant, or the payee's bank. */
+  ownerId: string;
+  payeeLookupId: string | null;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  agreementId: string | null;
+  paymentIdKey: string | null;
+  scheduleId: string | null;
+  amount: bigint;
+  currency: string;
+  status: BillingRequestStatus;
+  declineReason: string | null;
+  bankTransactionId: string | null;
+  answerAction: string | null;
+  countedDay: string | null;
+  countedMonth: string | null;
+  sequence: number;
+  workflowId: string;
+  /** The workflow is waiting, and has to be signalled at the end. */
+  asleep: boolean;
+  closedAt: Date | null;
+  closedBy: ClosedBy | null;
+  approvalRequired: boolean;
+  metadata: Metadata;
+}
+
+export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id,
+  b.owner_id, b.payee_lookup_id,
+  b.customer_id, b.bank_id, b.lookup_id, b.agreement_id,
+  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key,
+  b.schedule_id, b.amount, b.currency, b.status, b.decline_reason,
+  b.bank_transaction_id, b.answer_action,
+  b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence,
+  b.workflow_id, b.asleep, b.closed_at, b.closed_by, b.approval_required,
+  b.metadata`;
+
+export async function announceDeclinedAtOnce(
+  trx: Executor,
+  keyring: Keyring,
+  billingRequestIds: string[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  const ended = await rows<Outcome>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = ANY(:billingRequestIds)`,
+    { billingRequestIds },
+  );
+  await announceOutcomes(trx, keyring, ended, cause, new Set());
+}
+
+/**
+ * Tells both sides how charges ended; the payer's bank only of ends that it did not cause. A
+ * payee's bank is told of money to credit in a webhook of its own kind.
+ *
+ * @param undelivered charges that the payer's bank was not asked for, nor will be
+ */
+export async function announceOutcomes(
+  trx: Executor,
+  keyring: Keyring,
+  closed: Outcome[],
+  cause: AuditEvent['cause'],
+  undelivered: ReadonlySet<string>,
+): Promise<void> {
+  /**
+   * The owner's first webhook about a charge; the second, if the owner is also the payer's bank and
+   * was asked.
+   */
+  const ownersNumber = (request: Outcome) =>
+    (request.ownerId === request.bankId ? question(request, undelivered) : 0) + 1;
+  const credits = closed.filter(
+    (request) => request.payeeLookupId !== null && request.status === 'successful',
+  );
+  const toPayeeBanks = perBatch(credits, 'ownerId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.credit' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: ownersNumber(request),
+      reference: request.reference,
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      lookupID: request.payeeLookupId,
+      payerBankId: request.bankId,
+      bankTransactionId: request.bankTransactionId,
+    })),
+  }));
+  const answers = closed.filter((request) => !credits.includes(request));
+  const toBillers = perBatch(answers, 'ownerId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.response' as const,
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: ownersNumber(request),
+      reference: request.reference,
+      ...payerAsBilled(keyring, request),
+      amount: formatAmount(request.amount, request.currency),
+      currency: request.currency,
+      customerAction: request.status === 'successful' ? 'approved' : 'declined',
+      status: request.status,
+      declineReason: request.declineReason,
+      scheduleId: request.scheduleId,
+      ...(request.merchantId !== null && { metadata: request.metadata }),
+    })),
+  }));
+  // A bank is told of an end that it did not cause, if it was asked at all.
+  const unasked =
+    cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
+  const toBanks = closeAnnouncements(unasked, undelivered);
+  const deliveryIds = await announce(trx, keyring, [...toPayeeBanks, ...toBillers, ...toBanks]);
+  await expectCredits(
+    trx,
+    credits,
+    credits.map(({ id }) => {
+      const at = toPayeeBanks.findIndex(({ items }) => items.some((item) => item.billingRequestId === id));
+      return deliveryIds[at] ?? '';
+    }),
+  );
+}
+
+function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>): Announcement[] {
+  return perBatch(closed, 'bankId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.closed',
+    items: group.map((request) => ({
+      billingRequestId: request.id,
+      sequence: question(request, undelivered) + (request.ownerId === request.bankId ? 1 : 0) + 1,
+      reference: request.reference,
+      status: request.status,
+      declineReason: request.declineReason,
+    })),
+  }));
+}
+
+/** Webhooks that the payer's bank got about the charge: the question, or none. */
+const question = ({ id }: Outcome, undelivered: ReadonlySet<string>) => (undelivered.has(id) ? 0 : 1);
+
+function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
+  return request.agreementId !== null && request.paymentIdKey !== null
+    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.ownerId) }
+    : { lookupID: request.lookupId };
+}

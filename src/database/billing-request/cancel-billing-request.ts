@@ -1,0 +1,68 @@
+import type { BillingRequestStatus } from '../../domain/lifecycle';
+import { Failure } from '../../domain/failures';
+import { lockAgreements } from '../agreement/agreement';
+import { row, type Executor } from '../pool/connection';
+import type { Keyring } from '../keys/keyring';
+import { signalSleepers } from '../outbox';
+import { signalAnswered } from '../schedule/change-status';
+import { OWN, type Viewer } from '../query/viewer';
+import { withdraw } from '../webhook/withdraw-delivery';
+import { OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
+import { close } from './settle-billing-request';
+
+/**
+ * Cancels a charge that waits for its customer, for the merchant that billed or its provider.
+ *
+ * One UPDATE decides, in the half of time in which the bank could answer. A bank does not debit
+ * without the customer's approval, so no exception is opened; a later approval opens one.
+ *
+ * @returns the true status, and whether a merchant's cancellation, now or before, caused it
+ * @throws Failure not_found
+ */
+export async function cancelBillingRequest(
+  trx: Executor,
+  keyring: Keyring,
+  { entityId, role }: Viewer,
+  billingRequestId: string,
+): Promise<{ status: BillingRequestStatus; cancelled: boolean }> {
+  const own = await row<{ agreementId: string | null }>(
+    trx,
+    `SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND ${OWN[role]}`,
+    { billingRequestId, entityId },
+  );
+  if (!own) throw new Failure('not_found', 'There is no such billing request.');
+  await lockAgreements(trx, own.agreementId === null ? [] : [own.agreementId]);
+  const cancelled = await row<Outcome>(
+    trx,
+    `UPDATE billing_requests b SET
+       status = 'declined', closed_by = :role, decline_reason = 'cancelled', closed_at = business_now(b.owner_id),
+       sequence = b.sequence + 1
+     WHERE b.id = :billingRequestId AND b.status = 'pending' AND b.approval_required
+       AND business_now(b.owner_id) < b.expires_at
+       -- The bank has approved under an id that it had used: money may have moved.
+       AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
+                       WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
+     RETURNING ${OUTCOME_COLUMNS}`,
+    { billingRequestId, role },
+  );
+  if (!cancelled) return standing(trx, billingRequestId);
+  const undelivered = await withdraw(trx, keyring, 'charges', [billingRequestId]);
+  await close(trx, keyring, [cancelled], role, undelivered);
+  await (cancelled.scheduleId === null
+    ? signalSleepers(trx, 'cancelled', [cancelled])
+    : signalAnswered(trx, cancelled.scheduleId));
+  return { status: 'declined', cancelled: true };
+}
+
+/** The current status; `declined` for a passed window that the workflow has yet to close. */
+async function standing(trx: Executor, billingRequestId: string) {
+  const found = await row<{ status: BillingRequestStatus; cancelled: boolean }>(
+    trx,
+    `SELECT CASE WHEN status = 'pending' AND business_now(owner_id) >= expires_at THEN 'declined' ELSE status END AS status,
+       coalesce(closed_by IN ('merchant', 'provider'), false) AS cancelled
+     FROM billing_requests WHERE id = :billingRequestId`,
+    { billingRequestId },
+  );
+  if (!found) throw new Error(`there is no ${billingRequestId}`);
+  return found;
+}

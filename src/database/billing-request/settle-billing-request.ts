@@ -1,0 +1,377 @@
+import { reasonForAudit, type BankAnswer } from '../../domain/charge';
+import { Failure } from '../../domain/failures';
+import type { BillingRequestStatus } from '../../domain/lifecycle';
+import {
+  lockAgreementOfRequest,
+  lockAgreements,
+  openAgreements,
+  releaseSpending,
+  type Agreement,
+} from '../agreement/agreement';
+import { claimBankTransaction } from '../ledger/claim-bank-transaction';
+import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { announceDecision, applyDecision, type NewDecision } from '../decision/apply-decision';
+import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
+import type { Keyring } from '../keys/keyring';
+import { postCharge } from '../ledger/post-settlement';
+import { signalSleepers } from '../outbox';
+import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
+import { openCases, takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
+import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
+import { signalAnswered } from '../schedule/change-status';
+import { withdraw } from '../webhook/withdraw-delivery';
+
+/**
+ * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
+ * in `cancel.ts`.
+ *
+ * Each end is one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against
+ * `now >= expires_at`, by the database's clock. However they race, one finds the row pending and in
+ * its half of time, and the other finds nothing.
+ *
+ * `not_delivered` tells a merchant that it may bill again. So a charge ends that way only if no
+ * byte of it can have reached the bank, nor will. Any other silence is `expired`, and an exception,
+ * for the bank may have debited, or may yet.
+ */
+
+/** The bank's response: the true status, and whether its answer caused it. */
+export type AnswerResult = {
+  billingRequestId: string;
+  /** The answer named a transaction that belongs to something else. */
+  duplicate: boolean;
+} & (
+  | { agreed: true; status: 'successful' | 'declined' }
+  /**
+   * Another answer, or the window, came first: the bank may have to reverse its debit. Pending if
+   * the answer was refused for its transaction id: the bank may answer again.
+   */
+  | { agreed: false; status: BillingRequestStatus; /** No answer of the bank ended it. */ late: boolean }
+);
+
+/**
+ * Takes a bank's answer to a charge. Repeating an answer changes nothing and is agreed to again, as
+ * is a second decline. A contradicting answer, a late approval, or an answer with the id of another
+ * transaction opens a reconciliation exception, for money may have moved. A late decline is only
+ * noted, for it moves no money.
+ *
+ * @param timeZone of the network, for the ledger's day
+ * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
+ */
+export async function answerBillingRequest(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  bankId: string,
+  billingRequestId: string,
+  answer: BankAnswer,
+  more: { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined },
+): Promise<AnswerResult> {
+  const asked = await lockForAnswer(trx, keyring, bankId, billingRequestId, answer);
+  if (more.batchId !== undefined && more.batchId !== asked.batchId) {
+    throw new Failure('invalid_request', 'This billing request belongs to another batch.', {
+      problems: [
+        { path: 'batchId', message: 'is not the batch of this billing request; leave it out or correct it' },
+      ],
+    });
+  }
+  const decided = await decide(trx, billingRequestId, answer, more.metadata);
+  if (!decided) {
+    if (asked.grants) await trx.query('ROLLBACK TO SAVEPOINT granting');
+    return answerRefused(trx, keyring, asked, answer);
+  }
+
+  const { scheduleId } = decided;
+  await Promise.all([
+    scheduleId === null ? signalSleepers(trx, 'bankAnswered', [decided]) : signalAnswered(trx, scheduleId),
+    close(trx, keyring, [decided], 'bank', new Set()),
+    postCharge(trx, timeZone, decided),
+  ]);
+  await applyToAgreement(trx, keyring, asked, answer);
+  if (answer.outcome === 'approved') {
+    await endDuplicates(trx, keyring, { billingRequestId, refundId: null });
+  }
+  return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
+}
+
+/** Locks first the agreement that the answer may change, then (by the UPDATE) the request. */
+async function lockForAnswer(
+  trx: Transaction,
+  keyring: Keyring,
+  bankId: string,
+  billingRequestId: string,
+  answer: BankAnswer,
+) {
+  const [asked, [charged]] = await Promise.all([
+    row<Outcome & { trusted: boolean | null; duplicate: boolean }>(
+      trx,
+      `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted,
+         EXISTS (SELECT FROM bank_transactions t WHERE t.bank_id = b.bank_id
+                 AND t.bank_transaction_id = :bankTransactionId AND t.resource_id <> b.id) AS duplicate
+       FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
+       WHERE b.id = :billingRequestId AND b.bank_id = :bankId`,
+      {
+        billingRequestId,
+        bankId,
+        bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : null,
+      },
+    ),
+    lockAgreementOfRequest(trx, bankId, billingRequestId),
+  ]);
+  if (!asked) throw new Failure('not_found', 'There is no such billing request.');
+  if (charged) return { ...asked, agreement: charged, grants: false };
+  // A payment between customers has no agreement, so an answer grants none.
+  const { merchantId } = asked;
+  if (merchantId === null) return { ...asked, agreement: undefined, grants: false };
+  const grants =
+    answer.action === 'approve_recurring' &&
+    asked.trusted === true &&
+    asked.status === 'pending' &&
+    !asked.duplicate;
+  const customer = { id: asked.customerId, bankId };
+  if (grants) {
+    // A refused answer must not leave behind the agreement that it would have granted.
+    await trx.query('SAVEPOINT granting');
+    const [agreement] = await openAgreements(trx, keyring, merchantId, [customer], asked.currency);
+    return { ...asked, agreement, grants };
+  }
+  const standing = await row<{ id: string }>(
+    trx,
+    `SELECT id FROM agreements WHERE merchant_id = :merchantId AND customer_id = :customerId`,
+    { merchantId, customerId: asked.customerId },
+  );
+  const [agreement] = await lockAgreements(trx, standing ? [standing.id] : []);
+  return { ...asked, agreement, grants };
+}
+
+const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
+
+/** If two answers with one transaction id race, the first to claim the id is taken. */
+async function decide(
+  trx: Executor,
+  billingRequestId: string,
+  answer: BankAnswer,
+  metadata: Record<string, unknown> | undefined,
+): Promise<Outcome | undefined> {
+  const approved = answer.outcome === 'approved';
+  return row<Outcome>(
+    trx,
+    `WITH asked AS (
+       SELECT id, bank_id FROM billing_requests
+       WHERE id = :billingRequestId AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),
+     claimed AS (
+       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       ON CONFLICT DO NOTHING RETURNING resource_id)
+     UPDATE billing_requests b SET
+       status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
+       answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = settling_now(b.owner_id),
+       sequence = b.sequence + 1
+     -- Joined, not a subquery: if the row changes meanwhile, Postgres evaluates this again, and a
+     -- subquery would claim again.
+     FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+     WHERE b.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
+     RETURNING ${OUTCOME_COLUMNS}`,
+    {
+      billingRequestId,
+      status: STATUS_AFTER[answer.outcome],
+      bankTransactionId: approved ? answer.bankTransactionId : null,
+      declineReason: approved ? null : answer.declineReason,
+      action: answer.action,
+      metadata: metadata ? JSON.stringify(metadata) : null,
+    },
+  );
+}
+
+/**
+ * The request was no longer open; or the transaction belongs to another resource, and the request
+ * stays as it is.
+ */
+async function answerRefused(
+  trx: Transaction,
+  keyring: Keyring,
+  asked: Awaited<ReturnType<typeof lockForAnswer>>,
+  answer: BankAnswer,
+): Promise<AnswerResult> {
+  const billingRequestId = asked.id;
+  // The window may have passed before the workflow closed the request.
+  await closeExpiredRequests(trx, keyring, [billingRequestId], 'by its bank');
+  const found = await row<Outcome>(
+    trx,
+    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId FOR UPDATE OF b`,
+    { billingRequestId },
+  );
+  if (!found) throw new Error(`there is no ${billingRequestId}`);
+  const { bankId, status, closedBy } = found;
+  const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
+  const duplicate =
+    bankTransactionId !== null &&
+    !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: billingRequestId }));
+  if (status === 'pending' && !duplicate) throw new Error(`${billingRequestId} is neither open nor closed`);
+  // Only a bank's earlier answer can be repeated; a passed window is not an answer of the bank's.
+  if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
+    if (answer.outcome === 'approved') {
+      await endDuplicates(trx, keyring, { billingRequestId, refundId: null });
+    } else if (answer.action !== found.answerAction) {
+      // A repeated decline by which the customer also stops the standing approval.
+      await applyToAgreement(trx, keyring, asked, answer);
+    }
+    return { billingRequestId, status, agreed: true, duplicate };
+  }
+  if (closedBy !== 'bank' && answer.outcome === 'declined') {
+    await noteRefusedAnswer(trx, 'billing_request', billingRequestId, {
+      says: 'declined',
+      bankTransactionId,
+    });
+    await endExplained(trx, keyring, 'bank', {
+      kind: 'unanswered',
+      resolution: 'no_money_moved',
+      billingRequestIds: [billingRequestId],
+    });
+    return { billingRequestId, status, agreed: false, duplicate, late: true };
+  }
+  const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
+  await takeAnswerInDoubt(trx, keyring, {
+    kind: duplicate ? 'duplicate_transaction_id' : tooLate,
+    billingRequestId,
+    refundId: null,
+    says: answer.outcome,
+    bankTransactionId,
+    reason: answer.outcome === 'declined' ? answer.declineReason : null,
+  });
+  return { billingRequestId, status, agreed: false, duplicate, late: closedBy !== 'bank' };
+}
+
+/** The part of an action that goes beyond this charge. */
+const said = (action: string | null) =>
+  action === 'approve_recurring' || action === 'suspended' ? action : '';
+
+/** Whether the answer repeats the first. Two declines agree in any words: no money moved. */
+function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
+  if (answer.outcome === 'declined') return ended.status === 'declined';
+  return (
+    said(answer.action) === said(ended.answerAction) && answer.bankTransactionId === ended.bankTransactionId
+  );
+}
+
+/**
+ * Declines the requests whose window has passed. The second of two callers finds nothing to do.
+ *
+ * @param found `by its bank` if an answer found them due: that bank knows of the request, however
+ *   it came by it
+ */
+export async function closeExpiredRequests(
+  trx: Executor,
+  keyring: Keyring,
+  ids: string[],
+  found: 'by its bank' | 'by the network' = 'by the network',
+): Promise<void> {
+  const agreements = await rows<{ id: string }>(
+    trx,
+    `SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(:ids) AND agreement_id IS NOT NULL`,
+    { ids },
+  );
+  await lockAgreements(
+    trx,
+    agreements.map((agreement) => agreement.id),
+  );
+  // Exceptions are opened under this lock, so the statements after it see all that there are.
+  const due = await rows<{ id: string }>(
+    trx,
+    `SELECT id FROM billing_requests
+     WHERE id = ANY(:ids) AND status = 'pending' AND business_now(owner_id) >= expires_at
+     ORDER BY id FOR NO KEY UPDATE`,
+    { ids },
+  );
+  if (due.length === 0) return;
+  const dueIds = due.map(({ id }) => id);
+  const undelivered = await withdraw(trx, keyring, 'charges', dueIds);
+  const closed = await rows<Outcome>(
+    trx,
+    // A bank with an exception has answered before, so its request was delivered.
+    `UPDATE billing_requests b SET
+       status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
+       decline_reason = CASE WHEN b.id = ANY(:undelivered) AND NOT :known::boolean
+           AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
+                             THEN 'not_delivered' ELSE 'expired' END
+     WHERE b.id = ANY(:dueIds) AND b.status = 'pending'
+     RETURNING ${OUTCOME_COLUMNS}`,
+    { dueIds, undelivered: [...undelivered], known: found === 'by its bank' },
+  );
+  await close(trx, keyring, closed, 'network', undelivered);
+  // The bank may have moved the money; only an exception makes an operator look.
+  const silent = closed.filter((request) => request.declineReason === 'expired');
+  await openCases(
+    trx,
+    keyring,
+    'network',
+    silent.map(({ id }) => ({ kind: 'unanswered', billingRequestId: id, refundId: null })),
+    // All requests are of one workflow, which also tells the banks of the ends.
+    closed[0]?.workflowId,
+  );
+}
+
+/** Completes every end: releases the counted sums, records events, and tells both sides. */
+export async function close(
+  trx: Executor,
+  keyring: Keyring,
+  closed: Outcome[],
+  cause: AuditEvent['cause'],
+  undelivered: ReadonlySet<string>,
+): Promise<void> {
+  const released = closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
+    status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
+      ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
+      : [],
+  );
+  const ended = closed.map((request) => ({
+    resourceId: request.id,
+    sequence: request.sequence,
+    type: `billing_request.${request.status}`,
+    cause,
+    details: {
+      ...moneyFacts(request),
+      declineReason: request.declineReason && reasonForAudit(request.declineReason),
+    },
+    at: request.closedAt ?? new Date(Number.NaN),
+  }));
+  await Promise.all([
+    releaseSpending(trx, released),
+    recordEvents(trx, ended),
+    announceOutcomes(trx, keyring, closed, cause, undelivered),
+  ]);
+}
+
+async function applyToAgreement(
+  trx: Executor,
+  keyring: Keyring,
+  asked: Awaited<ReturnType<typeof lockForAnswer>>,
+  answer: BankAnswer,
+): Promise<void> {
+  const { agreement, grants } = asked;
+  if (!agreement || agreement.blocked) return;
+  const suspends = answer.action === 'suspended' && agreement.decision.startsWith('approve');
+  const granted = grants ? grantOf(agreement, asked.currency) : undefined;
+  const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
+  if (!decided) return;
+  await applyDecision(trx, keyring, agreement.id, decided, 'bank');
+  await announceDecision(trx, keyring, agreement.id);
+}
+
+/**
+ * The decision that a standing approval given with a charge makes for the agreement.
+ *
+ * The customer has approved the charge's currency. An agreement in another currency may only have
+ * been asked for, or refused since. If it is approved, it keeps all its terms: the customer was not
+ * asked to give them up.
+ *
+ * @returns undefined if nothing changes
+ */
+function grantOf(agreement: Agreement, charged: string): NewDecision | undefined {
+  const { decision, currency } = agreement;
+  const granted = { decision: 'approve_recurring', blocked: false, withCharge: true } as const;
+  if (currency === charged) return decision === 'approve_recurring' ? undefined : granted;
+  if (decision.startsWith('approve')) return undefined;
+  // Limits are amounts in the old currency, and the bank names no new ones.
+  return { ...granted, terms: { currency: charged, dailyLimit: null, monthlyLimit: null } };
+}

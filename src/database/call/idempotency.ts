@@ -1,0 +1,131 @@
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Indexes, Keyring } from '../keys/keyring';
+import { open, seal, type SealedPlace } from '../keys/encrypt';
+import { SWEEP, sweep } from '../query/sweep';
+
+/**
+ * Idempotency keys. The transaction that does a key's work writes its row, so a key always has a
+ * response, and a response's work is never lost. The transaction holds an advisory lock on the key,
+ * so a second request with the key sees at once that the first still runs.
+ */
+export interface KeyedRequest {
+  callerId: string;
+  /** The request's path, with its ids; empty for work that is not a request. */
+  path: string;
+  key: string;
+  /**
+   * Indexes of the body in canonical form. Only the first is stored, and nothing else of the body.
+   */
+  bodyIndexes: Indexes;
+}
+
+export interface StoredAnswer {
+  status: number;
+  body: unknown;
+}
+
+export type Claim =
+  | { outcome: 'new' }
+  | { outcome: 'running' }
+  | { outcome: 'other_body' }
+  | { outcome: 'done'; answer: StoredAnswer };
+
+/** The time that a key is kept, and that a repeated response shows its secrets. */
+export const KEPT = '7 days';
+const SECRETS_SHOWN = '1 hour';
+
+/** Looks the key up; a new key stays locked until the transaction ends. */
+export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRequest): Promise<Claim> {
+  const found = await row<{
+    locked: boolean;
+    requestHash: Buffer | null;
+    status: number | null;
+    sealed: Buffer | null;
+  }>(
+    trx,
+    `SELECT pg_try_advisory_xact_lock(hashtextextended(:callerId || ' ' || :path || ' ' || :key, 0)) AS locked,
+            k.request_hash, k.http_status AS status,
+            CASE WHEN k.created_at < clock_timestamp() - :shown::interval
+                 THEN coalesce(k.secret_free_sealed, k.answer_sealed) ELSE k.answer_sealed END AS sealed
+     FROM (VALUES (1)) AS one
+     LEFT JOIN idempotency_keys k ON k.caller_id = :callerId AND k.path = :path AND k.key = :key
+       AND k.expires_at > clock_timestamp()`,
+    { ...identity(request), shown: SECRETS_SHOWN },
+  );
+  if (!found?.requestHash || found.status === null || !found.sealed) {
+    return { outcome: found?.locked ? 'new' : 'running' };
+  }
+  const { requestHash } = found;
+  if (!request.bodyIndexes.some((index) => requestHash.equals(index))) return { outcome: 'other_body' };
+  const body = JSON.parse(open(ring, found.sealed, answerPlace(request))) as unknown;
+  return { outcome: 'done', answer: { status: found.status, body } };
+}
+
+/**
+ * Stores the response under its key, in the transaction that holds the claim.
+ *
+ * @param secretFree the body without its secrets, if it has any
+ * @returns false if another transaction took the key: it committed just after the claim's read
+ */
+export async function storeAnswer(
+  trx: Transaction,
+  ring: Keyring,
+  request: KeyedRequest,
+  answer: StoredAnswer,
+  secretFree: unknown,
+): Promise<boolean> {
+  const sealed = (body: unknown) => seal(ring, JSON.stringify(body), answerPlace(request));
+  const stored = await row(
+    trx,
+    `INSERT INTO idempotency_keys AS k
+       (caller_id, path, key, request_hash, http_status, answer_sealed, secret_free_sealed, expires_at)
+     VALUES (:callerId, :path, :key, :hash, :status, :answer, :secretFree, clock_timestamp() + :kept::interval)
+     ON CONFLICT (caller_id, path, key) DO UPDATE SET
+       request_hash = excluded.request_hash, http_status = excluded.http_status,
+       answer_sealed = excluded.answer_sealed, secret_free_sealed = excluded.secret_free_sealed,
+       created_at = excluded.created_at, expires_at = excluded.expires_at
+     WHERE k.expires_at <= clock_timestamp()
+     RETURNING k.key`,
+    {
+      ...identity(request),
+      hash: request.bodyIndexes[0],
+      status: answer.status,
+      answer: sealed(answer.body),
+      secretFree: secretFree === undefined ? null : sealed(secretFree),
+      kept: KEPT,
+    },
+  );
+  return stored !== undefined;
+}
+
+/**
+ * Deletes keys past their time, and the secrets in responses that no longer show them.
+ *
+ * @returns whether there may be more of either
+ */
+export async function expireKeys(db: Executor): Promise<boolean> {
+  const moreToDelete = await sweep(
+    db,
+    'idempotency_keys',
+    'caller_id, path, key',
+    'expires_at <= (SELECT clock_timestamp()) ORDER BY expires_at',
+  );
+  const hidden = await rows(
+    db,
+    `UPDATE idempotency_keys SET answer_sealed = secret_free_sealed, secret_free_sealed = NULL
+     WHERE (caller_id, path, key) IN (
+       SELECT caller_id, path, key FROM idempotency_keys
+       WHERE secret_free_sealed IS NOT NULL AND created_at < (SELECT clock_timestamp()) - :shown::interval
+       LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED) RETURNING true`,
+    { shown: SECRETS_SHOWN },
+  );
+  return moreToDelete || hidden.length === SWEEP;
+}
+
+function identity({ callerId, path, key }: KeyedRequest) {
+  return { callerId, path, key };
+}
+
+export function answerPlace({ callerId, path, key }: Omit<KeyedRequest, 'bodyIndexes'>): SealedPlace {
+  return `idempotency_keys.answer:${callerId} ${path} ${key}`;
+}

@@ -1,0 +1,244 @@
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { recordEvents } from '../record/event';
+import { postCredits } from '../ledger/post-settlement';
+import { enqueueSignals } from '../outbox';
+import type { Keyring } from '../keys/keyring';
+import { endExplained } from '../reconciliation-exception/end-exceptions';
+import { openUndelivered } from '../reconciliation-exception/open-exceptions';
+import { withdraw } from '../webhook/withdraw-delivery';
+
+/**
+ * The credit of a payment between customers: the payee's bank learns that there is money to credit.
+ *
+ * The payer has been debited, so a credit never expires. It is done once `billing.credit` was
+ * delivered, or read in the events feed. Until then the charge's workflow watches it; after a day
+ * it is overdue, and an exception.
+ */
+
+/**
+ * By then the webhook was tried ten times, a bank that was down for a night is back, and the payee
+ * misses the money.
+ */
+const OVERDUE_AFTER = '24 hours';
+
+/** SQL over a billing request `b`: its payee's bank was told, by webhook or in the events feed. */
+const CREDITED = `(
+  b.credit_settled
+  OR EXISTS (SELECT FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+          WHERE d.id = b.credit_delivery_id
+            AND ((d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)
+                 OR EXISTS (SELECT FROM webhook_attempts a WHERE a.delivery_id = d.id AND a.error IS NULL)))
+  OR EXISTS (SELECT FROM webhook_receipts r WHERE r.delivery_id = b.credit_delivery_id
+             AND (r.delivered_at IS NOT NULL OR r.feed_read)))`;
+
+/** SQL over a billing request `b`: its workflow has to wait for the credit, or settle it. */
+export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND (NOT b.credit_overdue OR ${CREDITED}))`;
+
+/** @param deliveryIds one for each of the credits */
+export async function expectCredits(
+  trx: Executor,
+  credits: readonly { id: string }[],
+  deliveryIds: string[],
+): Promise<void> {
+  if (credits.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE billing_requests b SET credit_delivery_id = c.delivery_id, credit_due_at = b.closed_at + :overdueAfter::interval
+     FROM unnest(:ids::text[], :deliveryIds::text[]) AS c (id, delivery_id) WHERE b.id = c.id`,
+    { ids: credits.map(({ id }) => id), deliveryIds, overdueAfter: OVERDUE_AFTER },
+  );
+}
+
+/**
+ * Settles credits that a process delivered before it died, and opens an exception for each overdue
+ * credit. The second of two callers finds nothing to do.
+ *
+ * It judges by a read after it has locked the charges. A delivery meanwhile settles its credit
+ * before or after; a statement begun before the delivery would not see it.
+ */
+export async function followCredits(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  billingRequestIds: string[],
+): Promise<void> {
+  await rows(
+    trx,
+    `SELECT id FROM billing_requests WHERE id = ANY(:billingRequestIds) ORDER BY id FOR NO KEY UPDATE`,
+    { billingRequestIds },
+  );
+  const delivered = await rows<{ id: string }>(
+    trx,
+    `SELECT b.credit_delivery_id AS id FROM billing_requests b
+     WHERE b.id = ANY(:billingRequestIds) AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND ${CREDITED}`,
+    { billingRequestIds },
+  );
+  if (delivered.length > 0)
+    await resolveCredits(trx, keyring, timeZone, { deliveryIds: delivered.map(({ id }) => id) });
+  const overdue = await rows<{ id: string; sequence: number; at: Date }>(
+    trx,
+    `UPDATE billing_requests b SET credit_overdue = true, sequence = b.sequence + 1
+     WHERE b.id = ANY(:billingRequestIds) AND business_now(b.owner_id) >= b.credit_due_at
+       AND NOT b.credit_overdue AND NOT ${CREDITED}
+     RETURNING b.id, b.sequence, business_now(b.owner_id) AS at`,
+    { billingRequestIds },
+  );
+  await recordEvents(
+    trx,
+    overdue.map(({ id, sequence, at }) => ({
+      resourceId: id,
+      sequence,
+      type: 'billing_request.credit_overdue',
+      cause: 'network',
+      at,
+    })),
+  );
+  const ids = overdue.map(({ id }) => id);
+  await openUndelivered(trx, keyring, ids);
+}
+
+interface Credited {
+  id: string;
+  reference: string;
+  workflowId: string;
+  overdue: boolean;
+  amount: bigint;
+  currency: string;
+  bankId: string;
+  merchantId: null;
+  ownerId: string;
+  at: Date;
+}
+
+type DeliveredCredits = { deliveryIds: string[] } | { eventIds: string[] };
+
+/** Resolves the exceptions of delivered credits, and signals waiting workflows. Safe to repeat. */
+export async function settleCredits(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  delivered: DeliveredCredits,
+): Promise<void> {
+  const credited = await resolveCredits(trx, keyring, timeZone, delivered);
+  await enqueueSignals(
+    trx,
+    'creditDelivered',
+    credited.filter(({ overdue }) => !overdue),
+  );
+}
+
+/**
+ * Settles delivered credits without a signal, for a workflow that has told the bank itself and
+ * reads again.
+ *
+ * @param timeZone of the network, for the ledger's day
+ */
+export async function resolveCredits(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  delivered: DeliveredCredits,
+): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
+  const credited = await rows<Credited>(
+    trx,
+    `SELECT b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
+       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at
+     FROM billing_requests b
+     WHERE b.credit_delivery_id = ANY(ARRAY(${
+       'deliveryIds' in delivered
+         ? 'SELECT unnest(:deliveryIds::text[])'
+         : 'SELECT id FROM webhook_deliveries WHERE event_id = ANY(:eventIds::text[])'
+     })) AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE`,
+    delivered,
+  );
+  await postCredits(trx, timeZone, credited);
+  await rows(trx, `UPDATE billing_requests SET credit_settled = true WHERE id = ANY(:ids)`, {
+    ids: credited.map(({ id }) => id),
+  });
+  await endUndelivered(
+    trx,
+    keyring,
+    credited.map(({ id }) => id),
+  );
+  return credited;
+}
+
+async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds: string[]): Promise<void> {
+  const undelivered = { kind: 'credit_undelivered', resolution: 'no_difference', billingRequestIds } as const;
+  await endExplained(trx, keyring, 'network', undelivered);
+}
+
+/**
+ * Withdraws the credit webhook of a reversed payment, so that the payee's bank does not credit its
+ * customer for nothing. A webhook that the bank may have seen is sent no further, but the bank is
+ * watched as before, for it may have credited.
+ *
+ * The caller holds the charge locked.
+ *
+ * @returns whether the payee's bank was never told, and never will be
+ */
+export async function withdrawCredit(
+  trx: Executor,
+  keyring: Keyring,
+  billingRequestId: string,
+): Promise<boolean> {
+  const open = await row(
+    trx,
+    `SELECT id FROM billing_requests WHERE id = :billingRequestId AND NOT credit_settled`,
+    { billingRequestId },
+  );
+  if (!open || (await withdraw(trx, keyring, 'credits', [billingRequestId])).size === 0) return false;
+  const charge = await row<Pick<Credited, 'workflowId' | 'bankId'>>(
+    trx,
+    `UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
+     WHERE id = :billingRequestId RETURNING workflow_id, bank_id`,
+    { billingRequestId },
+  );
+  if (!charge) throw new Error(`there is no ${billingRequestId}`);
+  await endUndelivered(trx, keyring, [billingRequestId]);
+  // The workflow waits no more.
+  await enqueueSignals(trx, 'creditDelivered', [charge]);
+  return true;
+}
+
+/**
+ * Settles a credit that an operator found out about by asking the payee's bank. The caller holds
+ * the charge locked.
+ */
+export async function settleCreditByWord(
+  trx: Executor,
+  timeZone: string,
+  billingRequestId: string,
+): Promise<void> {
+  const credited = await rows<Credited>(
+    trx,
+    `UPDATE billing_requests b SET credit_settled = true
+     WHERE b.id = :billingRequestId AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND b.reversed_amount < b.amount
+     RETURNING b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
+       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`,
+    { billingRequestId },
+  );
+  await postCredits(trx, timeZone, credited);
+}
+
+export interface Credit {
+  /** `undelivered`: the webhook was given up, and can be sent again by hand. */
+  status: 'pending' | 'delivered' | 'undelivered';
+  overdue: boolean;
+  dueBy: Date;
+}
+
+/** @returns undefined for other kinds of charges, and for those that have not succeeded */
+export async function readCredit(db: Executor, billingRequestId: string): Promise<Credit | undefined> {
+  return row<Credit>(
+    db,
+    `SELECT credit_due_at AS due_by, overdue AND NOT credited AS overdue,
+       CASE WHEN credited THEN 'delivered'
+            WHEN EXISTS (SELECT FROM webhook_deliveries d WHERE d.id = credit_delivery_id AND d.status = 'pending')
+            THEN 'pending' ELSE 'undelivered' END AS status
+     FROM (SELECT b.credit_due_at, b.credit_delivery_id, business_now(b.owner_id) >= b.credit_due_at AS overdue,
+             ${CREDITED} AS credited
+           FROM billing_requests b WHERE b.id = :billingRequestId AND b.credit_due_at IS NOT NULL) AS c`,
+    { billingRequestId },
+  );
+}

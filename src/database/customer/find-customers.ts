@@ -1,0 +1,95 @@
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Indexes, Keyring } from '../keys/keyring';
+import { seal } from '../keys/encrypt';
+
+/** Most customers shown for an address: more banks than a person has. */
+const FOUND_MAX = 100;
+/** Most customers shown of one bank: a person, a family or a firm may share the address. */
+const FOUND_OF_BANK_MAX = 10;
+
+/**
+ * One bank's many customers must not hide another bank's: a bank's further customers are shown only
+ * where there is room.
+ */
+export async function banksOfEmail(
+  db: Executor,
+  ring: Keyring,
+  email: string,
+): Promise<{ bankId: string; bankName: string; lookupID: string; customerId: string }[]> {
+  return rows(
+    db,
+    `WITH RECURSIVE banks AS (
+       SELECT email_index, (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = given.email_index) AS id
+       FROM unnest(:indexes::bytea[]) AS given (email_index)
+       UNION ALL
+       SELECT email_index,
+         (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = banks.email_index AND c.bank_id > banks.id)
+       FROM banks WHERE id IS NOT NULL),
+     found AS (
+       SELECT banks.id AS bank_id, c.id, c.lookup_id,
+         row_number() OVER (PARTITION BY banks.id ORDER BY c.id) AS of_bank
+       FROM banks CROSS JOIN LATERAL (
+         SELECT id, lookup_id FROM customers WHERE email_index = banks.email_index AND bank_id = banks.id
+         ORDER BY id LIMIT :ofBank) AS c),
+     shown AS (SELECT * FROM found WHERE of_bank <= :ofBank ORDER BY of_bank, id LIMIT :max)
+     SELECT b.id AS bank_id, b.name AS bank_name, shown.lookup_id AS "lookupID", shown.id AS customer_id
+     FROM shown JOIN entities b ON b.id = shown.bank_id ORDER BY shown.id`,
+    { indexes: emailIndexes(ring, email), ofBank: FOUND_OF_BANK_MAX, max: FOUND_MAX },
+  );
+}
+
+/** The index ignores letter case, as people do. */
+export function emailIndexes(ring: Keyring, email: string): Indexes {
+  return ring.blindIndexes('customer.email', email.toLowerCase());
+}
+
+/** A bank's changes of a customer; a field that is left out stays as it is. */
+export interface CustomerUpdate {
+  firstname?: string | undefined;
+  middlename?: string | undefined;
+  lastname?: string | undefined;
+  accountName?: string | undefined;
+  address?: string | undefined;
+  phone?: string | undefined;
+  displayPicture?: string | undefined;
+}
+
+/** @returns whether the bank has such a customer */
+export async function updateCustomer(
+  trx: Transaction,
+  ring: Keyring,
+  bankId: string,
+  by: { customerId: string } | { lookupId: string },
+  update: CustomerUpdate,
+): Promise<boolean> {
+  // Neither id ever changes, so the UPDATE below changes the row that this finds.
+  const found = await row<{ id: string }>(
+    trx,
+    `SELECT id FROM customers WHERE bank_id = :bankId AND ${'customerId' in by ? 'id = :customerId' : 'lookup_id = :lookupId'}`,
+    { bankId, ...by },
+  );
+  if (!found) return false;
+  const { id } = found;
+  const { firstname, middlename, lastname, accountName, address, phone, displayPicture } = update;
+  await row(
+    trx,
+    `UPDATE customers SET firstname = coalesce(:firstname, firstname),
+       middlename = coalesce(:middlename, middlename), lastname = coalesce(:lastname, lastname),
+       account_name = coalesce(:accountName, account_name),
+       display_picture = coalesce(:displayPicture, display_picture),
+       address_sealed = coalesce(:address, address_sealed), phone_sealed = coalesce(:phone, phone_sealed),
+       updated_at = clock_timestamp()
+     WHERE id = :id`,
+    {
+      id,
+      firstname: firstname ?? null,
+      middlename: middlename ?? null,
+      lastname: lastname ?? null,
+      accountName: accountName ?? null,
+      displayPicture: displayPicture ?? null,
+      address: address === undefined ? null : seal(ring, address, `customers.address_sealed:${id}`),
+      phone: phone === undefined ? null : seal(ring, phone, `customers.phone_sealed:${id}`),
+    },
+  );
+  return true;
+}

@@ -1,0 +1,91 @@
+import type { BillingRules } from '../../domain/billing-rules';
+import { Failure } from '../../domain/failures';
+import { oneRow, rows, type Executor } from '../pool/connection';
+import { dayBegin } from '../clock/day-begin';
+import { sweep } from '../query/sweep';
+
+/**
+ * Limits on a customer's prompts of one calendar day from all merchants together. A merchant's own
+ * limits do not keep a telephone from ringing all day.
+ *
+ * Days are in real time, whatever the test clocks say: people are asked in real time.
+ */
+
+type PromptRules = Pick<BillingRules, 'timeZone' | 'intentsPerCustomerDay' | 'approvalsPerCustomerDay'>;
+
+/** @returns the customers that may not be asked again today, and why */
+export async function takeIntents(
+  trx: Executor,
+  { intentsPerCustomerDay, timeZone }: PromptRules,
+  customerIds: string[],
+): Promise<Map<string, Failure>> {
+  return takePrompts(trx, 'intent', intentsPerCustomerDay, timeZone, customerIds);
+}
+
+/** @returns the customers that may not be asked again today, and why */
+export async function takeApprovals(
+  trx: Executor,
+  { approvalsPerCustomerDay, timeZone }: PromptRules,
+  customerIds: string[],
+): Promise<Map<string, Failure>> {
+  return takePrompts(trx, 'approval', approvalsPerCustomerDay, timeZone, customerIds);
+}
+
+/** One statement decides between callers at the same time; a rollback undoes its counts. */
+async function takePrompts(
+  trx: Executor,
+  kind: 'intent' | 'approval',
+  perDay: number,
+  timeZone: string,
+  customerIds: string[],
+): Promise<Map<string, Failure>> {
+  if (customerIds.length === 0) return new Map();
+  const counted = await rows<{ customerId: string }>(
+    trx,
+    // Inserted in one order everywhere, so that two calls with the same customers cannot deadlock.
+    `INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
+     SELECT c.id, today, :kind, 1
+     FROM CAST(clock_timestamp() AT TIME ZONE :timeZone AS date) AS today, unnest(:customerIds::text[]) AS c (id)
+     ORDER BY c.id
+     ON CONFLICT (customer_id, day, kind) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < :perDay
+     RETURNING customer_id`,
+    { kind, perDay, timeZone, customerIds },
+  );
+  const asked = new Set(counted.map(({ customerId }) => customerId));
+  const refused = customerIds.filter((id) => !asked.has(id));
+  if (refused.length === 0) return new Map();
+  const retryAfterS = await untilTomorrow(trx, timeZone);
+  return new Map(
+    refused.map((id) => [
+      id,
+      new Failure(
+        'asked_too_often',
+        'The customer has been asked often enough for today. Try again tomorrow.',
+        {
+          retryAfterS,
+        },
+      ),
+    ]),
+  );
+}
+
+async function untilTomorrow(trx: Executor, timeZone: string): Promise<number> {
+  const { seconds } = await oneRow<{ seconds: number }>(
+    trx,
+    `SELECT extract(epoch FROM ${dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1')} - now)::float8 AS seconds
+     FROM clock_timestamp() AS now`,
+    { timeZone },
+  );
+  return seconds;
+}
+
+/** @returns whether there may be more */
+export function forgetPrompts(db: Executor, timeZone: string): Promise<boolean> {
+  return sweep(
+    db,
+    'customer_prompts',
+    'customer_id, day, kind',
+    `day < (SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date)) ORDER BY day`,
+    { timeZone },
+  );
+}

@@ -1,0 +1,188 @@
+import { ID_PREFIX, isId } from '../../domain/identifier/ids';
+import { normalizePhrase } from '../../domain/identifier/phrase';
+import { bindId, openBoundId } from '../keys/bound-id';
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { newId } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { allOf, listPage, type Listed, type Page } from '../query/list-page';
+import { seal } from '../keys/encrypt';
+
+/**
+ * Devices and their holders.
+ *
+ * The network's `deviceId` is a token: the device's id, bound to the holder of the token. So two
+ * holders of one device cannot learn from their tokens that they share it.
+ */
+
+const TOKEN_PREFIX = `${ID_PREFIX.device}_`;
+
+function makeToken(ring: Keyring, device: { id: string; tokenKey: string }, holderId: string): string {
+  return TOKEN_PREFIX + bindId(ring, 'device-id', device.tokenKey, device.id, holderId);
+}
+
+/** @returns the device's id; undefined for any string that is not this holder's token */
+export function openDeviceToken(ring: Keyring, token: string, holderId: string): string | undefined {
+  if (!token.startsWith(TOKEN_PREFIX)) return undefined;
+  const id = openBoundId(ring, 'device-id', token.slice(TOKEN_PREFIX.length), holderId);
+  return id !== undefined && isId('device', id) ? id : undefined;
+}
+
+/** @returns also whether the holder is new to the device */
+export async function enrolDevice(
+  trx: Transaction,
+  ring: Keyring,
+  holderId: string,
+  fingerprint: string,
+): Promise<{ token: string; isNew: boolean }> {
+  const id = newId('device');
+  const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
+  await row(
+    trx,
+    // The constraint sees indexes of the current key; the read, those from before a rotation.
+    `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
+     SELECT :id, :sealed, :index::bytea, :tokenKey
+     WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(:indexes))
+     ON CONFLICT (fingerprint_index) DO NOTHING`,
+    {
+      id,
+      indexes,
+      index: indexes[0],
+      sealed: seal(ring, fingerprint, `devices.fingerprint_sealed:${id}`),
+      tokenKey: ring.current,
+    },
+  );
+  const device = await row<{ id: string; tokenKey: string }>(
+    trx,
+    `SELECT id, token_key FROM devices WHERE fingerprint_index = ANY(:indexes)`,
+    { indexes },
+  );
+  if (!device) throw new Error('a device was neither there nor made');
+  const enrolled = await rows(
+    trx,
+    `INSERT INTO device_holders (device_id, holder_id) VALUES (:deviceId, :holderId)
+     ON CONFLICT DO NOTHING RETURNING device_id`,
+    { deviceId: device.id, holderId },
+  );
+  return { token: makeToken(ring, device, holderId), isNew: enrolled.length > 0 };
+}
+
+interface Link {
+  bankId: string;
+  deviceId: string;
+  customerId: string;
+  lookupId: string;
+}
+
+/**
+ * Links a device to a customer; a link that exists stays as it is.
+ *
+ * @returns `unknown` if the bank has no such customer or device, `taken` if another customer has
+ *   the device
+ */
+export async function linkDevice(trx: Transaction, link: Link): Promise<'linked' | 'unknown' | 'taken'> {
+  // One statement tries to insert the link and returns the open one, so no other can come between.
+  const open = await row<{ customerId: string }>(
+    trx,
+    `INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
+     SELECT h.device_id, c.bank_id, c.id, c.lookup_id
+     FROM customers c JOIN device_holders h ON h.holder_id = c.bank_id
+     WHERE c.bank_id = :bankId AND c.id = :customerId AND c.lookup_id = :lookupId AND h.device_id = :deviceId
+     ON CONFLICT (device_id) WHERE unlinked_at IS NULL DO UPDATE SET device_id = excluded.device_id
+     RETURNING customer_id`,
+    { ...link },
+  );
+  if (!open) return 'unknown';
+  return open.customerId === link.customerId ? 'linked' : 'taken';
+}
+
+/** @returns false if the device is not linked to such a customer of the bank */
+export async function unlinkDevice(trx: Transaction, link: Link): Promise<boolean> {
+  const ended = await rows(
+    trx,
+    `UPDATE device_links l SET unlinked_at = clock_timestamp() FROM customers c
+     WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL AND l.bank_id = :bankId
+       AND c.id = l.customer_id AND c.id = :customerId AND c.lookup_id = :lookupId
+     RETURNING l.device_id`,
+    { ...link },
+  );
+  return ended.length > 0;
+}
+
+export async function customerOfDevice(
+  db: Executor,
+  deviceId: string,
+): Promise<{ phrase: string; customerId: string; bankId: string } | undefined> {
+  return row(
+    db,
+    `SELECT c.lookup_id AS phrase, c.id AS customer_id, l.bank_id
+     FROM device_links l JOIN customers c ON c.id = l.customer_id
+     WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL`,
+    { deviceId },
+  );
+}
+
+export interface LinkedDevice {
+  /** The bank's token. */
+  deviceId: string;
+  customerId: string;
+  phrase: string;
+  linkedAt: Date;
+}
+
+export const DEVICE_SORTS = {
+  linkedAt: { by: 'l.linked_at', indexed: true },
+  customerId: { by: 'l.customer_id', indexed: false },
+  phrase: { by: 'l.phrase', indexed: false },
+};
+
+export async function listDevices(
+  db: Executor,
+  ring: Keyring,
+  bankId: string,
+  search: string | undefined,
+  page: Page<keyof typeof DEVICE_SORTS>,
+): Promise<Listed<LinkedDevice>> {
+  const where = allOf(
+    'l.bank_id = :bankId AND l.unlinked_at IS NULL',
+    search !== undefined &&
+      '(l.device_id = :deviceId OR l.customer_id LIKE :beginning OR l.phrase LIKE :beginning)',
+  );
+  const bindings =
+    search === undefined
+      ? { bankId }
+      : {
+          bankId,
+          deviceId: openDeviceToken(ring, search, bankId) ?? null,
+          // Ids survive `normalizePhrase`: they are in lower case and have no blanks.
+          beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
+        };
+  const found = await listPage<{
+    id: string;
+    tokenKey: string;
+    customerId: string;
+    phrase: string;
+    linkedAt: Date;
+  }>(
+    db,
+    {
+      select: () => `SELECT d.id, d.token_key, l.customer_id, l.phrase,
+          l.linked_at
+        FROM device_links l JOIN devices d ON d.id = l.device_id
+        WHERE ${where}`,
+      counted: (limit) => `device_links l WHERE ${where} ORDER BY l.linked_at, l.device_id ${limit}`,
+      bindings,
+      id: 'l.device_id',
+      sort: DEVICE_SORTS[page.sortBy],
+      plan: search === undefined ? undefined : 'anew',
+      instead: 'narrow it with search',
+    },
+    page,
+  );
+  return {
+    ...found,
+    items: found.items.map(({ id, tokenKey, ...link }) => ({
+      deviceId: makeToken(ring, { id, tokenKey }, bankId),
+      ...link,
+    })),
+  };
+}

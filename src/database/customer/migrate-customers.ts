@@ -1,0 +1,248 @@
+import { Failure } from '../../domain/failures';
+import { row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
+import { onboardPage, type BatchEntry, type BatchFailure, type OnboardedCustomer } from './onboard-customers';
+import { newId } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { open, seal, type SealedPlace } from '../keys/encrypt';
+import { pages } from '../query/pages';
+import { sweep } from '../query/sweep';
+import { announce } from '../webhook/announce-webhooks';
+
+/**
+ * Batches of customers that a bank imports.
+ *
+ * The transaction that accepts a small batch onboards it. A large batch is staged page by page
+ * while it arrives, so that it is never in memory as a whole. Accepting the batch takes over its
+ * pages, and its workflow onboards them one by one. The transaction that onboards a page deletes
+ * it, so a retry cannot onboard it twice.
+ */
+
+/** Most entries of a batch that is onboarded while the bank waits, and shown in one response. */
+export const SMALL_BATCH = 500;
+/** Entries that one transaction onboards; it holds their keys for some ten milliseconds. */
+export const PAGE_ENTRIES = 250;
+
+export type BatchStatus = 'processing' | 'completed' | 'failed';
+
+export interface Batch {
+  batchId: string;
+  status: BatchStatus;
+  summary: { total: number; successful: number; failed: number; duplicates: number };
+}
+
+export interface SmallBatch extends Batch {
+  customers: OnboardedCustomer[];
+  failures: BatchFailure[];
+}
+
+const BATCH_COLUMNS = `id AS batch_id, status,
+  jsonb_build_object('total', total, 'successful', successful, 'failed', failed, 'duplicates', duplicates) AS summary`;
+
+/** @param entries at most `SMALL_BATCH` */
+export async function onboardBatch(
+  trx: Transaction,
+  ring: Keyring,
+  bankId: string,
+  entries: readonly BatchEntry[],
+  drawPhrase?: () => string,
+): Promise<SmallBatch> {
+  const batchId = newId('batch');
+  await insertBatch(trx, bankId, batchId, entries.length);
+  const { customers, failures, ...counts } = await onboardPage(
+    trx,
+    ring,
+    { bankId, batchId },
+    0,
+    entries,
+    drawPhrase,
+  );
+  return { ...(await count(trx, batchId, counts)), customers, failures };
+}
+
+export async function stagePage(
+  db: Executor,
+  ring: Keyring,
+  batchId: string,
+  firstIndex: number,
+  entries: readonly BatchEntry[],
+): Promise<void> {
+  await row(
+    db,
+    `INSERT INTO staged_customers (batch_id, first_index, entries_sealed) VALUES (:batchId, :firstIndex, :sealed)`,
+    { batchId, firstIndex, sealed: seal(ring, JSON.stringify(entries), entriesPlace(batchId, firstIndex)) },
+  );
+}
+
+/** @throws Error if pages are missing: the request took so long that they were swept away */
+export async function acceptStaged(
+  trx: Transaction,
+  bankId: string,
+  batchId: string,
+  total: number,
+): Promise<Batch> {
+  const taken = await rows(
+    trx,
+    `UPDATE staged_customers SET accepted = true WHERE batch_id = :batchId RETURNING true`,
+    { batchId },
+  );
+  if (taken.length !== Math.ceil(total / PAGE_ENTRIES)) throw new Error(`${batchId} lacks staged pages`);
+  return insertBatch(trx, bankId, batchId, total);
+}
+
+export async function discardStaged(db: Executor, batchId: string): Promise<void> {
+  await rows(db, `DELETE FROM staged_customers WHERE batch_id = :batchId AND NOT accepted`, { batchId });
+}
+
+/** Far longer than a request may take to arrive. */
+const ABANDONED_AFTER = '1 hour';
+
+/** Deletes pages that processes staged before they died. @returns whether there may be more */
+export function deleteAbandoned(db: Executor): Promise<boolean> {
+  return sweep(
+    db,
+    'staged_customers',
+    'batch_id, first_index',
+    `NOT accepted AND staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`,
+  );
+}
+
+/**
+ * Onboards the next page of an accepted batch; the last page completes the batch and tells the
+ * bank.
+ *
+ * @param workflowId the workflow that makes the first attempt to deliver the webhook
+ */
+export async function onboardNextPage(
+  db: Database,
+  ring: Keyring,
+  batchId: string,
+  workflowId: string,
+): Promise<Batch> {
+  return db.transaction(async (trx) => {
+    // A second worker at the same batch waits here, and then takes the next page.
+    const batch = await row<Batch & { bankId: string }>(
+      trx,
+      `SELECT ${BATCH_COLUMNS}, bank_id FROM customer_batches WHERE id = :batchId FOR UPDATE`,
+      { batchId },
+    );
+    if (!batch) throw new Error(`there is no batch ${batchId}`);
+    const { bankId, ...before } = batch;
+    if (before.status !== 'processing') return before;
+    const page = await row<{ firstIndex: number; sealed: Buffer }>(
+      trx,
+      `DELETE FROM staged_customers WHERE batch_id = :batchId AND first_index =
+         (SELECT min(first_index) FROM staged_customers WHERE batch_id = :batchId)
+       RETURNING first_index, entries_sealed AS sealed`,
+      { batchId },
+    );
+    if (!page) throw new Error(`${batchId} has no page left and is not completed`);
+    const entries = JSON.parse(
+      open(ring, page.sealed, entriesPlace(batchId, page.firstIndex)),
+    ) as BatchEntry[];
+    const {
+      customers: _,
+      failures: __,
+      ...counts
+    } = await onboardPage(trx, ring, { bankId, batchId }, page.firstIndex, entries);
+    const after = await count(trx, batchId, counts);
+    if (after.status === 'completed') {
+      const webhookType = 'migration.completed';
+      await announce(trx, ring, [
+        { entityId: bankId, webhookType, batchId, workflowId, items: [{ ...after, sequence: 1 }] },
+      ]);
+    }
+    return after;
+  });
+}
+
+async function insertBatch(trx: Transaction, bankId: string, batchId: string, total: number): Promise<Batch> {
+  return found(
+    await row<Batch>(
+      trx,
+      `INSERT INTO customer_batches (id, bank_id, status, total) VALUES (:batchId, :bankId, 'processing', :total)
+       RETURNING ${BATCH_COLUMNS}`,
+      { batchId, bankId, total },
+    ),
+  );
+}
+
+async function count(
+  trx: Transaction,
+  batchId: string,
+  counts: { successful: number; failed: number; duplicates: number },
+): Promise<Batch> {
+  return found(
+    await row<Batch>(
+      trx,
+      `UPDATE customer_batches SET successful = successful + :successful, failed = failed + :failed,
+         duplicates = duplicates + :duplicates,
+         status = CASE WHEN successful + failed + duplicates + :successful + :failed + :duplicates = total
+                       THEN 'completed' ELSE status END
+       WHERE id = :batchId RETURNING ${BATCH_COLUMNS}`,
+      { batchId, ...counts },
+    ),
+  );
+}
+
+/** @throws Failure not_found */
+export async function readBatch(db: Executor, bankId: string, batchId: string): Promise<Batch> {
+  return found(
+    await row<Batch>(
+      db,
+      `SELECT ${BATCH_COLUMNS} FROM customer_batches WHERE id = :batchId AND bank_id = :bankId`,
+      { batchId, bankId },
+    ),
+  );
+}
+
+function found(batch: Batch | undefined): Batch {
+  if (!batch) throw new Failure('not_found', 'You have no such batch');
+  return batch;
+}
+
+/** Rows in memory at once while a file is made. */
+const EXPORT_PAGE = 1_000;
+
+export function readBatchCustomers(
+  db: Executor,
+  batchId: string,
+): AsyncGenerator<OnboardedCustomer[], void, void> {
+  return pages<OnboardedCustomer, string>(
+    EXPORT_PAGE,
+    '',
+    ({ customerId }) => customerId,
+    (after) =>
+      rows(
+        db,
+        // Ids are created in the order of the batch, and sort by it.
+        `SELECT client_ref, id AS customer_id, lookup_id AS "lookupID" FROM customers
+       WHERE batch_id = :batchId AND id > :after ORDER BY id LIMIT :limit`,
+        { batchId, after, limit: EXPORT_PAGE },
+      ),
+  );
+}
+
+export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator<BatchFailure[], void, void> {
+  return pages<BatchFailure, number>(
+    EXPORT_PAGE,
+    -1,
+    ({ index }) => index,
+    async (after) => {
+      const failures = await rows<Omit<BatchFailure, 'clientRef'> & { clientRef: string | null }>(
+        db,
+        `SELECT index, client_ref, reason FROM customer_batch_failures
+       WHERE batch_id = :batchId AND index > :after ORDER BY index LIMIT :limit`,
+        { batchId, after, limit: EXPORT_PAGE },
+      );
+      return failures.map(({ index, clientRef, reason }) => ({
+        index,
+        ...(clientRef !== null && { clientRef }),
+        reason,
+      }));
+    },
+  );
+}
+
+export function entriesPlace(batchId: string, firstIndex: number): SealedPlace {
+  return `staged_customers.entries_sealed:${batchId} ${firstIndex}`;
+}

@@ -1,0 +1,90 @@
+import { Failure } from '../../domain/failures';
+import type { Decision } from '../../domain/lifecycle';
+import { SPENT_THIS_MONTH, SPENT_TODAY } from '../agreement/agreement';
+import { row, type Executor } from '../pool/connection';
+import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
+import { OWN, type Viewer } from '../query/viewer';
+
+export interface DecisionRecord {
+  /** The agreement's id. */
+  id: string;
+  merchantId: string;
+  merchantName: string;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  decision: Decision;
+  /** The agreement is or once was approved. */
+  approved: boolean;
+  paymentIdKey: string;
+  blocked: boolean;
+  currency: string;
+  dailyLimit: bigint | null;
+  monthlyLimit: bigint | null;
+  /** Pending or settled on the merchant's current day and month, by the network's calendar. */
+  spentToday: bigint;
+  spentThisMonth: bigint;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const DECISIONS = `SELECT a.id, a.merchant_id, m.name AS merchant_name,
+    a.customer_id, a.bank_id, c.lookup_id, a.decision, a.approved,
+    a.payment_id_key, a.blocked, a.currency,
+    a.daily_limit, a.monthly_limit, ${SPENT_TODAY} AS spent_today,
+    ${SPENT_THIS_MONTH} AS spent_this_month, a.created_at, a.updated_at
+  FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,
+    LATERAL (SELECT today AS day, date_trunc('month', today)::date AS month
+             FROM CAST(business_now(a.merchant_id) AT TIME ZONE :timeZone AS date) AS today) AS period`;
+
+/** @throws Failure not_found */
+export async function readDecision(
+  db: Executor,
+  timeZone: string,
+  { entityId, role }: Viewer,
+  agreementId: string,
+): Promise<DecisionRecord> {
+  const found = await row<DecisionRecord>(db, `${DECISIONS} WHERE a.id = :agreementId AND a.${OWN[role]}`, {
+    timeZone,
+    agreementId,
+    entityId,
+  });
+  if (!found) throw new Failure('not_found', 'There is no such agreement.');
+  return found;
+}
+
+export const DECISION_SORTS = {
+  createdAt: { by: 'a.id', indexed: true },
+  updatedAt: { by: 'a.updated_at', indexed: false },
+};
+
+export async function listDecisions(
+  db: Executor,
+  timeZone: string,
+  { entityId, role }: Viewer,
+  filter: {
+    customerId?: string | undefined;
+    merchantId?: string | undefined;
+    decision?: Decision | undefined;
+  },
+  page: Page<keyof typeof DECISION_SORTS>,
+): Promise<Listed<DecisionRecord>> {
+  const where = allOf(
+    `a.${OWN[role]}`,
+    filter.customerId !== undefined && 'a.customer_id = :customerId',
+    filter.merchantId !== undefined && 'a.merchant_id = :merchantId',
+    filter.decision !== undefined && `a.decision = ${literal(filter.decision)}`,
+  );
+  return listPage<DecisionRecord>(
+    db,
+    {
+      select: () => `${DECISIONS} WHERE ${where}`,
+      counted: (limit) => `agreements a WHERE ${where} ORDER BY a.id ${limit}`,
+      bindings: { ...filter, entityId, timeZone },
+      id: 'a.id',
+      sort: DECISION_SORTS[page.sortBy],
+      instead: 'narrow it with customerId, merchantId or decision',
+    },
+    page,
+  );
+}

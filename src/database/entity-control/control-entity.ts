@@ -1,0 +1,118 @@
+import type { TrustLevel } from '../../domain/entity';
+import { recordAct, shownUrl, type Actor } from '../record/audit-event';
+import type { Transaction } from '../pool/connection';
+import {
+  createEntity,
+  endTokens,
+  setEntityStatus,
+  setEntityTrust,
+  type Entity,
+  type EntityCredentials,
+  type NewEntity,
+} from '../entity/create-entity';
+import type { Keyring } from '../keys/keyring';
+import { syncSchedulesOf } from '../schedule/change-status';
+import { lockWebhookUrl, setWebhookUrl } from '../webhook/change-endpoint';
+import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold-deliveries';
+
+/** Decisions about a party, by an operator or itself, with their audit events. */
+
+/** Creates a party; undefined if the provider's `clientRef` is taken. */
+export async function admitEntity(
+  trx: Transaction,
+  ring: Keyring,
+  by: Actor,
+  entity: NewEntity,
+): Promise<EntityCredentials | undefined> {
+  const made = await createEntity(trx, ring, entity);
+  if (made === undefined) return undefined;
+  const { entityId, clientId } = made;
+  await recordAct(trx, by, {
+    action: 'entity.created',
+    entityId,
+    after: {
+      type: entity.type,
+      providerId: entity.providerId ?? null,
+      clientId,
+      url: shownUrl(entity.webhookUrl ?? null),
+    },
+  });
+  return made;
+}
+
+/** @returns false for an unknown entity */
+export async function changeStatus(
+  trx: Transaction,
+  ring: Keyring,
+  by: Actor,
+  entityId: string,
+  status: Entity['status'],
+): Promise<boolean> {
+  const before = await setEntityStatus(trx, entityId, status);
+  if (before === undefined) return false;
+  await syncSchedulesOf(trx, ring, entityId, by.cause);
+  if (status === 'active') await releaseDeliveries(trx, entityId);
+  const action = status === 'disabled' ? 'entity.disabled' : 'entity.enabled';
+  await recordAct(trx, by, { action, entityId, before: { status: before }, after: { status } });
+  return true;
+}
+
+/**
+ * @param providerId limits the search to its merchants; the operator gives none
+ * @returns false for an unknown merchant
+ */
+export async function changeTrust(
+  trx: Transaction,
+  ring: Keyring,
+  by: Actor,
+  { merchantId, trustLevel, providerId }: { merchantId: string; trustLevel: TrustLevel; providerId?: string },
+): Promise<boolean> {
+  const before = await setEntityTrust(trx, merchantId, trustLevel, providerId);
+  if (before === undefined) return false;
+  await syncSchedulesOf(trx, ring, merchantId, by.cause);
+  await recordAct(trx, by, {
+    action: 'entity.trust_set',
+    entityId: merchantId,
+    before: { trustLevel: before },
+    after: { trustLevel },
+  });
+  return true;
+}
+
+/** @returns false for an unknown entity */
+export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
+  if (!(await endTokens(trx, entityId))) return false;
+  await recordAct(trx, by, { action: 'entity.tokens_revoked', entityId });
+  return true;
+}
+
+/**
+ * Moves an entity's webhooks to another URL, or turns them off. The old endpoint is told, or the
+ * holder of a stolen token could move them unnoticed.
+ *
+ * @returns false for an unknown entity
+ */
+export async function changeEndpoint(
+  trx: Transaction,
+  ring: Keyring,
+  by: Actor,
+  entityId: string,
+  url: string | null,
+): Promise<boolean> {
+  const before = await lockWebhookUrl(trx, entityId);
+  if (before === undefined) return false;
+  if (before.url !== null && before.url !== url) {
+    await announceToOldEndpoint(trx, ring, entityId, {
+      changedBy: by.cause === 'operator' ? 'operator' : 'api',
+      cleared: url === null,
+    });
+  }
+  await setWebhookUrl(trx, entityId, url);
+  await recordAct(trx, by, {
+    action: url === null ? 'endpoint.cleared' : 'endpoint.changed',
+    entityId,
+    before: { url: shownUrl(before.url) },
+    after: { url: shownUrl(url) },
+  });
+  return true;
+}

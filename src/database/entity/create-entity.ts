@@ -1,0 +1,186 @@
+import type { Role, TrustLevel } from '../../domain/entity';
+import { insertClient, newClientSecret } from './client-credential';
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { newId } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { insertWebhookEndpoint, newWebhookSecret } from '../webhook/change-endpoint';
+
+export interface NewEntity {
+  type: Role;
+  name: string;
+  email?: string | undefined;
+  website?: string | undefined;
+  icon?: string | undefined;
+  webhookUrl?: string | undefined;
+  /** For a merchant that a provider created: the provider, and its own name for the merchant. */
+  providerId?: string | undefined;
+  clientRef?: string | undefined;
+}
+
+/** Shown once, when the entity is created; the secrets cannot be read again. */
+export interface EntityCredentials {
+  entityId: string;
+  clientId: string;
+  clientSecret: string;
+  webhookSecret: string;
+}
+
+export interface Entity {
+  entityId: string;
+  type: Role;
+  name: string;
+  status: 'active' | 'disabled';
+  trustLevel: TrustLevel;
+  providerId: string | null;
+  createdAt: Date;
+}
+
+/** @returns undefined if the provider's `clientRef` is taken */
+export async function createEntity(
+  trx: Transaction,
+  ring: Keyring,
+  entity: NewEntity,
+): Promise<EntityCredentials | undefined> {
+  const entityId = newId(entity.type);
+  const made = await row(
+    trx,
+    `INSERT INTO entities (id, type, name, email, website, icon, provider_id, client_ref)
+     VALUES (:entityId, :type, :name, :email, :website, :icon, :providerId, :clientRef)
+     ON CONFLICT (provider_id, client_ref) DO NOTHING RETURNING id`,
+    {
+      entityId,
+      type: entity.type,
+      name: entity.name,
+      email: entity.email ?? null,
+      website: entity.website ?? null,
+      icon: entity.icon ?? null,
+      providerId: entity.providerId ?? null,
+      clientRef: entity.clientRef ?? null,
+    },
+  );
+  if (made === undefined) return undefined;
+  const credentials = {
+    entityId,
+    clientId: newId('client'),
+    clientSecret: newClientSecret(),
+    webhookSecret: newWebhookSecret(),
+  };
+  await insertClient(trx, ring, credentials);
+  await insertWebhookEndpoint(trx, ring, {
+    entityId,
+    url: entity.webhookUrl,
+    secret: credentials.webhookSecret,
+  });
+  return credentials;
+}
+
+const COLUMNS = `id AS entity_id, type, name, status, trust_level, provider_id,
+  created_at`;
+
+export async function findEntity(db: Executor, entityId: string): Promise<Entity | undefined> {
+  return row<Entity>(db, `SELECT ${COLUMNS} FROM entities WHERE id = :entityId`, { entityId });
+}
+
+/** All entities, oldest first: operators and providers create few enough for one response. */
+export async function listEntities(db: Executor): Promise<Entity[]> {
+  return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
+}
+
+export interface Standing {
+  role: Role;
+  active: boolean;
+  /** Tokens of an earlier generation are invalid. */
+  tokenGeneration: number;
+  /** The provider that created the merchant. */
+  providerId: string | null;
+}
+
+export async function readStanding(db: Executor, entityId: string): Promise<Standing | undefined> {
+  return row<Standing>(
+    db,
+    `SELECT type AS role, status = 'active' AS active, token_generation,
+       provider_id
+     FROM entities WHERE id = :entityId`,
+    { entityId },
+  );
+}
+
+/**
+ * Enables or disables an entity. Either change ends its tokens for good.
+ *
+ * @returns the status before; undefined for an unknown entity
+ */
+export async function setEntityStatus(
+  db: Executor,
+  entityId: string,
+  status: Entity['status'],
+): Promise<Entity['status'] | undefined> {
+  const set = await row<{ before: Entity['status'] }>(
+    db,
+    `WITH before AS (SELECT id, status FROM entities WHERE id = :entityId FOR NO KEY UPDATE)
+     UPDATE entities e
+     SET status = :status,
+       token_generation = e.token_generation + CASE WHEN before.status = :status::text THEN 0 ELSE 1 END
+     FROM before WHERE e.id = before.id RETURNING before.status AS before`,
+    { entityId, status },
+  );
+  return set?.before;
+}
+
+/** @returns false for an unknown entity */
+export async function endTokens(db: Executor, entityId: string): Promise<boolean> {
+  const ended = await row(
+    db,
+    `UPDATE entities SET token_generation = token_generation + 1 WHERE id = :entityId RETURNING id`,
+    { entityId },
+  );
+  return ended !== undefined;
+}
+
+/**
+ * Whether an entity is active; if so, it stays active until this transaction ends. Disabling it
+ * waits for this transaction, but not for later ones, which a shared lock would let in.
+ */
+export async function holdActive(trx: Transaction, entityId: string): Promise<boolean> {
+  const active = await row(
+    trx,
+    `SELECT id FROM entities WHERE id = :entityId AND status = 'active' FOR NO KEY UPDATE`,
+    { entityId },
+  );
+  return active !== undefined;
+}
+
+export async function isMerchantOf(db: Executor, providerId: string, merchantId: string): Promise<boolean> {
+  const found = await row(
+    db,
+    `SELECT id FROM entities WHERE id = :merchantId AND provider_id = :providerId`,
+    {
+      merchantId,
+      providerId,
+    },
+  );
+  return found !== undefined;
+}
+
+/**
+ * @param providerId limits the search to its merchants; the operator gives none
+ * @returns the level before; undefined for an unknown merchant
+ */
+export async function setEntityTrust(
+  trx: Executor,
+  merchantId: string,
+  trustLevel: TrustLevel,
+  providerId?: string,
+): Promise<TrustLevel | undefined> {
+  const set = await row<{ before: TrustLevel }>(
+    trx,
+    `WITH before AS (
+       SELECT id, trust_level FROM entities
+       WHERE id = :merchantId AND type = 'merchant' AND (:providerId::text IS NULL OR provider_id = :providerId)
+       FOR NO KEY UPDATE)
+     UPDATE entities e SET trust_level = :trustLevel FROM before WHERE e.id = before.id
+     RETURNING before.trust_level AS before`,
+    { merchantId, trustLevel, providerId: providerId ?? null },
+  );
+  return set?.before;
+}

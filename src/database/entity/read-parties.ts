@@ -1,0 +1,87 @@
+import { Failure } from '../../domain/failures';
+import { row, rows, type Executor } from '../pool/connection';
+import type { Keyring } from '../keys/keyring';
+import { open } from '../keys/encrypt';
+
+/** A customer, with the fields that their own bank is told. Never shown to a merchant. */
+export interface Payer {
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  email: string;
+}
+
+interface SealedPayer {
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  emailSealed: Buffer;
+}
+
+const PAYER_COLUMNS = `id AS customer_id, bank_id, lookup_id, email_sealed`;
+
+export function payerOf(keyring: Keyring, { customerId, bankId, lookupId, emailSealed }: SealedPayer): Payer {
+  return unseal(keyring, { customerId, bankId, lookupId, emailSealed });
+}
+
+export async function payersByLookupId(
+  trx: Executor,
+  keyring: Keyring,
+  lookupIds: string[],
+): Promise<Payer[]> {
+  if (lookupIds.length === 0) return [];
+  const found = await rows<SealedPayer>(
+    trx,
+    `SELECT ${PAYER_COLUMNS} FROM customers WHERE lookup_id = ANY(:lookupIds)`,
+    { lookupIds },
+  );
+  return found.map((payer) => unseal(keyring, payer));
+}
+
+function unseal(keyring: Keyring, { emailSealed, ...payer }: SealedPayer): Payer {
+  return { ...payer, email: open(keyring, emailSealed, `customers.email_sealed:${payer.customerId}`) };
+}
+
+/** A merchant, read at the moment `now` of its business time. */
+export interface MerchantFace {
+  id: string;
+  trusted: boolean;
+  now: Date;
+  /** The `merchant` of webhooks to banks. */
+  shown: { id: string; name: string; icon: string | null; email: string | null; website: string | null };
+}
+
+/** @throws Failure not_found */
+export async function merchantFace(trx: Executor, merchantId: string): Promise<MerchantFace> {
+  const found = await row<{ trusted: boolean; now: Date } & MerchantFace['shown']>(
+    trx,
+    `SELECT id, name, icon, email, website, trust_level = 'trusted' AS trusted, business_now(id) AS now
+     FROM entities WHERE id = :merchantId AND type = 'merchant'`,
+    { merchantId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no such merchant.');
+  const { trusted, now, ...shown } = found;
+  return { id: merchantId, trusted, now, shown };
+}
+
+/** A customer to be paid, read at the moment `now` of their bank's business time. */
+export interface PayeeFace {
+  customerId: string;
+  now: Date;
+  /** The `payee` of webhooks to the payer's bank. The name is the account's, as on any transfer. */
+  shown: { bankId: string; lookupID: string; name: string };
+}
+
+/** @throws Failure not_found, also of another bank's customer */
+export async function payeeFace(trx: Executor, bankId: string, lookupId: string): Promise<PayeeFace> {
+  const found = await row<{ customerId: string; now: Date } & PayeeFace['shown']>(
+    trx,
+    `SELECT id AS customer_id, bank_id, lookup_id AS "lookupID", account_name AS name,
+       business_now(bank_id) AS now
+     FROM customers WHERE lookup_id = :lookupId AND bank_id = :bankId`,
+    { lookupId, bankId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no customer of yours with this lookupID to be paid.');
+  const { customerId, now, ...shown } = found;
+  return { customerId, now, shown };
+}

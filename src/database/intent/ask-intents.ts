@@ -1,0 +1,243 @@
+import type { BillingRules } from '../../domain/billing-rules';
+import { recordsOf } from '../pool/json';
+import { Failure } from '../../domain/failures';
+import { groupBy } from '../../domain/group';
+import type { Metadata } from '../../domain/metadata';
+import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
+import { rows, type Executor } from '../pool/connection';
+import { takeIntents } from '../customer/limit-prompts';
+import { recordEvents } from '../record/event';
+import { newId, newReference } from '../identifier/new-id';
+import { announceEnds, ENDED_COLUMNS, type EndedIntent } from './end-intents';
+import type { Keyring } from '../keys/keyring';
+import { signalSleepers } from '../outbox';
+import { merchantFace, payersByLookupId, type MerchantFace, type Payer } from '../entity/read-parties';
+import { makePaymentId } from '../agreement/payment-id';
+import { announce } from '../webhook/announce-webhooks';
+
+/** Creates billing intents: a merchant asks customers for permission to bill. */
+
+export interface IntentRequest {
+  /** As the merchant sent it, and in its normal form. */
+  lookupIds: { phrase: string; lookupId: string }[];
+  currency: string;
+  description: string;
+  metadata?: Metadata | undefined;
+  dueDate: Date | undefined;
+}
+
+export type IntentItem = { phrase: string } & (
+  { accepted: { intentId: string; reference: string } } | { refused: Failure }
+);
+
+interface NewIntent {
+  id: string;
+  reference: string;
+  phrase: string;
+  payer: Payer;
+  agreement: Agreement;
+}
+
+/**
+ * Accepts or refuses each customer by itself. An open intent of the two parties is superseded; the
+ * customer's earlier approval holds until the new intent is approved.
+ *
+ * @param workflowIdOf names the workflow that waits for an intent's answer
+ */
+export async function createIntents(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  merchantId: string,
+  request: IntentRequest,
+  workflowIdOf: (intentId: string) => string,
+): Promise<{ items: IntentItem[]; intents: { id: string; reference: string; bankId: string }[] }> {
+  const payers = await payersByLookupId(
+    trx,
+    keyring,
+    request.lookupIds.map((one) => one.lookupId),
+  );
+  const payerOf = new Map(payers.map((payer) => [payer.lookupId, payer]));
+  // A blocked merchant reaches no customer, so it uses up no prompt. Prompts are taken before
+  // agreements are opened, or a customer who was not asked would have one.
+  const blockers = await blockersOf(
+    trx,
+    merchantId,
+    payers.map((payer) => payer.customerId),
+  );
+  const askedEnough = await takeIntents(
+    trx,
+    rules,
+    payers.map((payer) => payer.customerId).filter((id) => !blockers.has(id)),
+  );
+  const toAsk = payers.filter((payer) => !askedEnough.has(payer.customerId));
+  const agreements = await openAgreements(
+    trx,
+    keyring,
+    merchantId,
+    toAsk.map((payer) => ({ id: payer.customerId, bankId: payer.bankId })),
+    request.currency,
+  );
+  const agreementOf = new Map(agreements.map((agreement) => [agreement.customerId, agreement]));
+  // Read under the agreements' locks, so that the intents of a pair have rising times.
+  const merchant = await merchantFace(trx, merchantId);
+
+  const items = request.lookupIds.map(
+    ({ phrase, lookupId }): NewIntent | { phrase: string; refused: Failure } => {
+      const payer = payerOf.get(lookupId);
+      const tooOften = payer && askedEnough.get(payer.customerId);
+      if (tooOften) return { phrase, refused: tooOften };
+      const agreement = payer && agreementOf.get(payer.customerId);
+      if (!payer || !agreement) {
+        const message = 'There is no customer with this lookupID. Check the spelling with the customer.';
+        return { phrase, refused: new Failure('not_found', message) };
+      }
+      if (agreement.blocked) {
+        return { phrase, refused: new Failure('not_approved', 'The customer has blocked this merchant.') };
+      }
+      return { id: newId('intent'), reference: newReference(), phrase, payer, agreement };
+    },
+  );
+  const intents = items.filter((item): item is NewIntent => !('refused' in item));
+  await supersede(trx, keyring, intents);
+  await insertIntents(trx, keyring, rules, merchant, request, intents, workflowIdOf);
+  return {
+    items: items.map((item) =>
+      'refused' in item
+        ? item
+        : { phrase: item.phrase, accepted: { intentId: item.id, reference: item.reference } },
+    ),
+    intents: intents.map(({ id, reference, payer }) => ({ id, reference, bankId: payer.bankId })),
+  };
+}
+
+/** Ends the open intents of these agreements. An intent whose window has passed is declined. */
+async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]): Promise<void> {
+  if (intents.length === 0) return;
+  const ended = await rows<EndedIntent>(
+    trx,
+    `UPDATE intents i SET
+       status = CASE WHEN now < i.expires_at THEN 'superseded' ELSE 'declined' END,
+       reason = CASE WHEN now < i.expires_at THEN NULL ELSE 'expired' END,
+       closed_at = now, sequence = i.sequence + 1
+     FROM (SELECT business_now(:merchantId) AS now) AS moment
+     WHERE i.agreement_id = ANY(:agreementIds) AND i.status = 'pending'
+     RETURNING ${ENDED_COLUMNS}`,
+    {
+      merchantId: intents[0]?.agreement.merchantId,
+      agreementIds: intents.map((intent) => intent.agreement.id),
+    },
+  );
+  await announceEnds(trx, keyring, ended, 'merchant');
+  await signalSleepers(trx, 'intentClosed', ended);
+}
+
+async function insertIntents(
+  trx: Executor,
+  keyring: Keyring,
+  rules: BillingRules,
+  merchant: MerchantFace,
+  request: IntentRequest,
+  intents: NewIntent[],
+  workflowIdOf: (intentId: string) => string,
+): Promise<void> {
+  if (intents.length === 0) return;
+  const batchId = newId('batch');
+  const at = merchant.now;
+  const expiresAt = new Date(at.getTime() + rules.intentWindowS * 1000);
+  const byBank = groupBy(intents, (intent) => intent.payer.bankId);
+  const deliveryIds = await announce(
+    trx,
+    keyring,
+    [...byBank].map(([bankId, ofBank]) => ({
+      entityId: bankId,
+      webhookType: 'billing.intent' as const,
+      batchId,
+      // A bank's intents share one webhook, which the first intent's workflow carries.
+      workflowId: workflowIdOf(ofBank[0]?.id ?? ''),
+      items: ofBank.map(({ id, reference, payer, agreement }) =>
+        questionFor(keyring, merchant, {
+          id,
+          reference,
+          payer,
+          agreementId: agreement.id,
+          paymentIdKey: agreement.paymentIdKey,
+          currency: request.currency,
+          description: request.description,
+          dueDate: request.dueDate ?? expiresAt,
+        }),
+      ),
+    })),
+  );
+  const deliveryOf = new Map([...byBank.keys()].map((bankId, i) => [bankId, deliveryIds[i]]));
+  await rows(
+    trx,
+    `INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id, currency,
+       description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at,
+       decided_before)
+     SELECT i.id, i.reference, i.agreement_id, :merchantId, i.customer_id, i.bank_id, i.lookup_id, :batchId, :currency,
+       :description, :metadata::jsonb, :dueDate::timestamptz, :expiresAt, i.workflow_id, i.bank_delivery_id, :at,
+       i.decided_before
+     FROM jsonb_to_recordset(:intents::jsonb) AS i (id text, reference text, agreement_id text, customer_id text,
+       bank_id text, lookup_id text, workflow_id text, bank_delivery_id text, decided_before text)`,
+    {
+      merchantId: merchant.id,
+      batchId,
+      currency: request.currency,
+      description: request.description,
+      metadata: JSON.stringify(request.metadata ?? {}),
+      dueDate: request.dueDate ?? null,
+      expiresAt,
+      at,
+      intents: recordsOf(
+        intents.map(({ id, reference, payer, agreement }) => ({
+          id,
+          reference,
+          agreementId: agreement.id,
+          customerId: payer.customerId,
+          bankId: payer.bankId,
+          lookupId: payer.lookupId,
+          workflowId: workflowIdOf(id),
+          bankDeliveryId: deliveryOf.get(payer.bankId),
+          decidedBefore: agreement.decision,
+        })),
+      ),
+    },
+  );
+  await recordEvents(
+    trx,
+    intents.map(({ id, agreement }) => ({
+      resourceId: id,
+      sequence: 1,
+      type: 'intent.created',
+      cause: 'merchant' as const,
+      details: { agreementId: agreement.id, currency: request.currency },
+      at,
+    })),
+  );
+}
+
+interface Question {
+  id: string;
+  reference: string;
+  payer: Payer;
+  agreementId: string;
+  paymentIdKey: string;
+  currency: string;
+  description: string;
+  dueDate: Date;
+}
+
+const questionFor = (keyring: Keyring, merchant: MerchantFace, asked: Question): object => ({
+  intentId: asked.id,
+  sequence: 1,
+  customerId: asked.payer.customerId,
+  customerEmail: asked.payer.email,
+  lookupID: asked.payer.lookupId,
+  paymentID: makePaymentId(keyring, asked.paymentIdKey, asked.agreementId, merchant.id),
+  currency: asked.currency,
+  merchant: merchant.shown,
+  description: asked.description,
+  reference: asked.reference,
+  dueDate: asked.dueDate.toISOString(),
+});

@@ -1,0 +1,115 @@
+import { Failure } from '../../domain/failures';
+import { AGREEMENT_COLUMNS, type Agreement } from '../agreement/agreement';
+import { row, rows, type Transaction } from '../pool/connection';
+import { announceDecision, applyDecision } from '../decision/apply-decision';
+import { announceEnds, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
+import type { Keyring } from '../keys/keyring';
+import { signalSleepers } from '../outbox';
+
+/** A customer changes an earlier decision at the bank, without being asked. */
+
+export interface DecisionChange {
+  customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** In major units of the agreement's currency. Replaces both limits; without it they stay. */
+  spendingLimits: SpendingLimits | undefined;
+  /** True is a denial, whatever the decision says. Left out, a block stays with a `deny`. */
+  blockMerchant: boolean | undefined;
+}
+
+/**
+ * Applies the customer's new decision to every later charge of an agreement. Charges that the bank
+ * was asked for stay open, for the bank to answer. A refusal also answers an open intent; an
+ * approval does not, for the intent asks for terms of its own.
+ *
+ * A decision that stands already changes nothing and tells no party. The merchant is told of
+ * decisions, but not of limits.
+ *
+ * @throws Failure not_found; invalid_request (limits that are not amounts); intent_open (an
+ *   approval while the merchant's first intent is open); merchant_not_trusted
+ */
+export async function changeDecision(
+  trx: Transaction,
+  keyring: Keyring,
+  bankId: string,
+  agreementId: string,
+  change: DecisionChange,
+): Promise<void> {
+  const before = await lockOfBank(trx, bankId, agreementId);
+  const given = change.spendingLimits && limitsOf(change.spendingLimits, before.currency);
+  const { daily, monthly } = given ?? { daily: before.dailyLimit, monthly: before.monthlyLimit };
+  const decision = change.blockMerchant ? 'deny' : change.customerDecision;
+  const blocked = change.blockMerchant ?? (decision === 'deny' && before.blocked);
+  if (decision === 'approve_once' || decision === 'approve_recurring') {
+    if (decision === 'approve_recurring' && !before.trusted) {
+      throw new Failure(
+        'merchant_not_trusted',
+        'This merchant is not trusted, so it cannot have a standing approval. Use approve_once.',
+      );
+    }
+    await refuseEarlyApproval(trx, before);
+  } else {
+    await refuseOpenIntent(trx, keyring, agreementId, { decision, blocked });
+  }
+  const decided = decision !== before.decision || blocked !== before.blocked;
+  const limited = daily !== before.dailyLimit || monthly !== before.monthlyLimit;
+  if (!decided && !limited) return;
+  const terms = { currency: before.currency, dailyLimit: daily, monthlyLimit: monthly };
+  await applyDecision(trx, keyring, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
+  if (decided) await announceDecision(trx, keyring, agreementId);
+}
+
+async function lockOfBank(
+  trx: Transaction,
+  bankId: string,
+  agreementId: string,
+): Promise<Agreement & { trusted: boolean }> {
+  const found = await row<Agreement & { trusted: boolean }>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS}, m.trust_level = 'trusted' AS trusted
+     FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
+     WHERE a.id = :agreementId AND a.bank_id = :bankId
+     FOR UPDATE OF a`,
+    { agreementId, bankId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no such decision.');
+  return found;
+}
+
+/** The merchant's first intent still waits for an answer to its own terms. */
+async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement): Promise<void> {
+  if (decision !== 'pending') return;
+  const open = await row<{ id: string }>(
+    trx,
+    `SELECT id FROM intents
+     WHERE agreement_id = :id AND status = 'pending' AND business_now(merchant_id) < expires_at`,
+    { id },
+  );
+  if (!open) return;
+  throw new Failure(
+    'intent_open',
+    'The merchant’s intent is open: answer it by /v1/billing/intent-response.',
+    {
+      data: { status: decision, intentId: open.id },
+    },
+  );
+}
+
+/** Ends the open intent, if there is one: the refusal is the bank's answer to it. */
+async function refuseOpenIntent(
+  trx: Transaction,
+  keyring: Keyring,
+  agreementId: string,
+  { decision, blocked }: { decision: 'deny' | 'suspended'; blocked: boolean },
+): Promise<void> {
+  const refusal = decision === 'suspended' ? 'suspended' : 'denied';
+  const ended = await rows<EndedIntent>(
+    trx,
+    `UPDATE intents i SET status = 'declined', reason = :reason, customer_decision = :decision,
+       block_merchant = :blocked, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
+     WHERE i.agreement_id = :agreementId AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
+     RETURNING ${ENDED_COLUMNS}`,
+    { agreementId, decision, blocked, reason: blocked ? 'blocked' : refusal },
+  );
+  await announceEnds(trx, keyring, ended, 'bank');
+  await signalSleepers(trx, 'intentClosed', ended);
+}

@@ -1,0 +1,377 @@
+import { Failure, type Problem } from '../../domain/failures';
+import type { Decision } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
+import { parseAmount } from '../../domain/money';
+import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
+import { row, rows, type Executor } from '../pool/connection';
+import { announceDecision, applyDecision } from '../decision/apply-decision';
+import { recordEvents, type AuditEvent } from '../record/event';
+import type { Keyring } from '../keys/keyring';
+import { signalSleepers } from '../outbox';
+import { makePaymentId } from '../agreement/payment-id';
+import { announce, perBatch, type Announcement } from '../webhook/announce-webhooks';
+import { withdraw } from '../webhook/withdraw-delivery';
+
+/**
+ * An ended intent: answered, expired, or superseded by the merchant's next one.
+ *
+ * As with charges, the answer and the window are one UPDATE each on the same row, over opposite
+ * halves of time.
+ */
+export interface EndedIntent {
+  id: string;
+  reference: string;
+  agreementId: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  batchId: string;
+  currency: string;
+  status: 'pending' | 'approved' | 'declined' | 'superseded';
+  reason: 'denied' | 'suspended' | 'blocked' | 'expired' | null;
+  customerDecision: CustomerDecision | null;
+  dailyLimit: bigint | null;
+  monthlyLimit: bigint | null;
+  blockMerchant: boolean;
+  paymentIdKey: string;
+  sequence: number;
+  workflowId: string;
+  /** The workflow is waiting, and has to be signalled. */
+  asleep: boolean;
+  closedAt: Date;
+  metadata: Metadata;
+}
+
+export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+
+export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id, i.merchant_id,
+  i.customer_id, i.bank_id, i.lookup_id, i.batch_id,
+  i.currency, i.status, i.reason, i.customer_decision, i.daily_limit,
+  i.monthly_limit, i.block_merchant,
+  (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS payment_id_key, i.sequence,
+  i.workflow_id, i.asleep, i.closed_at, i.metadata`;
+
+/** The customer's answer, as the bank relays it. Limits are in major units. */
+export interface IntentAnswer {
+  customerId: string;
+  merchantId: string;
+  lookupId: string;
+  customerDecision: CustomerDecision;
+  spendingLimits: SpendingLimits | undefined;
+  blockMerchant: boolean;
+}
+
+export interface IntentAnswerResult {
+  intentId: string;
+  status: 'approved' | 'declined' | 'superseded';
+  customerDecision: CustomerDecision | null;
+  /** False if another answer, or the window, came first. */
+  agreed: boolean;
+}
+
+/**
+ * Takes the answer to the open intent of a merchant and a customer.
+ *
+ * @throws Failure not_found (the two never had an intent); merchant_not_trusted (for
+ *   `approve_recurring`: the intent stays open); invalid_request (limits that are not amounts)
+ */
+export async function answerIntent(
+  trx: Executor,
+  keyring: Keyring,
+  bankId: string,
+  given: IntentAnswer,
+): Promise<IntentAnswerResult> {
+  // Blocking a merchant is a refusal, whatever else the answer says.
+  const answer = given.blockMerchant ? { ...given, customerDecision: 'deny' as const } : given;
+  const agreement = await lockAgreementOfPair(trx, bankId, answer);
+  const intent = agreement && (await latestIntent(trx, agreement.id));
+  if (!agreement || !intent) {
+    throw new Failure('not_found', 'There is no billing intent of this merchant for this customer.');
+  }
+  const limits = limitsOf(answer.spendingLimits, intent.currency);
+  const approved = answer.customerDecision.startsWith('approve');
+  const open = intent.status === 'pending' && intent.inTime;
+  if (open && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
+    throw new Failure(
+      'merchant_not_trusted',
+      'This merchant is not trusted, so it cannot have a standing approval. Ask the customer for approve_once.',
+      { data: { intentId: intent.id, status: intent.status } },
+    );
+  }
+  const ended = open ? await closeByAnswer(trx, intent.id, answer, approved, limits) : undefined;
+  if (!ended) return answerTooLate(trx, keyring, intent.id, answer, limits);
+
+  await applyAnswer(trx, keyring, agreement, intent, answer, { approved, ...limits });
+  await announceEnds(trx, keyring, [ended], 'bank');
+  await signalSleepers(trx, 'bankAnswered', [ended]);
+  return {
+    intentId: ended.id,
+    status: approved ? 'approved' : 'declined',
+    customerDecision: answer.customerDecision,
+    agreed: true,
+  };
+}
+
+/** In major units; a limit that is left out or null does not exist. */
+export interface SpendingLimits {
+  daily?: number | null | undefined;
+  monthly?: number | null | undefined;
+}
+
+interface Limits {
+  daily: bigint | null;
+  monthly: bigint | null;
+}
+
+/** @throws Failure invalid_request with each limit that is not an amount of the currency */
+export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: string): Limits {
+  const problems: Problem[] = [];
+  const limitOf = (name: keyof Limits): bigint | null => {
+    const value = spendingLimits?.[name];
+    if (value === undefined || value === null) return null;
+    const parsed = parseAmount(value, currency);
+    if (parsed.ok) return parsed.value;
+    problems.push({ path: `spendingLimits.${name}`, message: parsed.reason });
+    return null;
+  };
+  const limits = { daily: limitOf('daily'), monthly: limitOf('monthly') };
+  const [first] = problems;
+  if (first) {
+    throw new Failure('invalid_request', `The request is not valid: ${first.path} ${first.message}`, {
+      problems,
+    });
+  }
+  return limits;
+}
+
+async function lockAgreementOfPair(
+  trx: Executor,
+  bankId: string,
+  { customerId, merchantId, lookupId }: IntentAnswer,
+): Promise<(Agreement & { trusted: boolean }) | undefined> {
+  return row<Agreement & { trusted: boolean }>(
+    trx,
+    `SELECT ${AGREEMENT_COLUMNS}, m.trust_level = 'trusted' AS trusted
+     FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
+     WHERE a.merchant_id = :merchantId AND a.customer_id = :customerId AND a.bank_id = :bankId
+       AND c.lookup_id = :lookupId
+     FOR UPDATE OF a`,
+    { customerId, merchantId, lookupId, bankId },
+  );
+}
+
+type Asked = EndedIntent & {
+  inTime: boolean;
+  /** The customer's decision at the time of the intent. */
+  decidedBefore: Decision;
+  /** A charge's answer has brought the customer's last decision, after the intent. */
+  grantedSince: boolean;
+  /** The terms that this grant replaced, if it did. */
+  currencyBefore: string | null;
+  dailyLimitBefore: bigint | null;
+  monthlyLimitBefore: bigint | null;
+};
+
+async function latestIntent(trx: Executor, agreementId: string) {
+  return row<Asked>(
+    trx,
+    `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS in_time,
+       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since,
+       a.currency_before, a.daily_limit_before,
+       a.monthly_limit_before
+     FROM intents i JOIN agreements a ON a.id = i.agreement_id
+     WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
+    { agreementId },
+  );
+}
+
+async function closeByAnswer(
+  trx: Executor,
+  intentId: string,
+  answer: IntentAnswer,
+  approved: boolean,
+  limits: Limits,
+): Promise<EndedIntent | undefined> {
+  const refusal = answer.customerDecision === 'suspended' ? 'suspended' : 'denied';
+  return row<EndedIntent>(
+    trx,
+    `UPDATE intents i SET
+       status = :status, reason = :reason, customer_decision = :decision, block_merchant = :block,
+       daily_limit = :daily::bigint, monthly_limit = :monthly::bigint, closed_at = business_now(i.merchant_id),
+       sequence = i.sequence + 1
+     WHERE i.id = :intentId AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
+     RETURNING ${ENDED_COLUMNS}`,
+    {
+      intentId,
+      status: approved ? 'approved' : 'declined',
+      reason: approved ? null : answer.blockMerchant ? 'blocked' : refusal,
+      decision: answer.customerDecision,
+      block: answer.blockMerchant,
+      daily: limits.daily?.toString() ?? null,
+      monthly: limits.monthly?.toString() ?? null,
+    },
+  );
+}
+
+async function answerTooLate(
+  trx: Executor,
+  keyring: Keyring,
+  intentId: string,
+  answer: IntentAnswer,
+  limits: Limits,
+): Promise<IntentAnswerResult> {
+  await closeExpiredIntent(trx, keyring, intentId);
+  const ended = await row<EndedIntent>(trx, `SELECT ${ENDED_COLUMNS} FROM intents i WHERE i.id = :intentId`, {
+    intentId,
+  });
+  if (!ended || ended.status === 'pending') throw new Error(`${intentId} is neither open nor closed`);
+  return {
+    intentId,
+    status: ended.status,
+    customerDecision: ended.customerDecision,
+    agreed:
+      ended.customerDecision === answer.customerDecision &&
+      ended.blockMerchant === answer.blockMerchant &&
+      ended.dailyLimit === limits.daily &&
+      ended.monthlyLimit === limits.monthly,
+  };
+}
+
+/**
+ * Applies the answer to the agreement. A refusal of new terms leaves the old terms as they are.
+ *
+ * A one-time bill may have brought an approval after the intent, where there was none before. The
+ * customer's last word holds: a denial in the same currency ends that approval, too. An agreement
+ * that was suspended before is suspended again, under its former terms. The merchant was told of
+ * the approval, and is told of its end. An approval that the customer gave unasked stays.
+ */
+async function applyAnswer(
+  trx: Executor,
+  keyring: Keyring,
+  agreement: Agreement,
+  asked: Asked,
+  answer: IntentAnswer,
+  { approved, daily, monthly }: Limits & { approved: boolean },
+): Promise<void> {
+  const { currency, decidedBefore, grantedSince } = asked;
+  const decision = answer.customerDecision;
+  if (answer.blockMerchant) {
+    await applyDecision(trx, keyring, agreement.id, { decision: 'deny', blocked: true }, 'bank');
+  } else if (approved) {
+    const terms = { currency, dailyLimit: daily, monthlyLimit: monthly };
+    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, terms }, 'bank');
+  } else if (decision === 'suspended' || agreement.decision === 'pending') {
+    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
+  } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
+    const before = decidedBefore === 'suspended' ? decidedBefore : decision;
+    const restored = { decision: before, blocked: false, ...termsBefore(asked) };
+    await applyDecision(trx, keyring, agreement.id, restored, 'bank');
+    await announceDecision(trx, keyring, agreement.id);
+  }
+}
+
+const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitBefore }: Asked) =>
+  currency === null
+    ? {}
+    : { terms: { currency, dailyLimit: dailyLimitBefore, monthlyLimit: monthlyLimitBefore } };
+
+/** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
+export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
+  const agreement = await row<{ id: string }>(
+    trx,
+    `SELECT agreement_id AS id FROM intents
+     WHERE id = :intentId AND status = 'pending' AND business_now(merchant_id) >= expires_at`,
+    { intentId },
+  );
+  if (!agreement) return;
+  await lockAgreements(trx, [agreement.id]);
+  const ended = await rows<EndedIntent>(
+    trx,
+    `UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
+       sequence = i.sequence + 1
+     WHERE i.id = :intentId AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
+     RETURNING ${ENDED_COLUMNS}`,
+    { intentId },
+  );
+  await announceEnds(trx, keyring, ended, 'network');
+}
+
+/** Completes every end: records events, tells the merchant, and the bank if it did not answer. */
+export async function announceEnds(
+  trx: Executor,
+  keyring: Keyring,
+  ended: EndedIntent[],
+  cause: AuditEvent['cause'],
+): Promise<void> {
+  if (ended.length === 0) return;
+  await recordEvents(
+    trx,
+    ended.map((intent) => ({
+      resourceId: intent.id,
+      sequence: intent.sequence,
+      type: `intent.${intent.status}`,
+      cause,
+      details: { reason: intent.reason, customerDecision: intent.customerDecision },
+      at: intent.closedAt,
+    })),
+  );
+  // The question is withdrawn if the bank does not have it yet. A superseded intent is announced
+  // all the same: the merchant has called, and the sequence numbers give the order.
+  const over = cause === 'bank' ? [] : ended.filter(({ status }) => status !== 'superseded');
+  const undelivered = await withdraw(
+    trx,
+    keyring,
+    'intents',
+    over.map(({ id }) => id),
+  );
+  await announce(trx, keyring, endAnnouncements(keyring, ended, cause, undelivered));
+}
+
+/** @param undelivered intents that their bank was not asked for, nor will be */
+function endAnnouncements(
+  keyring: Keyring,
+  ended: EndedIntent[],
+  cause: AuditEvent['cause'],
+  undelivered: ReadonlySet<string>,
+): Announcement[] {
+  const toMerchant = ended.map((intent) => ({
+    entityId: intent.merchantId,
+    webhookType: 'billing.intent.response' as const,
+    batchId: intent.batchId,
+    workflowId: intent.workflowId,
+    items: [
+      {
+        intentId: intent.id,
+        sequence: 1,
+        reference: intent.reference,
+        lookupID: intent.lookupId,
+        customerId: intent.customerId,
+        status: intent.status,
+        reason: intent.reason,
+        customerDecision: intent.customerDecision,
+        customerAction: intent.status === 'approved' ? 'approved' : 'declined',
+        currency: intent.currency,
+        ...(intent.status === 'approved' && {
+          paymentID: makePaymentId(keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId),
+        }),
+        metadata: intent.metadata,
+      },
+    ],
+  }));
+  const unanswered = cause === 'bank' ? [] : ended;
+  const toBanks = perBatch(unanswered, 'bankId').map(({ group, ...to }) => ({
+    ...to,
+    webhookType: 'billing.intent.closed' as const,
+    items: group.map((intent) => ({
+      intentId: intent.id,
+      // After `billing.intent`, if that was sent.
+      sequence: undelivered.has(intent.id) ? 1 : 2,
+      reference: intent.reference,
+      lookupID: intent.lookupId,
+      status: intent.status,
+      reason: intent.reason,
+    })),
+  }));
+  return [...toMerchant, ...toBanks];
+}

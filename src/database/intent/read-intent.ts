@@ -1,0 +1,87 @@
+import { formatInstant } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import type { IntentStatus } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
+import type { Moment } from '../../domain/workflow/moment';
+import { row, type Executor } from '../pool/connection';
+import { afterS } from '../clock/moment';
+import type { CustomerDecision } from './end-intents';
+
+export interface IntentState {
+  reference: string;
+  status: IntentStatus;
+  reason: string | null;
+  customerDecision: CustomerDecision | null;
+  /** When the window closes; null once the intent has ended. */
+  closes: Moment | null;
+  /** Seconds of business time from creation to the end; 0 for an open intent. */
+  afterS: number;
+}
+
+type StateRow = Omit<IntentState, 'closes'> & { inMs: number; at: Date };
+
+const STATE = `reference, status, reason, customer_decision, expires_at AS at,
+  ${afterS('intents')},
+  greatest(ceil(extract(epoch FROM expires_at - business_now(merchant_id)) * 1000), 0)::float AS in_ms`;
+
+function stateOf({ inMs, at, ...state }: StateRow): IntentState {
+  return { ...state, closes: state.status === 'pending' ? { inMs, at: formatInstant(at) } : null };
+}
+
+/**
+ * Marks an open intent's workflow as waiting, so that an end signals it (`signalSleepers`).
+ *
+ * @throws Failure not_found
+ */
+export async function fallAsleep(db: Executor, intentId: string): Promise<IntentState> {
+  const sleeps = await row<StateRow>(
+    db,
+    `UPDATE intents SET asleep = true
+     WHERE id = :intentId AND status = 'pending' AND business_now(merchant_id) < expires_at RETURNING ${STATE}`,
+    { intentId },
+  );
+  // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.
+  const now = await row<StateRow>(db, `SELECT ${STATE} FROM intents WHERE id = :intentId`, { intentId });
+  if (!now) throw new Failure('not_found', 'There is no such intent.');
+  return stateOf(sleeps ? { ...sleeps, inMs: now.inMs } : now);
+}
+
+export interface IntentRecord {
+  intentId: string;
+  batchId: string;
+  reference: string;
+  status: IntentStatus;
+  reason: string | null;
+  customerDecision: CustomerDecision | null;
+  currency: string;
+  description: string;
+  metadata: Metadata;
+  customerId: string;
+  merchantId: string;
+  bankId: string;
+  lookupId: string;
+  agreementId: string;
+  paymentIdKey: string;
+  workflowId: string;
+  dueDate: Date | null;
+  expiresAt: Date;
+  createdAt: Date;
+  closedAt: Date | null;
+}
+
+/** @throws Failure not_found */
+export async function readIntent(db: Executor, entityId: string, intentId: string): Promise<IntentRecord> {
+  const found = await row<IntentRecord>(
+    db,
+    `SELECT i.id AS intent_id, i.batch_id, i.reference, i.status, i.reason,
+       i.customer_decision, i.currency, i.description, i.metadata, i.customer_id,
+       i.merchant_id, i.bank_id, i.lookup_id,
+       i.agreement_id, a.payment_id_key, i.workflow_id,
+       i.due_date, i.expires_at, i.created_at, i.closed_at
+     FROM intents i JOIN agreements a ON a.id = i.agreement_id
+     WHERE i.id = :intentId AND :entityId IN (i.merchant_id, i.bank_id)`,
+    { intentId, entityId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no such intent.');
+  return found;
+}

@@ -1,0 +1,127 @@
+import { ringRefusal, type RingFault } from '../../domain/words/service-words';
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { SECRET_KEYS } from '../entity/client-credential';
+import { KeyringError, type Keyring } from '../keys/keyring';
+import { openSigningKey } from '../keys/signing-key';
+
+/**
+ * The keys that this database needs, to check that a process's keyring has them.
+ *
+ * A process registers a key before it encrypts with it. So a process whose keyring lacks a key, or
+ * has other bytes under its id, is refused at its start. Otherwise each call that meets a value of
+ * that key would fail.
+ */
+interface SealingKey {
+  kid: string;
+  checkValue: Buffer;
+  /** False once all values are encrypted with another key, and only pinned ids need this one. */
+  seals: boolean;
+}
+
+/**
+ * For processes that only decrypt. A database without encrypted values takes any keyring.
+ *
+ * @throws KeyringError with each key that is missing or wrong, and the remedy
+ */
+export async function requireRing(db: Executor, ring: Keyring): Promise<void> {
+  refuse((await readKeys(db)).flatMap((key) => wrongWith(ring, key)));
+}
+
+/**
+ * For processes that encrypt: from now on every other process must have its first key. If two bring
+ * different keys of one id into an empty database, one is refused.
+ *
+ * @throws KeyringError as `requireRing`
+ */
+export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
+  await requireRing(db, ring);
+  const claimed = await row(
+    db,
+    `INSERT INTO sealing_keys (kid, check_value) VALUES (:kid, :checkValue)
+     ON CONFLICT (kid) DO UPDATE SET seals = true WHERE NOT sealing_keys.seals RETURNING kid`,
+    { kid: ring.current, checkValue: checkValue(ring, ring.current) },
+  );
+  if (!claimed) await requireRing(db, ring);
+}
+
+/**
+ * For the API and the worker, which must not start while no access token can be signed.
+ *
+ * @throws KeyringError if the keyring cannot decrypt the key that signs access tokens
+ */
+export async function requireSigningKey(db: Executor, ring: Keyring): Promise<void> {
+  refuse(await wrongWithSigning(db, ring));
+}
+
+/** Faults of a running process's keyring: others may have put a new key in front. */
+export async function ringFaults(db: Executor, ring: Keyring): Promise<RingFault[]> {
+  const keys = await readKeys(db);
+  const wrong = keys.flatMap((key) => wrongWith(ring, key));
+  if (keys.some(({ kid, seals }) => kid === ring.current && !seals)) {
+    wrong.push({ wrong: 'key_retired', kid: ring.current });
+  }
+  if (wrong.length === 0) wrong.push(...(await wrongWithSigning(db, ring)));
+  return wrong;
+}
+
+function refuse(faults: RingFault[]): void {
+  if (faults.length > 0) throw new KeyringError(ringRefusal(faults));
+}
+
+/**
+ * After all values were brought under one key: other keys are needed for pinned ids alone, or not
+ * at all. A key that hashed a client's secret stays in full use until that client's next token
+ * call.
+ */
+export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE sealing_keys SET seals = false
+     WHERE kid <> :current AND kid NOT IN (${SECRET_KEYS})`,
+    { current },
+  );
+  await rows(
+    trx,
+    `DELETE FROM sealing_keys k WHERE kid <> :current AND NOT seals
+       AND NOT EXISTS (SELECT FROM agreements WHERE payment_id_key = k.kid)
+       AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`,
+    { current },
+    'anew',
+  );
+}
+
+async function readKeys(db: Executor): Promise<SealingKey[]> {
+  return rows<SealingKey>(db, `SELECT kid, check_value, seals FROM sealing_keys ORDER BY kid`);
+}
+
+function wrongWith(ring: Keyring, { kid, seals, checkValue: stored }: SealingKey): RingFault[] {
+  const held = ring.keys.find((one) => one.kid === kid);
+  if (held === undefined) return [{ wrong: 'key_missing', kid, seals }];
+  if (seals && !held.full) return [{ wrong: 'key_for_ids_alone', kid }];
+  return stored.equals(checkValue(ring, kid)) ? [] : [{ wrong: 'key_differs', kid }];
+}
+
+async function wrongWithSigning(db: Executor, ring: Keyring): Promise<RingFault[]> {
+  const key = await row<{ kid: string; sealed: Buffer }>(
+    db,
+    `SELECT kid, private_key_sealed AS sealed FROM signing_keys WHERE retired_at IS NULL`,
+  );
+  if (!key || opens(() => openSigningKey(ring, key))) return [];
+  return [{ wrong: 'signing_key_shut', kid: key.kid }];
+}
+
+function opens(attempt: () => unknown): boolean {
+  try {
+    attempt();
+    return true;
+  } catch (error) {
+    if (error instanceof KeyringError) return false;
+    throw error;
+  }
+}
+
+function checkValue(ring: Keyring, kid: string): Buffer {
+  const derived = ring.derive(kid, 'check-value', 32);
+  if (derived === undefined) throw new KeyringError(`ASSENT_KEYS lacks the key "${kid}"`);
+  return derived.export();
+}

@@ -1,0 +1,307 @@
+import { recordAct, type Actor } from '../record/audit-event';
+import { rows, type Database, type Executor } from '../pool/connection';
+import { entriesPlace } from '../customer/migrate-customers';
+import { answerPlace } from '../call/idempotency';
+import { inSnakeCase } from '../pool/letter-case';
+import { KeyringError, type Keyring } from '../keys/keyring';
+import { keyIdIn, keyPrefix, open, seal, type SealedPlace } from '../keys/encrypt';
+import { retireOtherKeys } from './claim-keyring';
+import { SECRET_KEYS } from '../entity/client-credential';
+import { signingKeyPlace } from '../keys/signing-key';
+import { chainKeyPlace } from '../chain/chain-key';
+import { bodyPlace, responseHeadPlace } from '../webhook/announce-webhooks';
+import { secretPlace } from '../webhook/change-endpoint';
+
+/**
+ * Brings all encrypted values and blind indexes under the current key, while the service runs.
+ *
+ * Each row is changed by a statement of its own, and only if it is still as it was read. A process
+ * that changed it meanwhile encrypted it with the current key. Progress is not stored, for each
+ * value names its key: a run that was killed and started again finds the rest. It runs as the owner
+ * of the tables, for the service's role may not change most of these columns.
+ */
+
+interface Sealed {
+  table: string;
+  key: readonly string[];
+  /** Columns that a place needs beside the key. */
+  also?: readonly string[];
+  columns: Record<string, (row: Row) => SealedPlace>;
+  /**
+   * Blind indexes: the column that each is made of, and how. An index does not show its key, so
+   * each row is looked at.
+   */
+  indexes?: Record<string, { of: string; make: (ring: Keyring, value: string) => Buffer }>;
+}
+
+type Row = Record<string, Buffer | string | number | null>;
+
+const id = (one: Row, column = 'id') => String(one[column]);
+const own =
+  (table: string, column: string) =>
+  (one: Row): SealedPlace =>
+    `${table}.${column}:${id(one)}`;
+const secretOf = (one: Row) => secretPlace(id(one, 'entity_id'));
+const answerOf = (one: Row) =>
+  answerPlace({ callerId: id(one, 'caller_id'), path: id(one, 'path'), key: id(one, 'key') });
+
+export const SEALED: readonly Sealed[] = [
+  {
+    table: 'customers',
+    key: ['id'],
+    columns: {
+      email_sealed: own('customers', 'email_sealed'),
+      account_number_sealed: own('customers', 'account_number_sealed'),
+      address_sealed: own('customers', 'address_sealed'),
+      phone_sealed: own('customers', 'phone_sealed'),
+    },
+    indexes: {
+      email_index: {
+        of: 'email_sealed',
+        make: (ring, email) => ring.blindIndex('customer.email', email.toLowerCase()),
+      },
+      account_number_index: {
+        of: 'account_number_sealed',
+        make: (ring, account) => ring.blindIndex('customer.account_number', account),
+      },
+    },
+  },
+  {
+    table: 'devices',
+    key: ['id'],
+    columns: { fingerprint_sealed: own('devices', 'fingerprint_sealed') },
+    indexes: {
+      fingerprint_index: {
+        of: 'fingerprint_sealed',
+        make: (ring, fingerprint) => ring.blindIndex('device.fingerprint', fingerprint),
+      },
+    },
+  },
+  {
+    table: 'webhook_endpoints',
+    key: ['entity_id'],
+    columns: { secret_sealed: secretOf, previous_secret_sealed: secretOf },
+  },
+  {
+    table: 'retired_webhook_secrets',
+    key: ['id'],
+    also: ['entity_id'],
+    columns: { secret_sealed: secretOf },
+  },
+  {
+    table: 'signing_keys',
+    key: ['kid'],
+    columns: { private_key_sealed: (one) => signingKeyPlace(id(one, 'kid')) },
+  },
+  {
+    table: 'chain_keys',
+    key: ['kid'],
+    columns: { private_key_sealed: (one) => chainKeyPlace(id(one, 'kid')) },
+  },
+  {
+    table: 'staged_customers',
+    key: ['batch_id', 'first_index'],
+    columns: { entries_sealed: (one) => entriesPlace(id(one, 'batch_id'), Number(one['first_index'])) },
+  },
+  {
+    table: 'idempotency_keys',
+    key: ['caller_id', 'path', 'key'],
+    columns: { answer_sealed: answerOf, secret_free_sealed: answerOf },
+  },
+  {
+    table: 'webhook_deliveries',
+    key: ['id'],
+    also: ['entity_id'],
+    columns: { body_sealed: (one) => bodyPlace(id(one)), old_secret_sealed: secretOf },
+  },
+  {
+    table: 'webhook_attempts',
+    key: ['delivery_id', 'n'],
+    columns: {
+      response_head_sealed: (one) => responseHeadPlace(id(one, 'delivery_id'), Number(one['n'])),
+    },
+  },
+];
+
+/** Rows read at once: some megabytes for the largest, pages of 100 customers. */
+const PAGE = 100;
+/**
+ * Each round finds values written under an older key since the round before. If there are more
+ * rounds, a process still writes under an older key.
+ */
+const ROUNDS_MAX = 10;
+
+/** Called before each page of table `number`. */
+export type ResealProgress = (step: { table: string; number: number; of: number; changed: number }) => void;
+
+/**
+ * @returns the number of changed rows, by table
+ * @throws KeyringError if processes go on writing under an older key, or the keyring lacks a key
+ *   that is needed
+ */
+export async function reseal(
+  db: Database,
+  ring: Keyring,
+  by: Actor,
+  report: ResealProgress,
+): Promise<Record<string, number>> {
+  const changed: Record<string, number> = {};
+  for (const [before, sealed] of SEALED.entries()) {
+    let total = 0;
+    const place = { table: sealed.table, number: before + 1, of: SEALED.length };
+    for (let round = 1; ; round++) {
+      const found = await resealTable(db, ring, sealed, (count) =>
+        report({ ...place, changed: total + count }),
+      );
+      total += found;
+      if (found === 0) break;
+      if (round === ROUNDS_MAX) {
+        throw new KeyringError(
+          `${sealed.table}: something still writes under an older key. Give every process this ring`,
+        );
+      }
+    }
+    changed[sealed.table] = total;
+  }
+  // The account numbers are gone, so these cannot be indexed again; nor need they be.
+  await rows(
+    db,
+    `UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
+     WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`,
+  );
+  await db.transaction(async (trx) => {
+    await retireOtherKeys(trx, ring.current);
+    await recordAct(trx, by, {
+      action: 'keyring.resealed',
+      entityId: null,
+      after: { kid: ring.current, changed },
+    });
+  });
+  return changed;
+}
+
+/** One round of a table, page by page. @returns the rows that were not under the current key */
+async function resealTable(
+  db: Executor,
+  ring: Keyring,
+  sealed: Sealed,
+  report: (changed: number) => void,
+): Promise<number> {
+  const prefix = keyPrefix(ring);
+  const columns = Object.keys(sealed.columns);
+  const indexes = Object.keys(sealed.indexes ?? {});
+  const older = columns
+    .map((name) => `substring(${name} FROM 1 FOR :bytes::int) <> :prefix::bytea`)
+    .join(' OR ');
+  let last: Row | undefined;
+  let changed = 0;
+  for (;;) {
+    report(changed);
+    const read = await rows<Row>(
+      db,
+      `SELECT ${[...sealed.key, ...(sealed.also ?? []), ...columns, ...indexes].join(', ')} FROM ${sealed.table}
+       WHERE ${last ? `(${sealed.key.join(', ')}) > (${sealed.key.map((name) => `:${name}`).join(', ')})` : 'true'}
+         AND (${indexes.length > 0 ? 'true OR ' : ''}${older})
+       ORDER BY ${sealed.key.join(', ')} LIMIT ${PAGE}`,
+      { ...last, prefix, bytes: prefix.length },
+      'anew',
+    );
+    // Columns are looked up by their names in the schema.
+    const page = read.map(inSnakeCase);
+    const found = await Promise.all(page.map((one) => resealRow(db, ring, sealed, one)));
+    changed += found.filter(Boolean).length;
+    last = page[PAGE - 1];
+    if (!last) return changed;
+  }
+}
+
+/** @returns whether the row was not under the current key */
+async function resealRow(db: Executor, ring: Keyring, sealed: Sealed, one: Row): Promise<boolean> {
+  const prefix = keyPrefix(ring);
+  const fresh: Row = {};
+  for (const [name, place] of Object.entries(sealed.columns)) {
+    const value = one[name];
+    if (!Buffer.isBuffer(value) || value.subarray(0, prefix.length).equals(prefix)) continue;
+    fresh[name] = seal(ring, open(ring, value, place(one)), place(one));
+  }
+  for (const [name, { of, make }] of Object.entries(sealed.indexes ?? {})) {
+    const value = one[of];
+    const place = sealed.columns[of];
+    if (!Buffer.isBuffer(value) || !place) continue;
+    const index = make(ring, open(ring, value, place(one)));
+    const stored = one[name];
+    if (!Buffer.isBuffer(stored) || !stored.equals(index)) fresh[name] = index;
+  }
+  const names = Object.keys(fresh);
+  if (names.length === 0) return false;
+  await rows(
+    db,
+    `UPDATE ${sealed.table} SET ${names.map((name) => `${name} = :new_${name}`).join(', ')}
+     WHERE ${sealed.key.map((name) => `${name} = :${name}`).join(' AND ')}
+       AND ${names.map((name) => `${name} = :${name}`).join(' AND ')}`,
+    { ...one, ...Object.fromEntries(names.map((name) => [`new_${name}`, fresh[name]])) },
+  );
+  return true;
+}
+
+export interface KeyUse {
+  kid: string;
+  /** `full`, kept for pinned `ids` alone, or not in the keyring: `missing`. */
+  ring: 'current' | 'full' | 'ids' | 'missing';
+  /** Values that it encrypts, by `table.column`. */
+  seals: Record<string, number>;
+  paymentIds: number;
+  deviceIds: number;
+  clientSecrets: number;
+}
+
+/** Called before each count, which reads a table. */
+export type CountProgress = (step: { place: string; number: number; of: number }) => void;
+
+/** Reads every table once for each of its encrypted columns. */
+export async function keyUse(
+  db: Executor,
+  ring: Keyring,
+  report: CountProgress = () => undefined,
+): Promise<KeyUse[]> {
+  const uses = new Map<string, KeyUse>();
+  const useOf = (kid: string): KeyUse => {
+    const known = uses.get(kid);
+    if (known) return known;
+    const held = ring.keys.find((one) => one.kid === kid);
+    const kept = held?.full === true ? 'full' : held ? 'ids' : 'missing';
+    const use: KeyUse = {
+      kid,
+      ring: kid === ring.current ? 'current' : kept,
+      seals: {},
+      paymentIds: 0,
+      deviceIds: 0,
+      clientSecrets: 0,
+    };
+    uses.set(kid, use);
+    return use;
+  };
+  for (const { kid } of ring.keys) useOf(kid);
+  const sealed = SEALED.flatMap(({ table, columns }) =>
+    Object.keys(columns).map((column) => ({ table, column })),
+  );
+  const of = sealed.length + 3;
+  for (const [before, { table, column }] of sealed.entries()) {
+    report({ place: `${table}.${column}`, number: before + 1, of });
+    const counts = await countedBy(db, keyIdIn(column), `${table} WHERE ${column} IS NOT NULL`);
+    for (const { kid, count } of counts) useOf(kid).seals[`${table}.${column}`] = count;
+  }
+  report({ place: 'agreements.payment_id_key', number: of - 2, of });
+  for (const { kid, count } of await countedBy(db, 'payment_id_key', 'agreements'))
+    useOf(kid).paymentIds = count;
+  report({ place: 'devices.token_key', number: of - 1, of });
+  for (const { kid, count } of await countedBy(db, 'token_key', 'devices')) useOf(kid).deviceIds = count;
+  report({ place: 'client_credentials.secret_hash', number: of, of });
+  for (const { kid, count } of await countedBy(db, 'kid', `(${SECRET_KEYS}) AS keys`))
+    useOf(kid).clientSecrets = count;
+  return [...uses.values()];
+}
+
+async function countedBy(db: Executor, kid: string, from: string): Promise<{ kid: string; count: number }[]> {
+  return rows(db, `SELECT ${kid} AS kid, count(*)::float8 AS count FROM ${from} GROUP BY 1 ORDER BY 1`);
+}

@@ -1,0 +1,34 @@
+import { row, type Executor } from '../pool/connection';
+
+/**
+ * Claims of the ids that banks give their transactions. An id belongs to the charge, the refund or
+ * (for a reversal) the exception that its bank first named it for. So one debit never proves two
+ * charges. A statement that settles or resolves something claims the id itself.
+ */
+
+/**
+ * Claims an id that settles nothing: it came too late, or contradicts the outcome that stands. The
+ * caller holds the charge locked, for claims come last in the order of locks.
+ *
+ * @returns false if the id belongs to something else
+ */
+export async function claimBankTransaction(
+  trx: Executor,
+  claim: { bankId: string; bankTransactionId: string; resourceId: string },
+): Promise<boolean> {
+  const claimed = await row(
+    trx,
+    `INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+     VALUES (:bankId, :bankTransactionId, :resourceId) ON CONFLICT DO NOTHING RETURNING true`,
+    claim,
+  );
+  if (claimed) return true;
+  // A second statement, so that it sees a claim that the first may have waited for.
+  const owned = await row(
+    trx,
+    `SELECT true FROM bank_transactions
+     WHERE bank_id = :bankId AND bank_transaction_id = :bankTransactionId AND resource_id = :resourceId`,
+    claim,
+  );
+  return owned !== undefined;
+}

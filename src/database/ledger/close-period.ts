@@ -1,0 +1,105 @@
+import { OperatorError } from '../../domain/failures';
+import { recordAct, type Actor } from '../record/audit-event';
+import { row, rows, type Transaction } from '../pool/connection';
+import { dayBegin } from '../clock/day-begin';
+
+/**
+ * Closed months of the ledger. No entry is posted to a closed month: it goes to the current day.
+ *
+ * Months are closed in order and reopened from the last on, for a month opens with the balances of
+ * those before it.
+ */
+
+/** Two operators at once take turns. */
+const LOCK_PERIODS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_periods', 0))`;
+
+const END_OF_MONTH = dayBegin(`:month::date + interval '1 month'`);
+
+const EARLIER_OPEN = `
+  SELECT least(
+    (SELECT min(month) FROM ledger_periods WHERE month < :month AND state = 'reopened'),
+    (SELECT date_trunc('month', min(settlement_day))::date FROM ledger_entries
+     WHERE settlement_day < :month AND settlement_day >= coalesce(
+       (SELECT max(month) + interval '1 month' FROM ledger_periods WHERE month < :month), '-infinity')))`;
+
+/**
+ * One statement decides, by real time, which no clock of a merchant is behind. It sees every
+ * transaction that still settles in the month; a transaction that it does not see reads a later
+ * clock.
+ *
+ * @param month its first day
+ * @returns false: it was closed before
+ * @throws OperatorError (the month is not over, an earlier month is open, or a transaction that
+ *   read its clock in the month has not committed)
+ */
+export async function closePeriod(
+  trx: Transaction,
+  by: Actor,
+  timeZone: string,
+  month: string,
+): Promise<boolean> {
+  await rows(trx, LOCK_PERIODS);
+  const closed = await row<{ reopenings: number }>(
+    trx,
+    `INSERT INTO ledger_periods AS p (month)
+     SELECT :month::date WHERE NOT may_settle_before(${END_OF_MONTH}, NULL) AND (${EARLIER_OPEN}) IS NULL
+     ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`,
+    { month, timeZone },
+  );
+  if (closed) {
+    await recordAct(trx, by, {
+      action: 'period.closed',
+      entityId: null,
+      after: { month: nameOf(month), reopenings: closed.reopenings },
+    });
+    return true;
+  }
+  await refuseUnlessClosed(trx, timeZone, month);
+  return false;
+}
+
+async function refuseUnlessClosed(trx: Transaction, timeZone: string, month: string): Promise<void> {
+  const found = await row<{ state: string | null; over: boolean; earlier: string | null }>(
+    trx,
+    `SELECT (SELECT state FROM ledger_periods WHERE month = :month) AS state,
+       clock_timestamp() >= ${END_OF_MONTH} AS over, (${EARLIER_OPEN})::text AS earlier`,
+    { month, timeZone },
+  );
+  if (found?.state === 'closed') return;
+  if (found?.over === false) throw new OperatorError(`${nameOf(month)} is not over.`);
+  if (found?.earlier) {
+    throw new OperatorError(`${nameOf(found.earlier)} is open: close it before ${nameOf(month)}.`);
+  }
+  throw new OperatorError(`a charge of ${nameOf(month)} is still being settled: try again.`);
+}
+
+/** @throws OperatorError (the month is not closed, or a later month is) */
+export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
+  await rows(trx, LOCK_PERIODS);
+  const reopened = await row<{ reopenings: number }>(
+    trx,
+    `UPDATE ledger_periods SET state = 'reopened', reopenings = reopenings + 1
+     WHERE month = :month AND state = 'closed'
+       AND NOT EXISTS (SELECT FROM ledger_periods WHERE month > :month AND state = 'closed') RETURNING reopenings`,
+    { month },
+  );
+  if (reopened) {
+    await recordAct(trx, by, {
+      action: 'period.reopened',
+      entityId: null,
+      after: { month: nameOf(month), reopenings: reopened.reopenings },
+    });
+    return;
+  }
+  const last = await row<{ month: string | null }>(
+    trx,
+    `SELECT max(month)::text AS month FROM ledger_periods WHERE month > :month AND state = 'closed'`,
+    { month },
+  );
+  throw new OperatorError(
+    last?.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
+  );
+}
+
+/** `2026-11` */
+const nameOf = (month: string) => month.slice(0, 7);

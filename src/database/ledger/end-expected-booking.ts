@@ -1,0 +1,57 @@
+import { rows, type Executor } from '../pool/connection';
+import type { Direction } from '../../domain/books/bank-statement';
+
+/**
+ * Bookings that banks are to have in their files. A booking is expected from its ledger entry on
+ * (`postEntries`), until a file has it, or until its money is found not to have moved.
+ */
+
+export interface CaseBooking {
+  bankId: string;
+  /** Null for a credit that the payee's bank lacks: that bank has an id of its own for it. */
+  bankTransactionId: string | null;
+  direction: Direction;
+  /** The amount to be booked; null for the amount of the charge, or of the refund. */
+  amount: bigint | null;
+  currency: string | null;
+  /** Null if the booking is missing at the bank. */
+  bookedAmount: bigint | null;
+  bookedCurrency: string | null;
+  /** The reference of an unknown line that looks like a reference of ours. */
+  reference: string | null;
+}
+
+/**
+ * Ends the expected booking whose money an exception found not to have moved. It is the booking
+ * that a file lacked or had otherwise, else the charge's debit, or the refund's credit. A later
+ * line of that id is unknown here. The caller holds the charge locked.
+ *
+ * @returns the booking, if a file has it all the same
+ */
+export async function endExpected(trx: Executor, exceptionId: string): Promise<CaseBooking[]> {
+  return rows<CaseBooking>(
+    trx,
+    `WITH ended AS (UPDATE expected_bookings e SET ended_at = clock_timestamp()
+     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+       LEFT JOIN refunds r ON r.id = x.refund_id
+     WHERE x.id = :exceptionId AND x.resolution = 'no_money_moved' AND x.undoes
+       AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
+       AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs') AND x.bank_transaction_id IS NOT NULL
+         THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
+       AND e.refund_id IS NOT DISTINCT FROM r.id RETURNING e.*)
+     SELECT bank_id, identifier AS bank_transaction_id, direction, amount, currency, amount AS booked_amount,
+       currency AS booked_currency, NULL AS reference
+     FROM ended WHERE matched_by IS NOT NULL`,
+    { exceptionId },
+  );
+}
+
+/** Ends the credit that a reversal has made needless. A line of it still matches. */
+export async function endExpectedCredit(trx: Executor, billingRequestId: string): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE expected_bookings e SET ended_at = clock_timestamp() FROM billing_requests b
+     WHERE b.id = :billingRequestId AND e.bank_id = b.payee_bank_id AND e.identified_by = 'reference' AND e.identifier = b.reference`,
+    { billingRequestId },
+  );
+}

@@ -1,0 +1,271 @@
+import { Failure } from '../../domain/failures';
+import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
+import { isId } from '../../domain/identifier/ids';
+import type { Metadata } from '../../domain/metadata';
+import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
+import { row, rows, type Executor } from '../pool/connection';
+import type { AuditEvent } from '../record/event';
+import {
+  allOf,
+  beyondReach,
+  countUpTo,
+  LIST_REACH,
+  listPage,
+  literal,
+  type Listed,
+  type Page,
+} from '../query/list-page';
+import { SIDES, type Viewer } from '../query/viewer';
+
+/** The history of money: every charge is a transaction from its acceptance on. */
+
+export interface TransactionFilter {
+  from?: Date | undefined;
+  to?: Date | undefined;
+  settledFrom?: Date | undefined;
+  settledTo?: Date | undefined;
+  status?: string | undefined;
+  type?: string | undefined;
+  customerId?: string | undefined;
+  merchantId?: string | undefined;
+  reference?: string | undefined;
+  transactionId?: string | undefined;
+  /** The payer's bank's id; the payee's bank can search only by the id of a debit. */
+  bankTransactionId?: string | undefined;
+  /** A pair of a merchant's metadata, the value as text. */
+  metadata?: { name: string; value: string } | undefined;
+}
+
+export const TRANSACTION_SORTS = {
+  createdAt: { by: 'created_at', indexed: true },
+  amount: { by: 'amount', indexed: false },
+};
+
+type TransactionPage = Page<keyof typeof TRANSACTION_SORTS>;
+
+export interface TransactionRecord {
+  transactionId: string;
+  reference: string;
+  type: TransactionType;
+  status: BillingRequestStatus | RefundStatus;
+  amount: bigint;
+  currency: string;
+  description: string;
+  customerId: string;
+  /** Null for a payment between customers. */
+  merchantId: string | null;
+  bankId: string;
+  billingRequestId: string;
+  scheduleId: string | null;
+  bankTransactionId: string | null;
+  /** The payee of a payment between customers; otherwise null. */
+  payeeBankId: string | null;
+  payeeLookupID: string | null;
+  declineReason: string | null;
+  /** For a charge: refunds that are pending or completed. */
+  refundedAmount: bigint;
+  /** For a charge: money that did not stay. */
+  reversedAmount: bigint;
+  createdAt: Date;
+  settledAt: Date | null;
+  /** The merchant's metadata; a reversal has its charge's. */
+  metadata: Metadata;
+}
+
+const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, currency, description,
+  customer_id, merchant_id, bank_id,
+  billing_request_id, schedule_id, bank_transaction_id,
+  decline_reason, refunded_amount, reversed_amount, created_at,
+  settled_at, payee_bank_id, payee_lookup_id AS "payeeLookupID", metadata`;
+
+/**
+ * SQL: the viewer's transactions that match the filter. Each side is a query of its own with its
+ * own order and limit, so that each reads its own index from the beginning, and stops.
+ *
+ * @param more conditions, order and limit
+ */
+function matching({ role }: Viewer, filter: TransactionFilter, more = ''): string {
+  const customers = role === 'bank' ? ['customer_id', 'payee_customer_id'] : ['customer_id'];
+  const conditions = [
+    filter.from !== undefined && 'created_at >= :from',
+    filter.to !== undefined && 'created_at < :to',
+    filter.status !== undefined && `status = ${literal(filter.status)}`,
+    filter.type !== undefined && `type = ${literal(filter.type)}`,
+    filter.customerId !== undefined && `(${customers.map((one) => `${one} = :customerId`).join(' OR ')})`,
+    filter.merchantId !== undefined && 'merchant_id = :merchantId',
+    filter.reference !== undefined && 'reference = :reference',
+    filter.transactionId !== undefined && 'transaction_id = :transactionId',
+    filter.bankTransactionId !== undefined &&
+      `id = ANY(ARRAY(${NAMED_BY_BANK})) AND bank_transaction_id = :bankTransactionId
+       AND (bank_id = :entityId OR type = 'charge')`,
+    filter.metadata !== undefined && HAS_PAIR,
+    filter.settledFrom !== undefined && 'settled_at >= :settledFrom',
+    filter.settledTo !== undefined && 'settled_at < :settledTo',
+  ];
+  const sides = SIDES[role].map((side) => {
+    const found = `SELECT * FROM transactions WHERE ${allOf(side, ...conditions)}`;
+    // The filter's index is in another order, so no more rows are taken than can be sorted.
+    return outOfOrder(filter)
+      ? `(SELECT * FROM (${found} LIMIT ${LIST_REACH + 1}) AS found WHERE true ${more})`
+      : `(${found} ${more})`;
+  });
+  return `(${sides.join(' UNION ALL ')}) AS own`;
+}
+
+const bySettlement = ({ settledFrom, settledTo }: TransactionFilter) =>
+  settledFrom !== undefined || settledTo !== undefined;
+
+/** Whether the filter's index is in another order than the list. */
+const outOfOrder = (filter: TransactionFilter) => bySettlement(filter) || filter.metadata !== undefined;
+
+/** The index has only hashes, so the pair itself is compared as well. */
+const HAS_PAIR = `metadata ->> :name = :value AND metadata <> '{}'
+  AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) @> metadata_hashes(
+    (SELECT coalesce(provider_id, id) FROM entities WHERE id = :entityId), jsonb_build_object(:name::text, :value::text))`;
+
+const bound = ({ entityId }: Viewer, { metadata, ...filter }: TransactionFilter) => ({
+  ...filter,
+  ...metadata,
+  entityId,
+});
+
+/** The resources that own a bank's id, by an index, however many banks there are. */
+const NAMED_BY_BANK = `
+  WITH named AS (
+    SELECT t.resource_id AS id FROM entities bank
+      JOIN bank_transactions t ON t.bank_id = bank.id AND t.bank_transaction_id = :bankTransactionId
+    WHERE bank.type = 'bank')
+  SELECT id FROM named UNION ALL SELECT transaction_id FROM reversals JOIN named ON exception_id = named.id
+  UNION ALL SELECT return_transaction_id FROM refunds JOIN named ON returned_by = named.id`;
+
+const sortOf = (filter: TransactionFilter, sortBy: keyof typeof TRANSACTION_SORTS) => ({
+  by: TRANSACTION_SORTS[sortBy].by,
+  indexed: TRANSACTION_SORTS[sortBy].indexed && !outOfOrder(filter),
+});
+
+const counted = (viewer: Viewer, filter: TransactionFilter) => (limit: string) =>
+  matching(viewer, filter, `ORDER BY created_at, id ${limit}`);
+
+export async function listTransactions(
+  db: Executor,
+  viewer: Viewer,
+  filter: TransactionFilter,
+  page: TransactionPage,
+): Promise<Listed<TransactionRecord>> {
+  return listPage<TransactionRecord>(
+    db,
+    {
+      select: (order) => `SELECT ${RECORD_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
+      counted: counted(viewer, filter),
+      bindings: bound(viewer, filter),
+      id: 'id',
+      sort: sortOf(filter, page.sortBy),
+      instead: instead(filter, 'take all of it in order of time with format=csv'),
+    },
+    page,
+  );
+}
+
+const instead = (filter: TransactionFilter, otherwise: string) =>
+  bySettlement(filter)
+    ? 'narrow it with settledFrom and settledTo, or take it day by day with GET /v1/statements/:date.csv'
+    : `narrow it with from and to, or ${otherwise}`;
+
+/** Rows in memory at once: a megabyte, and some ten milliseconds of Postgres. */
+const EXPORT_PAGE = 1000;
+/** A page ends early if its rows have more bytes of metadata: 50 long values have 100 kB. */
+const EXPORT_PAGE_BYTES = 1_000_000;
+
+/**
+ * Reads a whole history, page by page. Each page is a statement of its own, so that a slow reader
+ * does not hold a connection. A page begins after the last row of the page before, so the millionth
+ * row costs no more than the first. A transaction that is accepted meanwhile is included if the
+ * reader has not passed its place.
+ */
+export async function* readTransactions(
+  db: Executor,
+  viewer: Viewer,
+  filter: TransactionFilter,
+  { sortBy, sortOrder }: Pick<TransactionPage, 'sortBy' | 'sortOrder'>,
+): AsyncGenerator<TransactionRecord[], void, void> {
+  const { by: sort, indexed } = sortOf(filter, sortBy);
+  if (!indexed) {
+    // Each page would sort the whole history.
+    const { more } = await countUpTo(db, counted(viewer, filter), bound(viewer, filter));
+    if (more) throw beyondReach('sortBy', 'can be sorted so', instead(filter, 'take it by createdAt'));
+  }
+  const [direction, beyond] = sortOrder === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
+  const order = `ORDER BY ${sort} ${direction}, id ${direction} LIMIT :limit`;
+  let last: { position: string; id: string } | undefined;
+  for (;;) {
+    const next = last ? `AND (${sort}, id) ${beyond} (:position, :id)` : '';
+    const page = await rows<TransactionRecord & { position: string; id: string }>(
+      db,
+      // The position is text, for a Date loses microseconds, and would skip rows.
+      `SELECT * FROM (
+         SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, id,
+           sum(octet_length(metadata::text)) OVER (ORDER BY ${sort} ${direction}, id ${direction}) AS bytes
+         FROM ${matching(viewer, filter, `${next} ${order}`)} ${order}) AS page
+       WHERE bytes <= ${EXPORT_PAGE_BYTES}`,
+      { ...bound(viewer, filter), ...last, limit: EXPORT_PAGE },
+    );
+    last = page.at(-1);
+    if (!last) return;
+    yield page;
+  }
+}
+
+export interface TransactionEvent {
+  type: string;
+  at: Date;
+  cause: AuditEvent['cause'];
+  declineReason: string | null;
+  exceptionId: string | null;
+  kind: ExceptionKind | null;
+}
+
+/** The latest events are shown. Only a charge with hundreds of refunds has more. */
+const EVENTS_MAX = 1_000;
+
+/**
+ * Reads a transaction with its events, oldest first. A charge includes its refunds' events. Charges
+ * and refunds include their exceptions' events, and a reversal its exception's. The return of a
+ * refund has the refund's.
+ *
+ * @param named its reference, or its id
+ * @throws Failure not_found
+ */
+export async function readTransaction(
+  db: Executor,
+  viewer: Viewer,
+  named: string,
+): Promise<{ transaction: TransactionRecord; events: TransactionEvent[] }> {
+  const filter = isId('transaction', named) ? { transactionId: named } : { reference: named };
+  const found = await row<TransactionRecord & { id: string }>(
+    db,
+    `SELECT ${RECORD_COLUMNS}, id FROM ${matching(viewer, filter)}`,
+    { ...filter, entityId: viewer.entityId },
+  );
+  if (!found) throw new Failure('not_found', 'There is no transaction with this reference.');
+  const { id, ...transaction } = found;
+  const events = await rows<TransactionEvent>(
+    db,
+    // A bank's own words are kept in the row, not in the events.
+    `SELECT type, business_at AS at, cause,
+       CASE details->>'declineReason' WHEN 'other' THEN coalesce(
+         (SELECT decline_reason FROM billing_requests WHERE id = resource_id),
+         (SELECT reject_reason FROM refunds WHERE id = resource_id), 'other')
+       ELSE details->>'declineReason' END AS decline_reason,
+       CASE WHEN starts_with(type, 'exception.') THEN resource_id END AS exception_id, details->>'kind' AS kind
+     FROM events
+     -- One array, because OR would make Postgres read all events.
+     WHERE resource_id = ANY(ARRAY(
+       SELECT :id::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = :id OR return_transaction_id = :id
+       UNION ALL SELECT x.id FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
+         WHERE x.billing_request_id = :billingRequestId AND :id IN (x.billing_request_id, x.refund_id, r.return_transaction_id)
+       UNION ALL SELECT exception_id FROM reversals WHERE transaction_id = :id))
+     ORDER BY business_at DESC, id DESC LIMIT :limit`,
+    { id, billingRequestId: transaction.billingRequestId, limit: EVENTS_MAX },
+  );
+  return { transaction, events: events.toReversed() };
+}

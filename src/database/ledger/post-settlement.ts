@@ -1,0 +1,150 @@
+import { entryOf, type BookedBy, type LedgerEntry, type Payment } from '../../domain/books/ledger';
+import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
+import { endExpectedCredit } from './end-expected-booking';
+import { oneRow, row, type Executor } from '../pool/connection';
+import { postEntries } from './post-entries';
+
+/** Entries of transitions that move money, posted by the transitions' own transactions. */
+
+/** A closed charge; only a `successful` charge has an entry. */
+interface EndedCharge extends Payment {
+  id: string;
+  bankTransactionId: string | null;
+  status: BillingRequestStatus;
+  closedAt: Date | null;
+}
+
+export async function postCharge(trx: Executor, timeZone: string, charge: EndedCharge): Promise<void> {
+  const { id, status, bankTransactionId: identifier } = charge;
+  if (status !== 'successful') return;
+  const entry = entryOf('charge', ended(id, charge), charge, { identifier, billingRequestId: id });
+  await postEntries(trx, timeZone, [entry]);
+}
+
+/** Posts the credits of payments between customers, once the payees' banks know of them. */
+export async function postCredits(
+  trx: Executor,
+  timeZone: string,
+  credits: (Payment & { id: string; reference: string; at: Date })[],
+): Promise<void> {
+  const entries = credits.map((credit) => {
+    const { id, reference: identifier, at: settledAt } = credit;
+    return entryOf('credit', { resourceId: id, settledAt }, credit, { identifier, billingRequestId: id });
+  });
+  await postEntries(trx, timeZone, entries);
+}
+
+/** A refund; its merchant owns the entry. */
+interface OfRefund extends Omit<Payment, 'ownerId'> {
+  merchantId: string;
+}
+
+/** A refund that its bank has answered; only a `completed` refund has an entry. */
+interface AnsweredRefund extends OfRefund {
+  refundId: string;
+  billingRequestId: string;
+  bankTransactionId: string | null;
+  status: RefundStatus;
+  closedAt: Date | null;
+}
+
+export async function postRefund(trx: Executor, timeZone: string, refund: AnsweredRefund): Promise<void> {
+  const { refundId, merchantId, status, bankTransactionId: identifier } = refund;
+  if (status !== 'completed') return;
+  const paid = { ...refund, ownerId: merchantId };
+  await postEntries(trx, timeZone, [
+    entryOf('refund', ended(refundId, refund), paid, { ...refund, identifier }),
+  ]);
+}
+
+const ended = (resourceId: string, { closedAt }: { closedAt: Date | null }) => ({
+  resourceId,
+  settledAt: closedAt ?? new Date(Number.NaN),
+});
+
+/** Posts the contra entry of a refund whose money came back, on the day this was found. */
+export async function postRefundReturn(
+  trx: Executor,
+  timeZone: string,
+  returned: OfRefund & { transactionId: string; at: Date },
+): Promise<void> {
+  const { transactionId: resourceId, merchantId, at: settledAt } = returned;
+  const paid = { ...returned, ownerId: merchantId };
+  await postEntries(trx, timeZone, [entryOf('refund_return', { resourceId, settledAt }, paid)]);
+}
+
+/** A part of a successful charge, or all of it, that is reversed or written off. */
+interface Undone {
+  /** The reversal, the exception, or the refund that ended. A resource has one entry of a kind. */
+  resourceId: string;
+  billingRequestId: string;
+  /** Minor units, in the currency of the charge. */
+  amount: bigint;
+  /** Business time. */
+  at: Date;
+}
+
+/**
+ * Reverses the rest of a charge whose money did not stay: debits the payee, and credits the
+ * customer's bank. The network is credited instead for the part that it bore before. The caller
+ * holds the charge locked.
+ */
+export async function postReversal(
+  trx: Executor,
+  timeZone: string,
+  /** The bank's id for the reversal; null where it named none. */
+  reversal: Undone & { bankTransactionId?: string | null },
+): Promise<void> {
+  const { billingRequestId, bankTransactionId: identifier = null, amount } = reversal;
+  const borne = await borneByNetwork(trx, billingRequestId);
+  const writtenOff = borne < amount ? borne : amount;
+  const { merchantId } = await postUndone(
+    trx,
+    timeZone,
+    'reversal',
+    reversal,
+    { identifier, billingRequestId },
+    writtenOff,
+  );
+  if (merchantId === null) await endExpectedCredit(trx, billingRequestId);
+}
+
+/** Writes off the customer's bank's debt for a charge: the payee keeps the money. */
+export async function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
+  await postUndone(trx, timeZone, 'write_off', writeOff);
+}
+
+async function postUndone(
+  trx: Executor,
+  timeZone: string,
+  kind: LedgerEntry['kind'],
+  { resourceId, billingRequestId, amount, at }: Undone,
+  booked?: BookedBy,
+  writtenOff?: bigint,
+): Promise<Payment> {
+  const charge = await row<Omit<Payment, 'amount'>>(
+    trx,
+    `SELECT currency, bank_id, merchant_id, owner_id
+     FROM billing_requests WHERE id = :billingRequestId AND status = 'successful'`,
+    { billingRequestId },
+  );
+  if (!charge) throw new Error(`${billingRequestId} has not succeeded: nothing of it can be taken back`);
+  const paid = { ...charge, amount };
+  const what = { resourceId, settledAt: at };
+  await postEntries(trx, timeZone, [entryOf(kind, what, paid, booked, writtenOff)]);
+  return paid;
+}
+
+export async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
+  const { amount } = await oneRow<{ amount: bigint }>(
+    trx,
+    `SELECT coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0)::bigint AS amount
+     FROM (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId
+           UNION ALL SELECT id FROM refunds WHERE billing_request_id = :billingRequestId
+           UNION ALL SELECT transaction_id FROM reversals WHERE billing_request_id = :billingRequestId) AS of
+       JOIN ledger_entries e ON e.resource_id = of.id
+       JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'`,
+    { billingRequestId },
+  );
+  return amount;
+}

@@ -1,0 +1,140 @@
+import { oneRow, rows, type Database, type Executor } from '../pool/connection';
+import type { Viewer } from '../query/viewer';
+import { FIRST_ID } from './post-entries';
+import { OF_THE_DAY, POSTED_TO, readInOneSnapshot } from './read-statement';
+
+/**
+ * The amounts that two parties owe each other from one settlement day. An entry has two sides, and
+ * each is the other's counterparty; so all positions of a day add up to zero.
+ */
+export interface Position<Counterparty = string> {
+  /** A bank, a merchant or a provider; `network` for its own share. */
+  partyId: string;
+  counterpartyId: Counterparty;
+  currency: string;
+  /** Minor units. */
+  owedToIt: bigint;
+  owedByIt: bigint;
+}
+
+/** Null is the counterparty of an entry with one side, which no entry has that balances. */
+export type NetworkPosition = Position<string | null>;
+
+/** The holder of a posting; disputed amounts are the network's. */
+const holderOf = (posting: string) =>
+  `CASE ${posting}.account WHEN 'disputed' THEN 'network' ELSE ${posting}.party_id END`;
+
+/**
+ * An entry may have several postings on one side: each has the posting on the other side as its
+ * counterparty. A movement between two accounts of one holder has no counterparty.
+ *
+ * @param holder SQL of the party whose positions they are
+ * @param which SQL over entries `e` and postings `p`
+ */
+async function positionsOf<Counterparty>(
+  db: Executor,
+  holder: string,
+  which: string,
+  bindings: Record<string, unknown>,
+): Promise<Position<Counterparty>[]> {
+  const found = await rows<
+    Record<'partyId' | 'currency' | 'owedToIt' | 'owedByIt', string> & { counterpartyId: Counterparty }
+  >(
+    db,
+    `SELECT party_id, counterparty_id, currency,
+       coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS owed_to_it,
+       coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS owed_by_it
+     FROM (
+       SELECT ${holder} AS party_id, ${holderOf('p')} AS own, ${holderOf('other')} AS counterparty_id,
+         p.currency::text AS currency, p.direction, least(p.amount, other.amount) AS amount
+       FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+         LEFT JOIN ledger_postings other ON other.entry_id = p.entry_id AND other.direction <> p.direction
+       WHERE ${which}) AS sides
+     WHERE counterparty_id IS DISTINCT FROM own
+     GROUP BY party_id, counterparty_id, currency ORDER BY party_id, counterparty_id, currency LIMIT :atMost`,
+    bindings,
+    'anew',
+  );
+  return found.map(({ owedToIt, owedByIt, ...position }) => ({
+    ...position,
+    owedToIt: BigInt(owedToIt),
+    owedByIt: BigInt(owedByIt),
+  }));
+}
+
+/** @param atMost the first of them, by counterparty and currency */
+export const readPositions = (
+  db: Executor,
+  { entityId: partyId, role }: Viewer,
+  date: string,
+  atMost: number,
+): Promise<Position[]> =>
+  positionsOf(
+    db,
+    ':partyId::text',
+    `p.party_id = ANY(${POSTED_TO[role]}) AND ${OF_THE_DAY} AND p.account <> 'disputed' AND other.n IS NOT NULL`,
+    { partyId, date, atMost },
+  );
+
+export interface NetworkPositions {
+  /** Whether nothing can settle on that day any more, for any party. */
+  final: boolean;
+  /** By currency, party and counterparty; null where there are more than `atMost`. */
+  positions: NetworkPosition[] | null;
+}
+
+export interface NetworkDay {
+  /** In the network's zone. */
+  date: string;
+  timeZone: string;
+  /** Null for all. */
+  currency: string | null;
+}
+
+/** Entries whose positions one statement adds up: half a second of Postgres, or less. */
+const ENTRIES_AT_ONCE = 10_000;
+
+const NEXT_ENTRIES = `SELECT max(id)::text AS last, count(*)::int AS count FROM (
+  SELECT id FROM ledger_entries WHERE settlement_day = :date AND id > :after::bigint ORDER BY id LIMIT :entriesAtOnce) AS next`;
+
+const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id <= :last::bigint
+  AND p.currency = coalesce(:currency::text, p.currency)`;
+
+/**
+ * The positions of every party, the network included, in one snapshot.
+ *
+ * @param atMost positions in memory: some 700 bytes each
+ * @param beat called with the number of entries read so far
+ */
+export async function readNetworkPositions(
+  db: Database,
+  { timeZone, date, currency }: NetworkDay,
+  atMost: number,
+  beat: (entries: number) => void = () => undefined,
+  entriesAtOnce = ENTRIES_AT_ONCE,
+): Promise<NetworkPositions> {
+  return readInOneSnapshot(db, timeZone, date, null, async (trx, { final }) => {
+    const sums = new Map<string, NetworkPosition>();
+    let entries = 0;
+    for (let after = FIRST_ID; ;) {
+      const next = await oneRow<{ last: string | null; count: number }>(trx, NEXT_ENTRIES, {
+        date,
+        after,
+        entriesAtOnce,
+      });
+      const { last } = next;
+      if (last === null) break;
+      const page = { date, currency, after, last, atMost: atMost + 1 };
+      for (const line of await positionsOf<string | null>(trx, holderOf('p'), OF_THE_NEXT, page)) {
+        const key = [line.currency, line.partyId, line.counterpartyId ?? ''].join(' ');
+        const { owedToIt, owedByIt } = sums.get(key) ?? { owedToIt: 0n, owedByIt: 0n };
+        sums.set(key, { ...line, owedToIt: owedToIt + line.owedToIt, owedByIt: owedByIt + line.owedByIt });
+      }
+      if (sums.size > atMost) return { final, positions: null };
+      beat((entries += next.count));
+      after = last;
+    }
+    const inOrder = [...sums.keys()].sort();
+    return { final, positions: inOrder.flatMap((key) => sums.get(key) ?? []) };
+  });
+}

@@ -1,0 +1,285 @@
+import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
+import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
+import { dayBegin } from '../clock/day-begin';
+import type { TransactionRecord } from './list-transactions';
+import { SIDES, type Viewer } from '../query/viewer';
+
+/**
+ * A party's balance at the end of a settlement day and the movements of that day, read from the
+ * ledger. A balance is positive where the network owes the party.
+ *
+ * A bank's accounts are those of its customers, payees included. Money in transit to a payee
+ * counts, for it is the payee's from the debit on. The network's account (`disputed`) is in no
+ * party's statement.
+ */
+
+export interface StatementOf {
+  party: Viewer;
+  /** A calendar day in the network's zone. */
+  date: string;
+  currency: string;
+}
+
+/** Statements of a day that may have more lines than the API hashes while a request waits. */
+export async function longStatements(db: Executor, date: string): Promise<StatementOf[]> {
+  const found = await rows<{ partyId: string; role: Viewer['role']; currency: string }>(
+    db,
+    `SELECT party.id AS party_id, party.type AS role, b.currency
+     FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
+     WHERE b.day = :date GROUP BY 1, 2, 3 HAVING sum(b.count) > ${HASHED_MAX} ORDER BY 1, 3`,
+    { date },
+    'anew',
+  );
+  return found.map(({ partyId: entityId, role, currency }) => ({
+    party: { entityId, role },
+    date,
+    currency,
+  }));
+}
+
+export interface StatementTotals extends Movements {
+  openingBalance: bigint;
+  closingBalance: bigint;
+  /** Reconciliation exceptions that were not resolved when the day ended. */
+  exceptionsOpen: number;
+}
+
+/** The parties of a viewer's postings: itself, and for a provider its merchants. */
+export const POSTED_TO: Record<Viewer['role'], string> = {
+  bank: 'ARRAY[:partyId::text]',
+  merchant: 'ARRAY[:partyId::text]',
+  provider: 'ARRAY(SELECT id FROM entities WHERE provider_id = :partyId)',
+};
+
+const SHOWN = `p.currency = :currency AND p.account <> 'disputed' AND e.kind <> 'credit'`;
+
+/** One index finds the day's first and last entry, another the party's entries between them. */
+export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHERE settlement_day = :date)
+  AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = :date)
+  AND e.settlement_day = :date`;
+
+const END_OF_DAY = dayBegin(':date::date + 1');
+
+export interface Finality {
+  final: boolean;
+  /** The times that the month was reopened: each time the file of the day may change. */
+  edition: number;
+}
+
+/**
+ * Whether nothing can settle on this day any more for this party; a later SQL statement then reads
+ * figures that never change. While a month is reopened, neither it nor any later day is final: each
+ * later day opens with that month's balance.
+ *
+ * A merchant's own clock decides for a merchant. Banks, providers and the network (null) go by real
+ * time too, since a new merchant may start at it.
+ */
+export function readFinality(
+  db: Executor,
+  timeZone: string,
+  date: string,
+  party: Viewer | null,
+): Promise<Finality> {
+  return oneRow<Finality>(
+    db,
+    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND NOT EXISTS (
+         SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
+       coalesce(p.reopenings, 0) AS edition
+     FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
+    { date, timeZone, owner: party?.role === 'merchant' ? party.entityId : null },
+  );
+}
+
+/** @param party for whom; null for the network */
+export async function readInOneSnapshot<Read>(
+  db: Database,
+  timeZone: string,
+  date: string,
+  party: Viewer | null,
+  read: (trx: Transaction, finality: Finality) => Promise<Read>,
+): Promise<Read> {
+  // Finality is asked first, so that no entry can be posted between it and the read.
+  const asked = await readFinality(db, timeZone, date, party);
+  return db.transaction(async (trx) => {
+    await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    // The month may have been reopened since, and the snapshot may hold a correction.
+    const seen = await readFinality(trx, timeZone, date, party);
+    const final = asked.final && seen.final && seen.edition === asked.edition;
+    return read(trx, { ...seen, final });
+  });
+}
+
+export async function hasSettledIn(
+  db: Executor,
+  { entityId: partyId, role }: Viewer,
+  currency: string,
+): Promise<boolean> {
+  const posted = `SELECT FROM ledger_balances WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency`;
+  return (await row(db, `SELECT WHERE EXISTS (${posted})`, { partyId, currency }, 'anew')) !== undefined;
+}
+
+export async function readTotals(db: Executor, timeZone: string, of: StatementOf): Promise<StatementTotals> {
+  const { party, date, currency } = of;
+  const found = await rows<{ what: string; count: number; amount: string; balance: string }>(
+    db,
+    `SELECT CASE WHEN day < :date::date THEN 'before' ELSE CASE kind || ' of ' || account
+         WHEN 'charge of in_transit' THEN 'credits'
+         WHEN 'reversal of payee_bank' THEN 'creditsReversed'
+         WHEN 'write_off of customer_bank' THEN 'writeOffs'
+         WHEN 'refund_return of ' || account THEN 'refundReturns'
+         ELSE kind || 's' END END AS what,
+       sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
+     FROM ledger_balances
+     WHERE party_id = ANY(${POSTED_TO[party.role]}) AND currency = :currency AND account <> 'disputed'
+       AND (day < :date OR (day = :date AND kind <> 'credit')) GROUP BY 1`,
+    { partyId: party.entityId, date, currency },
+    'anew',
+  );
+  const named = new Map(found.map((one) => [one.what, one]));
+  const moved = MOVEMENTS.map((name) => {
+    const { count = 0, amount = 0 } = named.get(name) ?? {};
+    return [name, { count, amount: BigInt(amount) }] as const;
+  });
+  return {
+    ...(Object.fromEntries(moved) as unknown as Movements),
+    openingBalance: BigInt(named.get('before')?.balance ?? 0),
+    closingBalance: found.reduce((sum, { balance }) => sum + BigInt(balance), 0n),
+    exceptionsOpen: await openExceptions(db, timeZone, of),
+  };
+}
+
+async function openExceptions(
+  db: Executor,
+  timeZone: string,
+  { party: { entityId, role }, date, currency }: StatementOf,
+): Promise<number> {
+  const { count } = await oneRow<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count FROM reconciliation_exceptions
+     WHERE (${SIDES[role].join(' OR ')}) AND currency = :currency AND opened_at < ${END_OF_DAY}
+       AND (resolved_at IS NULL OR resolved_at >= ${END_OF_DAY})`,
+    { entityId, date, currency, timeZone },
+    'anew',
+  );
+  return count;
+}
+
+/** A transaction as it was when the day ended; or a write-off, which is no transaction. */
+export interface StatementLine extends Omit<TransactionRecord, 'type' | 'transactionId'> {
+  transactionId: string | null;
+  type: TransactionRecord['type'] | 'write_off';
+}
+
+/** Lines in memory at once: a megabyte, and some ten milliseconds of Postgres. */
+const PAGE = 1000;
+/** A page ends early where its lines have more bytes of metadata than this. */
+const PAGE_BYTES = 1_000_000;
+
+/**
+ * The lines of a statement in the order of posting; a provider's merchant by merchant. Each page is
+ * a SQL statement of its own.
+ */
+export async function* readLines(
+  db: Executor,
+  { party, date, currency }: StatementOf,
+): AsyncGenerator<StatementLine[], void, void> {
+  for (const partyId of await postedTo(db, { party, date, currency })) {
+    for (let after: bigint | undefined = 0n; after !== undefined;) {
+      const bindings = { partyId, date, currency, after };
+      const page: (StatementLine & { entryId: bigint })[] = await rows(db, LINES, bindings, 'anew');
+      if (page.length > 0) yield page;
+      after = page.at(-1)?.entryId;
+    }
+  }
+}
+
+/** Parties with lines that day. A provider may have many merchants, few of which move. */
+async function postedTo(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
+  if (party.role !== 'provider') return [party.entityId];
+  const found = await rows<{ partyId: string }>(
+    db,
+    `SELECT DISTINCT party_id FROM ledger_balances
+     WHERE party_id = ANY(${POSTED_TO.provider}) AND day = :date AND currency = :currency ORDER BY 1`,
+    { partyId: party.entityId, date, currency },
+    'anew',
+  );
+  return found.map(({ partyId }) => partyId);
+}
+
+/** A refund that came back later keeps its line on the day it completed. */
+const STATUS_THEN = `CASE type WHEN 'refund' THEN 'completed' ELSE status END AS status`;
+
+const IMMUTABLE = `transaction_id, reference, type, ${STATUS_THEN}, currency, description, customer_id, merchant_id, bank_id,
+  billing_request_id, schedule_id, bank_transaction_id, decline_reason, created_at, payee_bank_id, payee_lookup_id, metadata`;
+
+/** SQL of the amount of a charge that came back by the end of the day. */
+const backBy = (kind: 'refund' | 'refund_return' | 'reversal', of: string) =>
+  `CASE e.kind WHEN 'charge' THEN coalesce((
+     SELECT sum(back.amount)::bigint FROM ${of}
+       JOIN ledger_entries later ON later.resource_id = part.id AND later.kind = '${kind}'
+       JOIN ledger_postings back ON back.entry_id = later.id AND back.direction = 'debit'
+     WHERE part.billing_request_id = e.resource_id AND later.settlement_day <= :date), 0) ELSE 0 END`;
+
+const RETURNS = `(
+       SELECT return_transaction_id AS id, billing_request_id FROM refunds WHERE returned_at IS NOT NULL) AS part`;
+
+const LINES = `
+  WITH page AS MATERIALIZED (
+    -- A bank with both the payer and the payee has two postings, but one line.
+    SELECT p.entry_id AS id, max(p.amount) AS amount
+    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+    WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
+    GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
+  SELECT * FROM (SELECT e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
+    t.description, t.customer_id, t.merchant_id, t.bank_id,
+    t.billing_request_id, t.schedule_id,
+    t.bank_transaction_id, t.decline_reason,
+    ${backBy('refund', 'refunds part')} - ${backBy('refund_return', RETURNS)} AS refunded_amount,
+    ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS reversed_amount,
+    t.created_at, e.settled_at, t.payee_bank_id,
+    t.payee_lookup_id AS "payeeLookupID", t.metadata,
+    sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
+  FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
+    SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
+    UNION ALL
+    -- A write-off follows an exception, or a refund rejected after an exception.
+    SELECT NULL, b.reference, 'write_off', 'completed', b.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
+      b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id, b.metadata
+    FROM billing_requests b
+    WHERE e.kind = 'write_off' AND b.id = coalesce(
+      (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
+      (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
+  WHERE bytes <= ${PAGE_BYTES} ORDER BY entry_id`;
+
+/** @returns the SHA-256 of the file; undefined before the first hash */
+export async function readDigest(
+  db: Executor,
+  { party, date, currency }: StatementOf,
+  edition: number,
+): Promise<string | undefined> {
+  const found = await row<{ sha256: string }>(
+    db,
+    `SELECT sha256 FROM statement_digests WHERE party_id = :partyId AND day = :date AND currency = :currency
+       AND reopenings = :edition`,
+    { partyId: party.entityId, date, currency, edition },
+  );
+  return found?.sha256;
+}
+
+/**
+ * Keeps the hash of a day that was final before the file was read. If the month was reopened since,
+ * `edition` is out of date and the row is never read.
+ */
+export async function keepDigest(
+  db: Executor,
+  { party, date, currency }: StatementOf,
+  edition: number,
+  sha256: string,
+): Promise<void> {
+  await rows(
+    db,
+    `INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
+     VALUES (:partyId, :date, :currency, :edition, :sha256) ON CONFLICT DO NOTHING`,
+    { partyId: party.entityId, date, currency, edition, sha256 },
+  );
+}

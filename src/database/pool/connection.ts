@@ -1,0 +1,353 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
+import { remember } from '../../domain/remember';
+import { inCamelCase } from './letter-case';
+import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
+
+// Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
+types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
+// NUMERIC stays text and is never turned into a float.
+
+/** Runs statements, alone or inside a transaction, as the caller decides. */
+export interface Executor {
+  /** Id of the API call, which its events carry. */
+  readonly requestId?: string | undefined;
+  /** The current span, if any; messages to other processes carry it. */
+  readonly traceparent?: (() => string | undefined) | undefined;
+  /**
+   * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
+   * @param plan `anew` if no plan suits all values: Postgres then plans for these
+   */
+  query(text: string, values?: unknown[], plan?: 'anew'): Promise<{ rows: unknown[] }>;
+}
+
+export interface Transaction extends Executor {
+  readonly isTransaction: true;
+}
+
+export interface Database extends Executor {
+  /**
+   * The same database with a deadline, a moment of `performance.now()`: a statement that still runs
+   * then fails, and is undone.
+   */
+  until(deadline: number): Database;
+  on(requestId: string): Database;
+  /**
+   * Commits the work when it returns, and undoes it when it throws.
+   *
+   * @throws the work's error, or the reason why Postgres did not commit; CommitLost if the outcome
+   *   is unknown
+   */
+  transaction<Result>(work: (trx: Transaction) => Promise<Result>): Promise<Result>;
+  /** Closes all connections; resolves once those in use are given back. */
+  destroy(): Promise<void>;
+}
+
+interface PoolUse {
+  held: number;
+  /** Held, but not in use. */
+  idle: number;
+  waiting: number;
+  max: number;
+}
+
+export interface PooledDatabase extends Database {
+  use(): PoolUse;
+}
+
+/** The role of the API and the worker; migrations create it and grant it what it needs. */
+export const APP_ROLE = 'assent_app';
+
+/**
+ * Limit of a statement in a request or a short activity. A statement that takes this long is a
+ * fault, and would hold up others by holding its connection.
+ */
+const STATEMENT_TIMEOUT_MS = 10_000;
+/**
+ * Longest wait for the end of a statement, for a server that hangs does not keep its own limit. The
+ * API sets a shorter one, for its callers wait.
+ */
+const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 2_000;
+/** A failed transaction is undone within this time, or its connection is closed. */
+const UNDO_WITHIN_MS = 500;
+/** A dead database must become a 503 within 5 s, so connecting ends sooner. */
+const ACQUIRE_TIMEOUT_MS = 4_000;
+
+/** An idle connection costs Postgres some megabytes; those of a burst are closed again. */
+const IDLE_TIMEOUT_MS = 30_000;
+
+/**
+ * Opens the pool of the API and the worker, with the role `assent_app`, whatever the URL's login.
+ *
+ * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside
+ *   Postgres
+ * @param onConnect checks each new connection before it is used; an error closes the connection
+ * @param answerWithinMs longest wait for a statement
+ * @param role that the login takes; `none` for the login itself
+ * @param traceparent as of `Executor`; left out without tracing
+ */
+export function openDatabase(
+  url: string,
+  poolSize: number,
+  onConnect?: (connection: ClientBase) => Promise<void>,
+  answerWithinMs = ANSWER_WITHIN_MS,
+  role = APP_ROLE,
+  traceparent?: Executor['traceparent'],
+): PooledDatabase {
+  const pool = new Pool({
+    connectionString: url,
+    application_name: 'assent',
+    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+    // By default Postgres plans many prepared statements again for each run. That costs more than
+    // the run: a third of the work for a charge.
+    options: `-c role=${role} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
+    max: poolSize,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    // Statements of a transaction that do not read each other's effects share a round trip.
+    pipeline: true,
+    // For checks of a new connection; other calls set their own limit.
+    query_timeout: answerWithinMs,
+    ...(onConnect && { onConnect }),
+  });
+  // A lost connection fails the statement that runs on it, or the next one. Without a listener its
+  // error event would end the process.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  // A connection's errors must not be traced to the one request that opened it.
+  const outside = AsyncLocalStorage.snapshot();
+  const release = (client: PoolClient, broken = false) => outside(() => client.release(broken));
+  const prepare = createPreparation();
+
+  async function acquire(deadline: number): Promise<PoolClient> {
+    const patience = timeLeft(deadline, ACQUIRE_TIMEOUT_MS);
+    const connecting = outside(() => pool.connect());
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new DatabaseSilent());
+        connecting.then(release, () => undefined);
+      }, patience);
+    });
+    try {
+      return await Promise.race([connecting, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function run(client: PoolClient, query: QueryConfig<unknown[]>, deadline: number) {
+    const timed = { ...query, query_timeout: timeLeft(deadline, answerWithinMs) } as QueryConfig<unknown[]>;
+    const { stream } = client.connection;
+    // Statements of one turn go out as one packet.
+    stream.cork();
+    process.nextTick(() => stream.uncork());
+    try {
+      if (query.name !== undefined || !query.values?.length) return await client.query(timed);
+      const [, result] = await Promise.all([
+        client.query('SET plan_cache_mode = force_custom_plan'),
+        client.query(timed),
+        client.query('RESET plan_cache_mode'),
+      ]);
+      return result;
+    } catch (error) {
+      // pg has closed the connection then, so no later answer can arrive.
+      throw error instanceof Error && error.message === PG_GAVE_UP ? new DatabaseSilent(error) : error;
+    }
+  }
+
+  const using = (deadline: number, requestId?: string): Database => ({
+    requestId,
+    traceparent,
+    until: (earlier) => using(earlier, requestId),
+    on: (request) => using(deadline, request),
+    async query(text, values, plan) {
+      const client = await acquire(deadline);
+      try {
+        const result = await run(client, prepare(text, values, plan), deadline);
+        release(client);
+        return result;
+      } catch (error) {
+        release(client, true);
+        throw error;
+      }
+    },
+    async transaction(work) {
+      const client = await acquire(deadline);
+      let over = false;
+      let failed: unknown;
+      const trx: Transaction = {
+        isTransaction: true,
+        requestId,
+        traceparent,
+        // One part of the work may send statements after another's failure has undone both.
+        query: async (text, values, plan) => {
+          if (over) throw new Error('the transaction is over');
+          try {
+            return await run(client, prepare(text, values, plan), deadline);
+          } catch (error) {
+            if (!isAborted(error)) failed ??= error;
+            throw error;
+          }
+        },
+      };
+      try {
+        await run(client, { text: 'BEGIN' }, deadline);
+        const result = await work(trx);
+        over = true;
+        await commit(run(client, { text: 'COMMIT' }, deadline));
+        release(client);
+        return result;
+      } catch (error) {
+        over = true;
+        await run(client, { text: 'ROLLBACK' }, performance.now() + UNDO_WITHIN_MS).then(
+          () => release(client),
+          // The state of a session that cannot even undo is unknown; closing it undoes all.
+          () => release(client, true),
+        );
+        // A later statement's error may come first; the earlier one's is the cause.
+        throw isAborted(error) ? (failed ?? error) : error;
+      }
+    },
+    destroy: () => pool.end(),
+  });
+
+  return {
+    ...using(Infinity),
+    use: () => ({
+      held: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: poolSize,
+    }),
+  };
+}
+
+/** A new connection answers at once; a check must not wait for a server that hangs. */
+const NEW_ANSWERS_WITHIN_MS = 4_000;
+
+export function executorOf(connection: ClientBase): Executor {
+  return {
+    query: (text, values = []) =>
+      connection.query({ text, values, query_timeout: NEW_ANSWERS_WITHIN_MS } as QueryConfig<unknown[]>),
+  };
+}
+
+/** Whether a statement was skipped because an earlier statement of its transaction had failed. */
+function isAborted(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === IN_FAILED_TRANSACTION;
+}
+
+const IN_FAILED_TRANSACTION = '25P02';
+
+/** pg's message for a statement that took longer than its `query_timeout`. */
+const PG_GAVE_UP = 'Query read timeout';
+
+/** @throws DatabaseSilent if no time is left */
+function timeLeft(deadline: number, atMostMs: number): number {
+  const left = Math.ceil(Math.min(atMostMs, deadline - performance.now()));
+  if (left <= 0) throw new DatabaseSilent();
+  return left;
+}
+
+async function commit(committing: Promise<{ command: string }>): Promise<void> {
+  const { command } = await committing.catch((error: unknown) => {
+    throw isUnavailable(error) ? new CommitLost(error) : error;
+  });
+  // Postgres' response to the commit of a transaction in which a statement has failed.
+  if (command !== 'COMMIT')
+    throw new Error('the transaction was rolled back: one of its statements had failed');
+}
+
+/**
+ * A frequent statement is parsed and planned once per connection, for all values: that halves the
+ * work of the hot paths. A rare statement is planned for its values.
+ */
+const PREPARED_AFTER_RUNS = 20;
+/** Postgres keeps some 20 kB for each in each connection; a list has many texts. */
+const PREPARED_MAX = 200;
+/**
+ * Texts remembered by a process: more than there are, but for those lists. Beyond the limit the
+ * least recent text is forgotten. Otherwise a caller who varies a list's filters could keep all
+ * other statements from being prepared.
+ */
+const TEXTS_MAX = 1_000;
+
+function createPreparation() {
+  const runs = new Map<string, number>();
+  const names = new Map<string, string>();
+  return (text: string, values: unknown[] = [], plan?: 'anew'): QueryConfig<unknown[]> => {
+    if (plan === 'anew') return { text, values };
+    const name = names.get(text);
+    if (name !== undefined) return { name, text, values };
+    if (values.length > 0 && names.size < PREPARED_MAX) {
+      const run = (runs.get(text) ?? 0) + 1;
+      if (run < PREPARED_AFTER_RUNS) remember(runs, TEXTS_MAX, text, run);
+      else {
+        names.set(text, `assent_${names.size}`);
+        runs.delete(text);
+      }
+    }
+    return { text, values };
+  };
+}
+
+/**
+ * The rows of one statement, whose `:names` are bound from `bindings`. Columns are in camel case:
+ * `merchant_id` is `merchantId`.
+ *
+ * @throws Error if the statement names a binding that was not given
+ */
+export async function rows<Row>(
+  db: Executor,
+  sql: string,
+  bindings: Record<string, unknown> = {},
+  plan?: 'anew',
+): Promise<Row[]> {
+  const { text, names } = positional(sql);
+  const values = names.map((name) => {
+    const value = bindings[name];
+    if (value === undefined) throw new Error(`no binding for :${name}`);
+    return value;
+  });
+  const result = await db.query(text, values, plan);
+  return inCamelCase<Row>(result.rows as object[]);
+}
+
+/** Replaces names by `$1`, `$2`, …, a number for each place, for one name may have two types. */
+function positional(sql: string): { text: string; names: string[] } {
+  const known = POSITIONAL.get(sql);
+  if (known) {
+    remember(POSITIONAL, TEXTS_MAX, sql, known);
+    return known;
+  }
+  const names: string[] = [];
+  const text = sql.replace(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => `$${names.push(name)}`);
+  const read = { text, names };
+  remember(POSITIONAL, TEXTS_MAX, sql, read);
+  return read;
+}
+
+const POSITIONAL = new Map<string, { text: string; names: string[] }>();
+
+export async function row<Row>(
+  db: Executor,
+  sql: string,
+  bindings: Record<string, unknown> = {},
+  plan?: 'anew',
+): Promise<Row | undefined> {
+  return (await rows<Row>(db, sql, bindings, plan))[0];
+}
+
+export async function oneRow<Row>(
+  db: Executor,
+  sql: string,
+  bindings: Record<string, unknown> = {},
+  plan?: 'anew',
+): Promise<Row> {
+  const found = await row<Row>(db, sql, bindings, plan);
+  if (found === undefined) throw new Error('a statement that always has a row had none');
+  return found;
+}

@@ -1,0 +1,24 @@
+import type { Role } from '../../domain/entity';
+
+/** A caller, who sees its own resources, and as a provider those of its merchants. */
+export interface Viewer {
+  entityId: string;
+  role: Role;
+}
+
+/** SQL: the viewer's own charges by merchants, refunds and schedules. */
+export const OWN: Record<Role, string> = {
+  bank: 'bank_id = :entityId',
+  merchant: 'merchant_id = :entityId',
+  provider: 'provider_id = :entityId',
+};
+
+/**
+ * SQL: the sides on which a viewer may stand in a transaction or an exception. A bank with both the
+ * payer and the payee has one side, so that its list shows the transaction once.
+ */
+export const SIDES: Record<Role, readonly string[]> = {
+  bank: [OWN.bank, 'payee_bank_id = :entityId AND payee_bank_id <> bank_id'],
+  merchant: [OWN.merchant],
+  provider: [OWN.provider],
+};

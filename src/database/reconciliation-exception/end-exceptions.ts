@@ -1,0 +1,149 @@
+import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
+import { rows, type Executor } from '../pool/connection';
+import type { AuditEvent } from '../record/event';
+import type { Keyring } from '../keys/keyring';
+import { tellCases } from './announce-exceptions';
+import { openUndelivered } from './open-exceptions';
+
+/**
+ * Ends exceptions. `endExplained` and `endException` move no money; `resolve-case.ts` may. The
+ * callers hold the charges locked.
+ */
+
+export interface Finding {
+  resolution: Resolution;
+  /** The bank's id of its reversal; null if it named none. */
+  bankTransactionId: string | null;
+}
+
+interface Effect {
+  /** The money of the charge or refund did not stay. */
+  undoes: boolean;
+  /** Minor units that the bank owes no more. */
+  letOff: bigint;
+}
+
+/** @returns the time of each end; an exception that had ended before has none */
+export async function endCases(
+  trx: Executor,
+  keyring: Keyring,
+  { cause, note }: { cause: AuditEvent['cause']; note: string | null },
+  exceptionIds: string[],
+  finding: Finding,
+  { undoes, letOff }: Effect = { undoes: false, letOff: 0n },
+): Promise<{ at: Date }[]> {
+  const ended = await rows<{ id: string; kind: ExceptionKind; sequence: number; at: Date }>(
+    trx,
+    `UPDATE reconciliation_exceptions SET state = 'resolved', resolution = :resolution, sequence = sequence + 1,
+       resolved_at = settling_now(coalesce(merchant_id, payee_bank_id, bank_id)), undoes = :undoes, let_off = :letOff,
+       reversal_bank_transaction_id = :bankTransactionId,
+       bank_note = CASE :cause WHEN 'bank' THEN :note ELSE bank_note END,
+       operator_note = CASE :cause WHEN 'operator' THEN coalesce(:note, operator_note) ELSE operator_note END
+     WHERE id = ANY(:exceptionIds) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`,
+    { exceptionIds, ...finding, cause, note, undoes, letOff: letOff.toString() },
+  );
+  const told = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
+  await tellCases(trx, keyring, 'exception.resolved', cause, told);
+  if (!undoes) await tellAgain(trx, keyring, exceptionIds);
+  return ended;
+}
+
+const BOOKINGS = `(
+  SELECT b.bank_id, 'bankTransactionId' AS identified_by, coalesce(r.bank_transaction_id, b.bank_transaction_id) AS identifier
+  UNION ALL SELECT b.payee_bank_id, 'reference', b.reference WHERE r.id IS NULL
+  UNION ALL SELECT v.bank_id, 'bankTransactionId', v.bank_transaction_id
+  FROM reversals v WHERE v.billing_request_id = b.id AND r.id IS NULL)`;
+
+/**
+ * Reports other faults of a charge once its exception has ended. A charge has only one unresolved
+ * exception, so a fault met meanwhile opened none. The bank's next file reports again each booking
+ * that no file has; an overdue credit gets an exception of its own.
+ */
+async function tellAgain(trx: Executor, keyring: Keyring, exceptionIds: string[]): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE expected_bookings e SET told_in = NULL
+     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+       LEFT JOIN refunds r ON r.id = x.refund_id, LATERAL ${BOOKINGS} AS i
+     WHERE x.id = ANY(:exceptionIds) AND (e.bank_id, e.identified_by, e.identifier) = (i.bank_id, i.identified_by, i.identifier)
+       AND e.told_in IS NOT NULL AND e.matched_by IS NULL
+       AND (x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`,
+    { exceptionIds },
+  );
+  const overdue = await rows<{ billingRequestId: string }>(
+    trx,
+    `SELECT DISTINCT b.id AS billing_request_id FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+     WHERE x.id = ANY(:exceptionIds) AND b.credit_overdue AND NOT b.credit_settled AND NOT EXISTS (
+       SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = b.id AND o.kind = 'credit_undelivered')`,
+    { exceptionIds },
+  );
+  const ids = overdue.map(({ billingRequestId }) => billingRequestId);
+  await openUndelivered(trx, keyring, ids);
+}
+
+/** SQL: whether an exception `x` has no answers in doubt but those of its own kind. */
+export const IS_ALL_SAID = `(x.state <> 'resolved' AND NOT EXISTS (
+  SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind <> x.kind))`;
+
+/** Ends exceptions of charges, or of one refund, that a later event explains in full. */
+export async function endExplained(
+  trx: Executor,
+  keyring: Keyring,
+  cause: 'bank' | 'network',
+  explained: {
+    kind: ExceptionKind;
+    resolution: Resolution;
+    billingRequestIds: string[];
+    refundId?: string | null;
+  },
+): Promise<void> {
+  const { kind, resolution, billingRequestIds, refundId = null } = explained;
+  const found = await rows<{ id: string }>(
+    trx,
+    `SELECT id FROM reconciliation_exceptions x
+     WHERE billing_request_id = ANY(:billingRequestIds) AND refund_id IS NOT DISTINCT FROM :refundId
+       AND kind = :kind AND ${IS_ALL_SAID}`,
+    { billingRequestIds, refundId, kind },
+  );
+  const ids = found.map(({ id }) => id);
+  // Each charge that settles passes here, and hardly any has an exception.
+  if (ids.length === 0) return;
+  await endCases(trx, keyring, { cause, note: null }, ids, { resolution, bankTransactionId: null });
+}
+
+export async function endDuplicates(
+  trx: Executor,
+  keyring: Keyring,
+  { billingRequestId, refundId }: { billingRequestId: string; refundId: string | null },
+): Promise<void> {
+  await endExplained(trx, keyring, 'network', {
+    kind: 'duplicate_transaction_id',
+    resolution: 'no_difference',
+    billingRequestIds: [billingRequestId],
+    refundId,
+  });
+}
+
+/** Ends an exception that the bank's next file explains. Locks the charge. */
+export async function endException(trx: Executor, keyring: Keyring, exceptionId: string): Promise<void> {
+  await lockChargeOf(trx, { exceptionId, bankId: null });
+  const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
+  await endCases(trx, keyring, { cause: 'network', note: null }, [exceptionId], finding);
+}
+
+/**
+ * Locks the charge before its exception, which is the order everywhere. A `bankId` of null is any
+ * bank.
+ */
+export async function lockChargeOf(
+  trx: Executor,
+  of: { exceptionId: string; bankId: string | null },
+): Promise<void> {
+  await rows(
+    trx,
+    `SELECT FROM billing_requests WHERE id = (
+       SELECT billing_request_id FROM reconciliation_exceptions
+       WHERE id = :exceptionId AND bank_id = coalesce(:bankId, bank_id)) FOR UPDATE`,
+    of,
+  );
+}

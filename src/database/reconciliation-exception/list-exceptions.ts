@@ -1,0 +1,279 @@
+import { formatInstant } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import type { ExceptionState } from '../../domain/lifecycle';
+import {
+  EXCEPTION_KINDS,
+  type ExceptionKind,
+  type Resolution,
+  type Said,
+} from '../../domain/books/reconciliation-exception';
+import type { Metadata } from '../../domain/metadata';
+import { formatAmount } from '../../domain/money';
+import { row, rows, type Executor } from '../pool/connection';
+import type { AuditEvent } from '../record/event';
+import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
+import { SIDES, type Viewer } from '../query/viewer';
+import { HELD } from './held-amount';
+
+/** All that is kept of an exception; `shownTo` selects what a party sees. */
+export interface ExceptionRecord {
+  exceptionId: string;
+  kind: ExceptionKind;
+  state: ExceptionState;
+  /**
+   * The refund's reference, or the charge's. For a booking that is unknown here: the reference that
+   * the bank wrote down, if it did.
+   */
+  reference: string | null;
+  /** Null for a booking that is unknown here. */
+  billingRequestId: string | null;
+  refundId: string | null;
+  /** Null for a payment between customers, and for a booking that is unknown here. */
+  merchantId: string | null;
+  /** The payer's bank, which is asked. */
+  bankId: string;
+  /** Only for a payment between customers. */
+  payeeBankId: string | null;
+  amount: bigint;
+  currency: string;
+  /** The first id that the bank named in doubtful answers, or in the file. */
+  bankTransactionId: string | null;
+  openedAt: Date;
+  resolvedAt: Date | null;
+  resolution: Resolution | null;
+  /** The note of the bank that was asked. */
+  bankNote: string | null;
+  /** Webhooks about it that each side was sent. */
+  told: number;
+  /** The merchant's metadata of the refund, or of the charge. */
+  metadata: Metadata | null;
+  /** The operator who investigates it. */
+  owner: string | null;
+  operatorNote: string | null;
+  /** Minor units of the charge that cannot be refunded meanwhile. */
+  held: bigint;
+  /** The bank's id of its reversal. */
+  reversalBankTransactionId: string | null;
+  /** Seconds since it was recorded, by the database's clock. */
+  ageS: number;
+}
+
+export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.reference,
+  x.billing_request_id, x.refund_id, x.merchant_id,
+  x.bank_id, x.payee_bank_id, x.amount, x.currency,
+  x.bank_transaction_id, x.opened_at, x.resolved_at,
+  x.resolution, x.bank_note, x.told, x.owner, x.operator_note,
+  x.reversal_bank_transaction_id,
+  extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS age_s,
+  coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),
+    (SELECT b.metadata FROM billing_requests b WHERE b.id = x.billing_request_id)) AS metadata,
+  coalesce((SELECT least(${HELD}, b.amount - b.refunded_amount - b.reversed_amount)
+    FROM billing_requests b LEFT JOIN refunds r ON r.id = x.refund_id
+    WHERE b.id = x.billing_request_id AND b.status = 'successful'), 0)::bigint AS held`;
+
+/** Only its own bank sees a bank's id: the payee's bank gets null, a merchant no field. */
+export const banksOwn = (
+  { bankId }: ExceptionRecord,
+  { role, entityId }: Viewer,
+  bankTransactionId: string | null,
+) => (role === 'bank' ? { bankTransactionId: bankId === entityId ? bankTransactionId : null } : {});
+
+/** An exception as a party reads it and is sent it. A bank does not see the metadata. */
+export const shownTo = (viewer: Viewer, one: ExceptionRecord) => ({
+  exceptionId: one.exceptionId,
+  kind: one.kind,
+  state: one.state,
+  reference: one.reference,
+  billingRequestId: one.billingRequestId,
+  refundId: one.refundId,
+  merchantId: one.merchantId,
+  bankId: one.bankId,
+  amount: formatAmount(one.amount, one.currency),
+  currency: one.currency,
+  ...banksOwn(one, viewer, one.bankTransactionId),
+  ...(viewer.role !== 'bank' && { metadata: one.metadata ?? {} }),
+  openedAt: formatInstant(one.openedAt),
+  resolvedAt: one.resolvedAt && formatInstant(one.resolvedAt),
+  resolution: one.resolution,
+  sequence: one.told,
+});
+
+export interface ExceptionFilter {
+  state?: ExceptionState | undefined;
+  kind?: ExceptionKind | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+  /** The reference of the charge, or of a refund of the charge. */
+  reference?: string | undefined;
+}
+
+export const EXCEPTION_SORTS = {
+  openedAt: { by: 'opened_at', indexed: true },
+  amount: { by: 'amount', indexed: false },
+};
+
+/** SQL: the viewer's exceptions that match the filter. Each side reads its own index. */
+function matching({ role }: Viewer, filter: ExceptionFilter, more: string): string {
+  const conditions = [
+    filter.state !== undefined && `state = ${literal(filter.state)}`,
+    filter.kind !== undefined && `kind = ${literal(filter.kind)}`,
+    filter.from !== undefined && 'opened_at >= :from',
+    filter.to !== undefined && 'opened_at < :to',
+    filter.reference !== undefined &&
+      `(reference = :reference
+        OR billing_request_id = (SELECT id FROM billing_requests WHERE reference = :reference))`,
+  ];
+  const sides = SIDES[role].map(
+    (side) => `(SELECT * FROM reconciliation_exceptions WHERE ${allOf(side, ...conditions)} ${more})`,
+  );
+  return `(${sides.join(' UNION ALL ')}) AS x`;
+}
+
+export async function listExceptions(
+  db: Executor,
+  viewer: Viewer,
+  filter: ExceptionFilter,
+  page: Page<keyof typeof EXCEPTION_SORTS>,
+): Promise<Listed<ExceptionRecord>> {
+  return listPage<ExceptionRecord>(
+    db,
+    {
+      select: (order) =>
+        `SELECT ${EXCEPTION_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
+      counted: (limit) => matching(viewer, filter, `ORDER BY opened_at, id ${limit}`),
+      bindings: { ...filter, entityId: viewer.entityId },
+      id: 'id',
+      sort: EXCEPTION_SORTS[page.sortBy],
+      instead: 'narrow it with state, from and to',
+    },
+    page,
+  );
+}
+
+/** @param filter without a state: all that are not resolved */
+export async function operatorsExceptions(
+  db: Executor,
+  filter: { state?: ExceptionState; kind?: ExceptionKind; entityId?: string | undefined },
+  limit: number,
+): Promise<ExceptionRecord[]> {
+  const { state, kind, entityId } = filter;
+  const asked = allOf(
+    state === undefined ? `x.state <> 'resolved'` : `x.state = ${literal(state)}`,
+    kind !== undefined && `x.kind = ${literal(kind)}`,
+    entityId !== undefined && ':entityId IN (x.bank_id, x.merchant_id, x.provider_id, x.payee_bank_id)',
+  );
+  return rows(
+    db,
+    `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x WHERE ${asked}
+     ORDER BY x.recorded_at, x.id LIMIT :limit`,
+    { entityId, limit },
+  );
+}
+
+interface ExceptionEvent {
+  type: string;
+  at: Date;
+  cause: AuditEvent['cause'];
+  /** The exception's kind at the time. */
+  kind: ExceptionKind | null;
+}
+
+interface BankAnswer {
+  at: Date;
+  says: Said;
+  bankTransactionId: string | null;
+}
+
+export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
+
+/**
+ * An exception with the bank's answers and its events, each oldest first.
+ *
+ * @param viewer undefined for the operator, who sees all exceptions
+ * @throws Failure not_found
+ */
+export async function readException(db: Executor, exceptionId: string, viewer?: Viewer) {
+  const own = viewer ? `(${SIDES[viewer.role].join(' OR ')})` : 'true';
+  const exception = await row<ExceptionRecord>(
+    db,
+    `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x WHERE x.id = :exceptionId AND ${own}`,
+    { exceptionId, ...(viewer && { entityId: viewer.entityId }) },
+  );
+  if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
+  return { exception, answers: await answersOf(db, exception), events: await eventsOf(db, exceptionId) };
+}
+
+/** The first answers say what an exception is about. */
+const ANSWERS_SHOWN = 100;
+
+/**
+ * Each answer of the bank to the charge or refund, oldest first: the answer that settled it, the
+ * doubtful answers, and answers that changed nothing. A repeated answer is kept once.
+ */
+async function answersOf(
+  db: Executor,
+  { billingRequestId, refundId }: ExceptionRecord,
+): Promise<BankAnswer[]> {
+  return rows<BankAnswer>(
+    db,
+    `SELECT at, says, bank_transaction_id FROM (
+       SELECT closed_at AS at, created_at AS recorded_at, CASE status WHEN 'successful' THEN 'approved' ELSE 'declined' END AS says,
+         bank_transaction_id
+       FROM billing_requests WHERE id = :billingRequestId AND :refundId::text IS NULL AND closed_by = 'bank'
+       UNION ALL
+       SELECT closed_at, created_at, CASE status WHEN 'rejected' THEN status ELSE 'completed' END, bank_transaction_id
+       FROM refunds WHERE id = :refundId AND status <> 'pending'
+       UNION ALL
+       SELECT a.answered_at, a.recorded_at, a.says, a.bank_transaction_id
+       FROM reconciliation_exceptions x JOIN exception_answers a ON a.exception_id = x.id
+       WHERE x.billing_request_id = :billingRequestId AND x.refund_id IS NOT DISTINCT FROM :refundId
+       UNION ALL
+       SELECT answered_at, recorded_at, says, bank_transaction_id FROM refused_answers
+       WHERE resource_id = coalesce(:refundId::text, :billingRequestId)) AS said
+     ORDER BY at, recorded_at LIMIT ${ANSWERS_SHOWN}`,
+    { billingRequestId, refundId },
+  );
+}
+
+/** Events shown: the latest, if an exception has more. */
+const EVENTS_MAX = 100;
+
+async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
+  const latest = await rows<ExceptionEvent>(
+    db,
+    `SELECT type, business_at AS at, cause, details->>'kind' AS kind FROM events
+     WHERE resource_id = :exceptionId ORDER BY sequence DESC LIMIT ${EVENTS_MAX}`,
+    { exceptionId },
+  );
+  return latest.toReversed();
+}
+
+interface Backlog {
+  kind: ExceptionKind;
+  count: number;
+  /** There may be more than were counted. */
+  isMinimum: boolean;
+  /** Exceptions that an operator investigates. */
+  investigating: number;
+  /** Age of the oldest exception, in seconds. */
+  oldestAgeS: number;
+}
+
+/** The limit is per kind: a bad bank file opens many of one kind, and must not hide another. */
+const COUNTED_MAX = 10_000;
+
+/** The oldest unresolved exceptions, counted by kind. */
+export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
+  return rows<Backlog>(
+    db,
+    `SELECT k.kind, counted.*
+     FROM unnest(:kinds::text[]) AS k (kind) CROSS JOIN LATERAL (
+       SELECT count(*)::int AS count, count(*) = :atMost AS is_minimum,
+         count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
+         extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS oldest_age_s
+       FROM (SELECT state, recorded_at FROM reconciliation_exceptions WHERE kind = k.kind AND state <> 'resolved'
+             ORDER BY recorded_at, id LIMIT :atMost) AS oldest) AS counted
+     WHERE counted.count > 0 ORDER BY k.kind`,
+    { kinds: EXCEPTION_KINDS, atMost: COUNTED_MAX },
+  );
+}

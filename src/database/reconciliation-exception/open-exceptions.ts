@@ -1,0 +1,130 @@
+import { reasonForAudit } from '../../domain/charge';
+import type { AnswerKind, ExceptionKind, Said } from '../../domain/books/reconciliation-exception';
+import type { CaseBooking } from '../ledger/end-expected-booking';
+import { rows, type Executor } from '../pool/connection';
+import { recordEvents, type AuditEvent } from '../record/event';
+import { newId } from '../identifier/new-id';
+import { recordsOf } from '../pool/json';
+import type { Keyring } from '../keys/keyring';
+import { tellCases, type ChangedCase } from './announce-exceptions';
+
+/**
+ * Opens exceptions. A charge or a refund has at most one unresolved exception, which a UNIQUE index
+ * decides. Later faults belong to that exception, and the bank's answers go beneath it. The callers
+ * hold the charges locked.
+ */
+
+export interface NewCase {
+  kind: ExceptionKind;
+  /** Null for a booking that is unknown here. */
+  billingRequestId: string | null;
+  /** Set if the exception is about a refund of the charge. */
+  refundId: string | null;
+  booking?: CaseBooking;
+}
+
+/** A bank's answer to a charge, or to a refund, by which money may have moved. */
+export interface AnswerInDoubt {
+  kind: AnswerKind;
+  billingRequestId: string;
+  refundId: string | null;
+  says: Said;
+  bankTransactionId: string | null;
+  /** Reason of a decline or a rejection, in the bank's words. */
+  reason: string | null;
+}
+
+/** Answers beneath an exception: after some dozens a bank only repeats itself. */
+const ANSWERS_MAX = 100;
+
+/**
+ * Opens the exceptions that are not open yet, and tells both sides. Each owner of a charge costs a
+ * lock of the clock, so a caller passes a page at most.
+ *
+ * @param workflowId of the workflow that makes the first attempts at the webhooks, if any does
+ * @returns the exceptions opened now, by their places among the cases
+ */
+export async function openCases(
+  trx: Executor,
+  keyring: Keyring,
+  cause: AuditEvent['cause'],
+  cases: NewCase[],
+  workflowId?: string,
+): Promise<Map<number, string>> {
+  const given = cases.map((one) => ({ ...one, id: newId('exception') }));
+  const opened = await insertCases(trx, given);
+  await tellCases(trx, keyring, 'exception.opened', cause, opened, workflowId);
+  const ids = new Set(opened.map(({ id }) => id));
+  return new Map(given.flatMap(({ id }, n) => (ids.has(id) ? [[n, id] as const] : [])));
+}
+
+export async function openUndelivered(trx: Executor, keyring: Keyring, ids: string[]): Promise<void> {
+  const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
+  const cases = ids.map((billingRequestId) => ({ ...undelivered, billingRequestId }));
+  await openCases(trx, keyring, 'network', cases);
+}
+
+/** Adds an answer to the exception of its charge or refund, which it opens if need be. */
+export async function takeAnswerInDoubt(
+  trx: Executor,
+  keyring: Keyring,
+  answer: AnswerInDoubt,
+): Promise<void> {
+  const [opened] = await insertCases(trx, [{ ...answer, id: newId('exception') }]);
+  const { kind, says, bankTransactionId, reason } = answer;
+  const said = { kind, outcome: says, bankTransactionId, reason: reason && reasonForAudit(reason) };
+  const added = await addAnswer(trx, answer, opened !== undefined);
+  if (opened) {
+    const told = { ...opened, details: { ...opened.details, ...said } };
+    await tellCases(trx, keyring, 'exception.opened', 'bank', [told]);
+  } else if (added) {
+    const { id: resourceId, ...more } = added;
+    const type = 'exception.updated';
+    await recordEvents(trx, [{ resourceId, type, cause: 'bank', details: said, ...more }]);
+  }
+}
+
+async function insertCases(trx: Executor, cases: (NewCase & { id: string })[]): Promise<ChangedCase[]> {
+  if (cases.length === 0) return [];
+  return rows<ChangedCase>(
+    trx,
+    `INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount,
+       currency, bank_transaction_id, direction, booked_amount, booked_currency, opened_at)
+     SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
+       coalesce(g.currency, b.currency), g.bank_transaction_id, g.direction, g.booked_amount, g.booked_currency,
+       settling_now(coalesce(b.owner_id, g.bank_id))
+     FROM jsonb_to_recordset(:given::jsonb) AS g (id text, kind text, billing_request_id text, refund_id text,
+         bank_id text, bank_transaction_id text, direction text, amount bigint, currency text, booked_amount bigint,
+         booked_currency text, reference text)
+       LEFT JOIN billing_requests b ON b.id = g.billing_request_id LEFT JOIN refunds r ON r.id = g.refund_id
+     ORDER BY g.id ON CONFLICT DO NOTHING
+     RETURNING x.id, x.sequence, x.opened_at AS at, jsonb_strip_nulls(jsonb_build_object('kind', x.kind,
+       'bankId', x.bank_id, 'billingRequestId', x.billing_request_id, 'refundId', x.refund_id, 'amount', x.amount::text,
+       'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
+       'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`,
+    { given: recordsOf(cases.map(({ booking, ...one }) => ({ ...one, ...booking }))) },
+  );
+}
+
+/** @returns the exception; undefined if it has this answer already, or too many answers */
+async function addAnswer(
+  trx: Executor,
+  { kind, billingRequestId, refundId, says, bankTransactionId }: AnswerInDoubt,
+  opens: boolean,
+): Promise<{ id: string; sequence: number; at: Date } | undefined> {
+  const [added] = await rows<{ id: string; sequence: number; at: Date }>(
+    trx,
+    `WITH added AS (
+       INSERT INTO exception_answers (exception_id, says, bank_transaction_id, kind, answered_at)
+       SELECT x.id, :says, :bankTransactionId, :kind, business_now(b.owner_id)
+       FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+       WHERE b.id = :billingRequestId AND x.refund_id IS NOT DISTINCT FROM :refundId AND x.state <> 'resolved'
+         AND (SELECT count(*) FROM exception_answers a WHERE a.exception_id = x.id) < ${ANSWERS_MAX}
+       ON CONFLICT DO NOTHING RETURNING exception_id, answered_at)
+     UPDATE reconciliation_exceptions x SET sequence = x.sequence + CASE WHEN :opens::boolean THEN 0 ELSE 1 END,
+       bank_transaction_id = CASE WHEN x.direction IS NULL THEN coalesce(x.bank_transaction_id, :bankTransactionId) ELSE x.bank_transaction_id END
+     FROM added WHERE x.id = added.exception_id RETURNING x.id, x.sequence, added.answered_at AS at`,
+    { kind, billingRequestId, refundId, says, bankTransactionId, opens },
+  );
+  return added;
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { rows, type Executor, type Transaction } from '../pool/connection';
+import type { AuditEvent } from './event';
+import { pages } from '../query/pages';
+
+/**
+ * Audit events of privileged actions: who created, enabled or disabled a party, or changed its
+ * credentials or the URL of its webhooks. The transaction of an action writes its audit event, so
+ * neither exists without the other.
+ */
+
+export interface Actor {
+  /** `operator:<login>` for the command line, otherwise the id of the entity that called. */
+  actor: string;
+  /** The cause of events that follow from the action. */
+  cause: AuditEvent['cause'];
+  /** The API request's id, which its caller may have chosen; null for the command line. */
+  requestId: string | null;
+  /** Our own id of the request, which is unique. */
+  ownRequestId?: string | undefined;
+  /** In the operator's words; null if none was given. */
+  reason: string | null;
+}
+
+export interface Act {
+  action: `${string}.${string}`;
+  /** The entity that the action changes; null for the keys of the whole service. */
+  entityId: string | null;
+  /** The changed fields, if any, before and after: no secret, and nothing personal. */
+  before?: object | null;
+  after?: object | null;
+}
+
+export async function recordAct(trx: Transaction, by: Actor, act: Act): Promise<void> {
+  await rows(
+    trx,
+    `INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
+     VALUES (:actor, :action, :entityId, :requestId, :ownRequestId, :reason, :before, :after)`,
+    {
+      actor: by.actor,
+      requestId: by.requestId,
+      ownRequestId: by.ownRequestId ?? null,
+      reason: by.reason,
+      action: act.action,
+      entityId: act.entityId,
+      before: act.before ? JSON.stringify(act.before) : null,
+      after: act.after ? JSON.stringify(act.after) : null,
+    },
+  );
+}
+
+/**
+ * A URL in the form that an audit event may show. Its path and query may hold a secret, so only
+ * their hash is shown: it identifies the URL to those who know it.
+ */
+export function shownUrl(url: string | null): { origin: string; sha256: string } | null {
+  if (url === null) return null;
+  return { origin: new URL(url).origin, sha256: createHash('sha256').update(url).digest('hex') };
+}
+
+export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason'>, Required<Act> {
+  ownRequestId: string | null;
+  /** Rises with each audit event. */
+  id: bigint;
+  at: Date;
+}
+
+/**
+ * Audit events read at once: some 500 bytes each, and 10 kB if one names a page of workflows. So a
+ * reader of any number needs half a megabyte, and 10 MB at most.
+ */
+const PAGE = 1_000;
+
+/** @param entityId only actions by this entity, or on it */
+export function readActs(
+  db: Executor,
+  { entityId, since }: { entityId: string | undefined; since: Date | undefined },
+): AsyncGenerator<RecordedAct[], void, undefined> {
+  return pages(
+    PAGE,
+    0n,
+    (act) => act.id,
+    (after) =>
+      rows<RecordedAct>(
+        db,
+        `SELECT id, recorded_at AS at, actor, action, entity_id, request_id,
+           own_request_id, reason, before, after
+         FROM audit_events
+         WHERE id > :after AND (:entityId::text IS NULL OR entity_id = :entityId OR actor = :entityId)
+           AND recorded_at >= coalesce(:since::timestamptz, '-infinity')
+         ORDER BY id LIMIT ${PAGE}`,
+        { after, entityId: entityId ?? null, since: since ?? null },
+        'anew',
+      ),
+  );
+}

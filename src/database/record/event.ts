@@ -1,0 +1,64 @@
+import type { Cause } from '../../domain/words/timeline';
+import { rows, type Executor } from '../pool/connection';
+import { newId } from '../identifier/new-id';
+import { jsonOf } from '../pool/json';
+
+/** A transition of a resource, kept for good in `events`. */
+export interface AuditEvent {
+  resourceId: string;
+  /** The resource's own counter after the transition; unique with the resource. */
+  sequence: number;
+  /** `<resource>.<what happened>`, e.g. `billing_request.declined`. */
+  type: string;
+  /** The party that caused it; `network` for a window that closed or a charge that fell due. */
+  cause: Cause;
+  /** Ids, states and amounts in minor units; never anything personal. */
+  details?: Record<string, unknown>;
+  /** Business time, i.e. with the owner's test-clock offset. */
+  at: Date;
+}
+
+/** A charge, a refund or a reversal after a transition. */
+interface MoneyRow {
+  amount: bigint;
+  currency: string;
+  status: string;
+  bankTransactionId?: string | null;
+  closedAt?: Date | null;
+}
+
+/**
+ * Details in the event of each transition of money. `books verify` compares the row with its last
+ * event, and the events are chained.
+ */
+export const moneyFacts = (row: MoneyRow) => ({
+  amount: row.amount,
+  currency: row.currency,
+  status: row.status,
+  ...(row.bankTransactionId && { bankTransactionId: row.bankTransactionId }),
+  ...(row.closedAt && { closedAt: row.closedAt.toISOString() }),
+});
+
+/** Writes events, with the id of the API call, in the transaction of their transitions. */
+export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  await rows(
+    trx,
+    `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id)
+     SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
+       coalesce(e->'details', '{}'), (e->>'at')::timestamptz, :requestId
+     FROM jsonb_array_elements(:events::jsonb) AS e`,
+    {
+      requestId: trx.requestId ?? null,
+      events: jsonOf(events.map((event) => ({ ...event, id: newId('event') }))),
+    },
+  );
+}
+
+/**
+ * SQL: the full number of the transaction that wrote an event; the row has only the lower half. A
+ * webhook stores the number of its transaction, so this finds the webhooks of an event.
+ */
+export const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
+  - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
+export const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;

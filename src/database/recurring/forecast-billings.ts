@@ -1,0 +1,245 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { calendarDay, dayStart } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import { chargesAhead, type ScheduleAhead } from '../../domain/recurring/forecast';
+import { permitted } from '../../domain/recurring/recurring';
+import type { RecurringRules, Schedule } from '../../domain/recurring/schedule-facts';
+import { row, rows, type Executor } from '../pool/connection';
+import { allOf } from '../query/list-page';
+import { FURTHEST } from '../clock/moment';
+import { pages } from '../query/pages';
+import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHandRow } from './read-billings';
+import { AGREEMENT_OF_SCHEDULE } from '../schedule/change-status';
+
+/**
+ * The charges that schedules will make, summed up per day of the network's zone and currency.
+ *
+ * Each schedule is looked at as its merchant's clock has it: its days are those from the merchant's
+ * today on. All are read in pages, and nothing of a page is kept but its sums.
+ */
+
+/** Which schedules are meant; each that is left out means any. */
+export interface ForecastOf {
+  merchantId?: string | undefined;
+  bankId?: string | undefined;
+  providerId?: string | undefined;
+}
+
+export interface ForecastLine {
+  /** `2026-11-21`. */
+  date: string;
+  currency: string;
+  count: number;
+  amount: bigint;
+}
+
+/** Schedules in memory at once, and for how long one statement reads: some tens of milliseconds. */
+const PAGE = 500;
+
+/** Steps reckoned before others have their turn: a few milliseconds of this process. */
+const STEPS_AT_ONCE = 100;
+
+/**
+ * Most lines. In production the days times the currencies are fewer; in a sandbox each merchant's
+ * clock has days of its own.
+ */
+const LINES_MAX = 20_000;
+
+/**
+ * Spans of one schedule that are looked at, the latest: more of them than somebody pauses it during
+ * one outage.
+ */
+const HOLDS_MAX = 100;
+
+/**
+ * @param days from today on
+ * @param deadline of `performance.now()`
+ * @throws Failure invalid_request where there is more than can be told, or reckoned until then
+ */
+export async function forecast(
+  db: Executor,
+  rules: RecurringRules,
+  of: ForecastOf,
+  days: number,
+  deadline: number,
+): Promise<ForecastLine[]> {
+  const lines = new Map<string, ForecastLine>();
+  const endFor = windowEnds(days, rules.timeZone);
+  let steps = 0;
+  for await (const page of readAhead(db, rules, of, days)) {
+    for (const one of page) {
+      const until = endFor(one.now);
+      const open = openBilling(one);
+      if (!open && (one.nextDueAt === null || one.nextDueAt >= until)) continue;
+      // Its agreement, or a party, has changed since it last looked.
+      if (permitted(one.agreement, one.currency) !== 'charge') continue;
+      for (const charge of chargesAhead(aheadOf(one, open), one.now, until, rules)) {
+        steps += 1;
+        if (steps >= STEPS_AT_ONCE) {
+          steps = 0;
+          await letOthersRun();
+          if (performance.now() > deadline) throw tooMuch('takes too long');
+        }
+        if (!charge) continue;
+        const { at, amount } = charge;
+        const date = calendarDay(at, rules.timeZone);
+        const key = JSON.stringify([date, one.currency]);
+        const line = lines.get(key) ?? { date, currency: one.currency, count: 0, amount: 0n };
+        line.count += 1;
+        line.amount += amount;
+        lines.set(key, line);
+      }
+      if (lines.size > LINES_MAX) throw tooMuch(`has more than ${LINES_MAX} lines`);
+    }
+    if (performance.now() > deadline) throw tooMuch('takes too long');
+  }
+  return [...lines.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, line]) => line);
+}
+
+function tooMuch(what: string): Failure {
+  const message = `a forecast of so many schedules ${what}: ask for fewer days, or name a merchant`;
+  return new Failure('invalid_request', `The request is not valid: query.days: ${message}`, {
+    problems: [{ path: 'query.days', message }],
+  });
+}
+
+/**
+ * Where the days end of a merchant whose clock says `now`. Almost all say the same day, of which it
+ * is known.
+ */
+function windowEnds(days: number, timeZone: string): (now: Date) => Date {
+  let known: { today: Date; tomorrow: Date; until: Date } | undefined;
+  return (now) => {
+    if (!known || now < known.today || now >= known.tomorrow) {
+      const [today, tomorrow, until] = [0, 1, days].map((later) => dayStart(now, later, timeZone)) as [
+        Date,
+        Date,
+        Date,
+      ];
+      known = { today, tomorrow, until };
+    }
+    return known.until;
+  };
+}
+
+/** A schedule that is neither paused nor suspended, and the billing that it has in hand. */
+interface Ahead
+  extends
+    InHandRow,
+    Pick<Schedule, 'frequency' | 'interval' | 'startAt' | 'endAt' | 'maxBillings' | 'nextN'> {
+  id: string;
+  merchantId: string;
+  bankId: string;
+  nextAmount: bigint;
+  currency: string;
+  createdAt: Date;
+  scheduleStatus: 'active' | 'past_due';
+  ran: number;
+  failedInARow: number;
+  nextDueAt: Date | null;
+  agreement: Parameters<typeof permitted>[0];
+  /** Business time of the merchant. */
+  now: Date;
+  starts: Date[];
+  holds: { reason: 'paused' | 'suspended'; from: string; to: string | null }[];
+}
+
+function aheadOf(one: Ahead, open: ReturnType<typeof openBilling>): ScheduleAhead {
+  return {
+    schedule: { ...one, status: one.scheduleStatus, noticedN: null },
+    amount: one.nextAmount,
+    open,
+    starts: one.starts,
+    holds: one.holds.map(({ reason, from, to }) => ({
+      reason,
+      from: new Date(from),
+      to: to === null ? null : new Date(to),
+    })),
+  };
+}
+
+/**
+ * By id, whatever they are in the meantime: each state has an index in that order, of which a page
+ * takes the first. So none is read twice, and those that have ended are not read at all.
+ */
+function readAhead(
+  db: Executor,
+  rules: RecurringRules,
+  of: ForecastOf,
+  days: number,
+): AsyncGenerator<Ahead[], void, undefined> {
+  const whose = allOf(
+    of.merchantId !== undefined && 's.merchant_id = :merchantId',
+    of.bankId !== undefined && 's.bank_id = :bankId',
+    of.providerId !== undefined && 's.provider_id = :providerId',
+    's.id > :after',
+    // Who has nothing to do until then charges nothing either.
+    `s.acts_at < ${FURTHEST} + (:days + 1) * interval '1 day'`,
+  );
+  const inState = (status: string) =>
+    `(SELECT s.id FROM schedules s WHERE ${whose} AND s.status = '${status}'
+      ORDER BY s.id LIMIT :limit)`;
+  const statement = `
+    SELECT s.id, s.merchant_id, s.bank_id, s.amount::bigint AS next_amount, s.currency,
+      s.frequency, s.every AS "interval", s.start_at, s.end_at,
+      s.max_billings, s.next_n, s.created_at,
+      s.status AS schedule_status, s.ran, s.failed_in_a_row, s.next_due_at,
+      ${AGREEMENT_OF_SCHEDULE} AS agreement, business_now(s.merchant_id) AS now, ${STARTS},
+      -- Only what was missed can lie in a span that has ended.
+      CASE WHEN s.next_due_at < business_now(s.merchant_id) THEN (
+        SELECT coalesce(jsonb_agg(held), '[]') FROM (
+          SELECT reason, from_at AS "from", to_at AS "to" FROM schedule_holds WHERE schedule_id = s.id
+            AND (to_at IS NULL OR to_at > s.next_due_at)
+          UNION ALL
+          SELECT 'suspended', from_at, to_at FROM entity_holds
+          WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id
+            AND (to_at IS NULL OR to_at > s.next_due_at)
+          ORDER BY "from" DESC LIMIT ${HOLDS_MAX}) AS held)
+      ELSE '[]' END AS holds,
+      ${IN_HAND}
+    FROM (SELECT id FROM (${inState('active')} UNION ALL ${inState('past_due')}) AS either
+          ORDER BY id LIMIT :limit) AS page
+      JOIN schedules s ON s.id = page.id
+      JOIN agreements a ON a.id = s.agreement_id
+      JOIN entities m ON m.id = s.merchant_id ${JOIN_IN_HAND}
+    ORDER BY s.id`;
+  return pages(
+    PAGE,
+    '',
+    (one) => one.id,
+    (after) => rows<Ahead>(db, statement, { ...of, after, days, limit: PAGE, starts: rules.catchUpPerDay }),
+  );
+}
+
+/** Charges that a rate looks at, the latest: beyond them it hardly changes. */
+const RATE_REACH = 10_000;
+
+/**
+ * Of the billings that ended in the last three months of each merchant's time, the part that the
+ * bank paid, at whatever attempt: 0 to 1, or null where there was none.
+ */
+export async function successRate(db: Executor, of: ForecastOf): Promise<number | null> {
+  const whose = allOf(
+    of.merchantId !== undefined && 'merchant_id = :merchantId',
+    of.bankId !== undefined && 'bank_id = :bankId',
+    of.providerId !== undefined && 'provider_id = :providerId',
+    'schedule_id IS NOT NULL',
+    // No merchant's clock is behind. It keeps what is read of an index to these months.
+    `created_at >= (SELECT clock_timestamp()) - interval '3 months'`,
+  );
+  const found = await row<{ rate: number | null }>(
+    db,
+    `WITH latest AS MATERIALIZED (
+       SELECT schedule_id, billing_n, merchant_id, created_at FROM billing_requests WHERE ${whose}
+       ORDER BY created_at DESC, id DESC LIMIT ${RATE_REACH}),
+     clocks AS (
+       SELECT id, business_now(id) AS now FROM (SELECT DISTINCT merchant_id AS id FROM latest) AS own)
+     SELECT avg(CASE WHEN status = 'successful' THEN 1 ELSE 0 END)::float8 AS rate
+     FROM (SELECT DISTINCT b.schedule_id, b.n, b.status
+           FROM latest JOIN clocks ON clocks.id = latest.merchant_id
+             JOIN billings b ON b.schedule_id = latest.schedule_id AND b.n = latest.billing_n
+           WHERE latest.created_at >= clocks.now - interval '3 months' AND b.status IN ('successful', 'failed')) AS ended`,
+    { ...of },
+  );
+  return found?.rate ?? null;
+}

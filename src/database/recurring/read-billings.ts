@@ -1,0 +1,92 @@
+import {
+  nextBilling,
+  type Billings,
+  type InHand,
+  type RecurringRules,
+} from '../../domain/recurring/schedule-facts';
+import type { Charge } from '../billing-request/accept-billing-requests';
+import { row, type Executor } from '../pool/connection';
+import { afterS } from '../clock/moment';
+import type { ScheduleRow } from '../schedule/change-status';
+
+/** The billings of one schedule, as the rule asks for them. */
+
+/**
+ * The billing in hand, and what it charges: that was settled by its first attempt, whatever is
+ * agreed since.
+ */
+export type BillingInHand = InHand &
+  Pick<Charge, 'amount' | 'description'> & {
+    /** The latest attempt's. */
+    billingRequestId: string;
+    /**
+     * How long the bank took to answer the latest attempt, in seconds of business time; 0 where it
+     * has not.
+     */
+    afterS: number;
+  };
+
+/** The billing in hand as a row has it; where `n` is null, all of it is. */
+export type InHandRow = Omit<BillingInHand, 'n'> & { n: number | null };
+
+/** When the latest billings of a schedule `s` were first charged, newest first. */
+export const STARTS = `ARRAY(SELECT first_attempt_at FROM billings
+  WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL ORDER BY n DESC LIMIT :starts) AS starts`;
+
+/** Of a schedule `s` the billing in hand `b`, with its latest and its first attempt. */
+export const JOIN_IN_HAND = `
+  LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
+  LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
+  LEFT JOIN billing_requests first
+    ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1`;
+
+/**
+ * The columns of `InHandRow`; times as the attempt itself has them, from which its caller counts
+ * the days to a retry.
+ */
+export const IN_HAND = `
+  b.n, b.attempts, b.status, first.created_at AS first_attempt_at, r.created_at AS last_attempt_at,
+  b.retry_at, r.status AS charge_status, r.decline_reason,
+  r.id AS billing_request_id, r.expires_at, r.amount::bigint, r.description,
+  ${afterS('r')},
+  EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
+          WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
+            AND (EXISTS (SELECT FROM exception_answers s WHERE s.exception_id = x.id AND s.says = 'approved')
+              -- A statement has booked the charge, if with another amount.
+              OR (x.kind = 'amount_differs' AND x.refund_id IS NULL AND x.direction = 'debit'))
+            -- Who has written it off has not found that the customer was not debited.
+            AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS maybe_debited`;
+
+/** @returns with the business time of the reading */
+export async function readBillingsSeen(
+  trx: Executor,
+  schedule: ScheduleRow,
+  rules: RecurringRules,
+): Promise<Billings & { open: BillingInHand | undefined; now: Date }> {
+  const seen = await row<InHandRow & Pick<Billings, 'starts' | 'heldFor'> & { now: Date }>(
+    trx,
+    `SELECT business_now(s.merchant_id) AS now,
+       ${STARTS},
+       -- A suspension outranks a pause, as it does in the status.
+       (SELECT max(reason) FROM (
+          SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
+          UNION ALL
+          SELECT 'suspended', from_at, to_at FROM entity_holds
+          WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
+        WHERE from_at <= :dueAt AND (to_at IS NULL OR to_at > :dueAt)) AS held_for,
+       ${IN_HAND}
+     FROM schedules s ${JOIN_IN_HAND}
+     WHERE s.id = :id`,
+    {
+      id: schedule.id,
+      starts: rules.catchUpPerDay,
+      dueAt: nextBilling(schedule, false, rules)?.dueAt ?? null,
+    },
+  );
+  if (!seen) throw new Error(`there is no schedule ${schedule.id}`);
+  return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor, now: seen.now };
+}
+
+export function openBilling({ n, ...rest }: InHandRow): BillingInHand | undefined {
+  return n === null ? undefined : { n, ...rest };
+}

@@ -1,0 +1,250 @@
+import { reasonForAudit } from '../../domain/charge';
+import type { BillingStatus } from '../../domain/lifecycle';
+import { formatAmount } from '../../domain/money';
+import { hasEnded } from '../../domain/recurring/recurring';
+import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { recordAct } from '../record/audit-event';
+import { openScheduledCharge } from '../billing-request/accept-billing-requests';
+import { closeExpiredRequests } from '../billing-request/settle-billing-request';
+import { row, rows } from '../pool/connection';
+import { toBothSides } from '../schedule/announce-schedules';
+import { lookAgain, type Turn } from './take-turn';
+
+/** What a workflow does to its schedule in one turn: nothing, where that is not due. */
+
+type StepNamed<Name extends Step['do']> = Extract<Step, { do: Name }>;
+
+/** What the customer's bank shows for a charge of a schedule without a description. */
+const DESCRIPTION = 'Recurring charge';
+
+/**
+ * Most billings that one turn skips, so that none holds its locks for long: ten years of daily
+ * billing that were paused take several.
+ */
+const SKIPPED_MAX = 100;
+
+/**
+ * One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets
+ * past.
+ */
+export async function chargeBilling(turn: Turn): Promise<void> {
+  const step = nextStep(turn.facts);
+  if (step.do === 'charge') {
+    await charge(turn, step);
+    await lookAgain(turn);
+  }
+  // The workflow waits a moment for the answer before it sleeps.
+  turn.awake = isAsked(turn.facts.open);
+}
+
+async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<void> {
+  const { trx, keyring, rules, schedule, agreement, open, facts } = turn;
+  const { id, currency, now } = schedule;
+  const { amount, description } = (attempt > 1 && open) || schedule;
+  const dueAt = facts.next && new Date(facts.next.dueAt);
+  const billing =
+    attempt === 1
+      ? rows(
+          trx,
+          `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+           VALUES (:id, :n, :dueAt, 'pending', 1, :now)`,
+          { id, n, dueAt, now },
+        )
+      : moveBilling(turn, n, 'pending', { attempt });
+  const charged = openScheduledCharge(trx, keyring, rules, agreement, {
+    scheduleId: id,
+    n,
+    attempt,
+    amount,
+    currency,
+    description: description ?? DESCRIPTION,
+    workflowId: workflowIds.recurring(id),
+  });
+  const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
+  note(turn, 'billing_charged', {
+    n,
+    attempt,
+    amount,
+    billingRequestId,
+    reference,
+    // The billing has that of its first attempt.
+    ...(attempt === 1 && { dueAt }),
+  });
+  if (attempt === 1) schedule.nextN = n + 1;
+}
+
+/**
+ * What becomes of the billing in hand, now that its bank has answered, or can no more. Where no
+ * billing is left, the schedule ends with it.
+ */
+export async function settleBilling(turn: Turn): Promise<void> {
+  const { trx, keyring, schedule } = turn;
+  for (;;) {
+    const step = nextStep(turn.facts);
+    const { open } = turn;
+    switch (step.do) {
+      case 'expire':
+        if (open) await closeExpiredRequests(trx, keyring, [open.billingRequestId]);
+        break;
+      case 'succeed':
+        await closeBilling(turn, step.n, 'successful');
+        schedule.failedInARow = 0;
+        break;
+      case 'fail':
+        await closeBilling(turn, step.n, 'failed');
+        schedule.failedInARow += 1;
+        break;
+      case 'retry': {
+        const retryAt = new Date(step.retryAt);
+        const reason = open?.declineReason ?? null;
+        await moveBilling(turn, step.n, 'retrying', { retryAt, reason });
+        note(turn, 'billing_retrying', { n: step.n, retryAt, reason, afterS: open?.afterS });
+        break;
+      }
+      case 'end':
+        schedule.status = step.as;
+        break;
+      default:
+        return;
+    }
+    await lookAgain(turn);
+  }
+}
+
+/** Skips what fell due while nothing was to be charged, or longer ago than is charged. */
+export async function skipBillings(turn: Turn): Promise<void> {
+  const { trx, schedule } = turn;
+  for (let skipped = 0; skipped < SKIPPED_MAX; skipped++) {
+    const step = nextStep(turn.facts);
+    if (step.do !== 'skip') return;
+    const { n, reason } = step;
+    const dueAt = new Date(step.dueAt);
+    await rows(
+      trx,
+      `INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
+       VALUES (:id, :n, :dueAt, 'skipped', :reason, 0, :now)`,
+      { id: schedule.id, n, dueAt, reason, now: schedule.now },
+    );
+    schedule.nextN = n + 1;
+    note(turn, 'billing_skipped', { n, dueAt, reason });
+    await lookAgain(turn);
+  }
+}
+
+/** Tells both sides of the next billing. */
+export async function giveNotice(turn: Turn): Promise<void> {
+  const step = nextStep(turn.facts);
+  if (step.do !== 'notify') return;
+  const { schedule, webhooks } = turn;
+  const { n } = step;
+  const dueAt = new Date(step.dueAt);
+  schedule.noticedN = n;
+  note(turn, 'notice_given', { n, dueAt });
+  schedule.told += 1;
+  webhooks.push(
+    ...toBothSides(schedule, 'recurring.upcoming', {
+      scheduleId: schedule.id,
+      sequence: schedule.told,
+      customerId: schedule.customerId,
+      amount: formatAmount(schedule.amount, schedule.currency),
+      currency: schedule.currency,
+      description: schedule.description,
+      dueDate: dueAt.toISOString(),
+    }),
+  );
+  await lookAgain(turn);
+}
+
+/** Ends a schedule that has no billing left, or failed too often. */
+export async function endSchedule(turn: Turn): Promise<void> {
+  const step = nextStep(turn.facts);
+  if (step.do !== 'end') return;
+  turn.schedule.status = step.as;
+  await lookAgain(turn);
+}
+
+/**
+ * An operator cancels the schedule: nobody else may request a cancellation of its workflow. What
+ * has ended stays as it is.
+ */
+export async function cancelSchedule(turn: Turn): Promise<void> {
+  const { trx, schedule } = turn;
+  const { id: scheduleId, merchantId, status } = schedule;
+  if (hasEnded(status)) return;
+  schedule.status = 'cancelled';
+  turn.cause = 'operator';
+  await recordAct(
+    trx,
+    { actor: 'operator:temporal', cause: 'operator', requestId: null, reason: null },
+    {
+      action: 'schedule.cancelled',
+      entityId: merchantId,
+      before: { scheduleId, status },
+      after: { scheduleId, status: 'cancelled' },
+    },
+  );
+  await lookAgain(turn);
+}
+
+async function closeBilling(turn: Turn, n: number, status: 'successful' | 'failed'): Promise<void> {
+  const { schedule, open } = turn;
+  const reason = status === 'failed' ? (open?.declineReason ?? null) : null;
+  await moveBilling(turn, n, status, { reason, closedAt: schedule.now });
+  schedule.ran += 1;
+  note(turn, `billing_${status}`, {
+    n,
+    afterS: open?.afterS,
+    ...(reason !== null && { reason: reasonForAudit(reason) }),
+  });
+}
+
+/** What a billing may be just before it becomes this. What is skipped is made as such. */
+const STATUSES_BEFORE = {
+  pending: ['retrying'],
+  retrying: ['pending'],
+  successful: ['pending'],
+  failed: ['pending', 'retrying'],
+} satisfies Partial<Record<BillingStatus, BillingStatus[]>>;
+
+/**
+ * Moves the billing in hand to another state; what `to` does not name is emptied, but for the
+ * attempts.
+ */
+async function moveBilling(
+  { trx, schedule }: Turn,
+  n: number,
+  status: keyof typeof STATUSES_BEFORE,
+  to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
+): Promise<void> {
+  const moved = await row(
+    trx,
+    `UPDATE billings SET status = :status, attempts = coalesce(:attempt, attempts), retry_at = :retryAt,
+       reason = :reason, closed_at = :closedAt
+     WHERE schedule_id = :id AND n = :n AND status = ANY(:from) RETURNING n`,
+    {
+      attempt: null,
+      retryAt: null,
+      reason: null,
+      closedAt: null,
+      ...to,
+      id: schedule.id,
+      n,
+      status,
+      from: STATUSES_BEFORE[status],
+    },
+  );
+  if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
+}
+
+function note({ schedule, events }: Turn, what: string, details: Record<string, unknown>): void {
+  schedule.sequence += 1;
+  events.push({
+    resourceId: schedule.id,
+    sequence: schedule.sequence,
+    at: schedule.now,
+    type: `schedule.${what}`,
+    cause: 'network',
+    details,
+  });
+}

@@ -1,0 +1,170 @@
+import type { BillingRules } from '../../domain/billing-rules';
+import { hasEnded, statusOf } from '../../domain/recurring/recurring';
+import { nextStep, type Facts } from '../../domain/recurring/recurring-step';
+import { factsOf, nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
+import type { Agreement } from '../agreement/agreement';
+import { rows, type Database, type Transaction } from '../pool/connection';
+import { recordEvents, type AuditEvent } from '../record/event';
+import type { Keyring } from '../keys/keyring';
+import { announce, type Announcement } from '../webhook/announce-webhooks';
+import { announceStatus } from '../schedule/announce-schedules';
+import { readBillingsSeen, type BillingInHand } from './read-billings';
+import { DELAY_MAX_MS, placeOf } from './spread-crowd';
+import { lockAligned, type ScheduleRow } from '../schedule/change-status';
+import { eventsUntold, type ReportedUntil, type ScheduleEvent } from './read-untold';
+
+/**
+ * A schedule's turn: one transaction in which its workflow does one thing to it.
+ *
+ * The agreement and the schedule are locked throughout, and the schedule is in line with its
+ * agreement. Of any number of turns that come at once, each finds done what the one before it did.
+ * A turn that comes too late, or twice, finds nothing due, and says how the schedule stands.
+ */
+export interface Turn {
+  readonly trx: Transaction;
+  readonly keyring: Keyring;
+  readonly rules: BillingRules & RecurringRules;
+  readonly agreement: Agreement;
+  /** As it is by now; the end of the turn writes it. */
+  readonly schedule: ScheduleRow;
+  open: BillingInHand | undefined;
+  facts: Facts;
+  readonly events: AuditEvent[];
+  readonly webhooks: Announcement[];
+  /** Whose act ends or moves the schedule. */
+  cause: AuditEvent['cause'];
+  /** The workflow goes on at once, and is not signalled. */
+  awake: boolean;
+}
+
+/** How a turn has left the schedule. */
+export interface TurnTaken {
+  schedule: ScheduleRow;
+  open: BillingInHand | undefined;
+  facts: Facts;
+  /** What happened in this turn. */
+  events: ScheduleEvent[];
+  /** What happened before, and is nowhere in the workflow's history. */
+  untold: ScheduleEvent[];
+  /** Of the schedule's last event: with these, the history has all up to it. */
+  sequence: number;
+  /** How long after its moment the workflow wakes, behind others of the same moment. */
+  delayMs: number;
+}
+
+/**
+ * @param reported null where no history tells of it
+ * @throws Error where there is no such schedule
+ */
+export async function takeTurn(
+  db: Database,
+  keyring: Keyring,
+  rules: BillingRules & RecurringRules,
+  scheduleId: string,
+  reported: ReportedUntil | null,
+  act: (turn: Turn) => Promise<void> | void,
+): Promise<TurnTaken> {
+  return db.transaction(async (trx) => {
+    const { schedule: before, agreement } = await lockAligned(trx, keyring, scheduleId);
+    const untold = await eventsUntold(trx, before, reported);
+    const schedule = { ...before };
+    const turn: Turn = {
+      trx,
+      keyring,
+      rules,
+      agreement,
+      schedule,
+      ...(await look(trx, schedule, rules)),
+      events: [],
+      webhooks: [],
+      cause: 'network',
+      awake: false,
+    };
+    await act(turn);
+    return { ...(await endTurn(turn, before)), untold };
+  });
+}
+
+/** Reads the schedule's billings, and the time, again. */
+export async function lookAgain(turn: Turn): Promise<void> {
+  Object.assign(turn, await look(turn.trx, turn.schedule, turn.rules));
+}
+
+async function look(
+  trx: Transaction,
+  schedule: ScheduleRow,
+  rules: RecurringRules,
+): Promise<Pick<Turn, 'open' | 'facts'>> {
+  const seen = await readBillingsSeen(trx, schedule, rules);
+  schedule.now = seen.now;
+  return { open: seen.open, facts: factsOf(schedule, seen, seen.now, rules) };
+}
+
+/** Writes down where the schedule has come to, and tells of it. */
+async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken, 'untold'>> {
+  const { trx, keyring, rules, open, events, webhooks, cause } = turn;
+  const status = statusOf({
+    ended: hasEnded(turn.schedule.status) ? turn.schedule.status : null,
+    suspended: turn.schedule.status === 'suspended',
+    paused: turn.schedule.paused,
+    overdue: open !== undefined && (open.status === 'retrying' || open.attempts > 1),
+  });
+  const moved = status !== before.status;
+  const schedule = {
+    ...turn.schedule,
+    status,
+    sequence: turn.schedule.sequence + (moved ? 1 : 0),
+    told: turn.schedule.told + (moved ? 1 : 0),
+    nextDueAt: nextBilling({ ...turn.schedule, status }, open !== undefined, rules)?.dueAt ?? null,
+  };
+  const facts = { ...turn.facts, status };
+  const step = nextStep(facts);
+  const asleep = step.do === 'wait' && !turn.awake;
+  const [delayMs] = await Promise.all([
+    placeOf(trx, before, schedule, rules),
+    recordEvents(trx, events),
+    announce(trx, keyring, webhooks),
+  ]);
+  const actsAt = step.do === 'nothing' ? null : new Date(step.do === 'wait' ? step.until : facts.now);
+  await save(trx, { ...schedule, actsAt, asleep, delayMs });
+  const said: ScheduleEvent[] = [...events];
+  if (moved) {
+    const event = `schedule.${status}`;
+    said.push({ type: event, cause, details: {} });
+    await announceStatus(trx, keyring, [{ ...schedule, event, previousStatus: before.status }], cause);
+  }
+  return {
+    schedule,
+    open,
+    facts,
+    events: said,
+    sequence: schedule.sequence,
+    // A test clock shows every charge at its very moment.
+    delayMs: asleep && schedule.inRealTime ? Math.min(delayMs ?? 0, longestDelay(facts, step.until)) : 0,
+  };
+}
+
+async function save(
+  trx: Transaction,
+  schedule: Omit<ScheduleRow, 'asleep'> & { actsAt: Date | null; asleep: boolean },
+): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
+       ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, asleep = :asleep, sequence = :sequence,
+       told = :told, updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END, delay_ms = :delayMs
+     WHERE id = :id`,
+    { ...schedule },
+  );
+}
+
+/**
+ * Charges and notices of one moment are spread, and retries too: after an outage the first attempts
+ * were made all at once. A retry that has not come by the next due date is not made at all.
+ */
+function longestDelay(facts: Facts, until: number): number {
+  const then = nextStep({ ...facts, now: until });
+  if (then.do !== 'charge' && then.do !== 'notify') return 0;
+  if (!facts.open || !facts.next) return DELAY_MAX_MS;
+  return Math.max(0, Math.floor((facts.next.dueAt - until) / 2));
+}

@@ -1,0 +1,262 @@
+import { addBusinessDays } from '../../domain/business-day';
+import { Failure } from '../../domain/failures';
+import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
+import { formatAmount, parseAmount } from '../../domain/money';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { row, type Executor } from '../pool/connection';
+import { moneyFacts, recordEvents } from '../record/event';
+import { newId, newReference } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
+import { merchantFace } from '../entity/read-parties';
+import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
+import { OWN, type Viewer } from '../query/viewer';
+import { announce } from '../webhook/announce-webhooks';
+
+/** Business days that a bank has for a refund before it is overdue. */
+const EXPECTED_WITHIN = 3;
+
+export interface RefundRecord {
+  refundId: string;
+  transactionId: string;
+  reference: string;
+  originalReference: string;
+  billingRequestId: string;
+  merchantId: string;
+  customerId: string;
+  bankId: string;
+  amount: bigint;
+  currency: string;
+  reason: string | null;
+  metadata: Metadata;
+  status: RefundStatus;
+  overdue: boolean;
+  reminders: number;
+  rejectReason: string | null;
+  bankTransactionId: string | null;
+  expectedBy: Date;
+  sequence: number;
+  createdAt: Date;
+  closedAt: Date | null;
+}
+
+export const REFUND_COLUMNS = `id AS refund_id, transaction_id, reference,
+  (SELECT b.reference FROM billing_requests b WHERE b.id = billing_request_id) AS original_reference,
+  billing_request_id, merchant_id, customer_id,
+  bank_id, amount, currency, reason, metadata, status, overdue, reminders, reject_reason,
+  bank_transaction_id, expected_by, sequence, created_at,
+  closed_at`;
+
+interface Charge {
+  id: string;
+  status: BillingRequestStatus;
+  /** The part that no refund and no reversal has taken; exceptions may hold some of it. */
+  untaken: bigint;
+  currency: string;
+  country: string;
+}
+
+/**
+ * Refunds a part of a successful charge, or the rest of it.
+ *
+ * @param wish `amount` in major units of the charge's currency
+ * @throws Failure not_found; not_a_charge; invalid_request (no amount in that currency);
+ *   not_refundable (the charge has not succeeded); exceeds_remaining or held_by_exception (less is
+ *   left of it)
+ */
+export async function initiateRefund(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  merchantId: string,
+  wish: {
+    reference: string;
+    amount: number | undefined;
+    reason: string | undefined;
+    metadata?: Metadata | undefined;
+  },
+): Promise<RefundRecord> {
+  const charge = await lockCharge(trx, merchantId, wish.reference);
+  const amount = await takePart(trx, charge, wish.amount);
+  const merchant = await merchantFace(trx, merchantId);
+  const refundId = newId('refund');
+  const expectedBy = addBusinessDays(merchant.now, EXPECTED_WITHIN, charge.country, timeZone);
+  const refund = await row<RefundRecord>(
+    trx,
+    `INSERT INTO refunds (id, transaction_id, reference, billing_request_id, merchant_id, customer_id, bank_id,
+       amount, currency, reason, metadata, expected_by, acts_at, created_at)
+     SELECT :refundId, :transactionId, :reference, id, merchant_id, customer_id, bank_id, :amount, currency, :reason,
+       :metadata::jsonb, :expectedBy, :expectedBy, :now
+     FROM billing_requests WHERE id = :billingRequestId
+     RETURNING ${REFUND_COLUMNS}`,
+    {
+      refundId,
+      transactionId: newId('transaction'),
+      reference: newReference(),
+      amount: amount.toString(),
+      reason: wish.reason ?? null,
+      metadata: JSON.stringify(wish.metadata ?? {}),
+      expectedBy,
+      now: merchant.now,
+      billingRequestId: charge.id,
+    },
+  );
+  if (!refund) throw new Error(`there is no charge ${charge.id}`);
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence: 1,
+      type: 'refund.requested',
+      cause: 'merchant',
+      details: { ...moneyFacts(refund), billingRequestId: charge.id },
+      at: merchant.now,
+    },
+  ]);
+  await askForRefund(trx, keyring, refund, workflowIds.refund(refundId));
+  return refund;
+}
+
+/** Locks the charge, so that the next statement sees the changes of earlier holders. */
+async function lockCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
+  const charge = await row<Charge>(
+    trx,
+    `SELECT b.id, b.status, b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country
+     FROM billing_requests b JOIN customers c ON c.id = b.customer_id
+     WHERE b.reference = :reference AND b.merchant_id = :merchantId FOR UPDATE OF b`,
+    { reference, merchantId },
+  );
+  if (charge) return charge;
+  const other = await row<{ type: TransactionType }>(
+    trx,
+    `SELECT type FROM transactions WHERE reference = :reference AND merchant_id = :merchantId`,
+    { reference, merchantId },
+  );
+  if (!other) throw new Failure('not_found', 'There is no charge with this reference.');
+  const name = other.type.replace('_', ' ');
+  throw new Failure('not_a_charge', `This is the reference of a ${name}: name that of its charge.`);
+}
+
+/**
+ * Takes a part of the rest: the amount without refunds, reversals and the holds of open exceptions.
+ * Racing refunds come one after the other, as each has locked the charge.
+ *
+ * @returns minor units
+ */
+async function takePart(trx: Executor, charge: Charge, wished: number | undefined): Promise<bigint> {
+  const wish = wished === undefined ? undefined : parseAmount(wished, charge.currency);
+  if (wish && !wish.ok) {
+    throw new Failure('invalid_request', `The request is not valid: amount ${wish.reason}`, {
+      problems: [{ path: 'amount', message: wish.reason }],
+    });
+  }
+  const taken = await row<{ part: bigint }>(
+    trx,
+    `WITH charge AS (
+       SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount - ${HELD_OF_CHARGE} AS rest
+       FROM billing_requests b WHERE b.id = :id AND b.status = 'successful')
+     UPDATE billing_requests b SET refunded_amount = b.refunded_amount + coalesce(:wish::bigint, c.rest) FROM charge c
+     WHERE b.id = c.id AND coalesce(:wish::bigint, 1) <= c.rest RETURNING coalesce(:wish::bigint, c.rest) AS part`,
+    { id: charge.id, wish: wish ? wish.value.toString() : null },
+  );
+  if (taken) return taken.part;
+  throw whyNot(charge, wish?.value);
+}
+
+function whyNot({ status, untaken }: Charge, wished = 1n): Failure {
+  const data = { status };
+  if (status !== 'successful') {
+    const message = `The charge is ${status}; only a successful one can be refunded.`;
+    return new Failure('not_refundable', message, { data });
+  }
+  if (wished > untaken) {
+    return new Failure('exceeds_remaining', 'Less than that is left of this charge to be refunded.', {
+      data,
+    });
+  }
+  const message = 'An open reconciliation exception holds some or all of what is left of this charge.';
+  return new Failure('held_by_exception', message, { data });
+}
+
+export async function askForRefund(
+  trx: Executor,
+  keyring: Keyring,
+  refund: RefundRecord,
+  workflowId: string,
+): Promise<void> {
+  const merchant = await merchantFace(trx, refund.merchantId);
+  const debit = await row<{ lookupId: string; bankTransactionId: string }>(
+    trx,
+    `SELECT lookup_id, bank_transaction_id
+     FROM billing_requests WHERE id = :billingRequestId`,
+    { billingRequestId: refund.billingRequestId },
+  );
+  const [deliveryId] = await announce(trx, keyring, [
+    {
+      entityId: refund.bankId,
+      webhookType: 'refund.request',
+      workflowId,
+      items: [
+        {
+          refundId: refund.refundId,
+          sequence: refund.reminders + 1,
+          reference: refund.reference,
+          originalReference: refund.originalReference,
+          billingRequestId: refund.billingRequestId,
+          bankTransactionId: debit?.bankTransactionId,
+          amount: formatAmount(refund.amount, refund.currency),
+          currency: refund.currency,
+          reason: refund.reason,
+          customerId: refund.customerId,
+          lookupID: debit?.lookupId,
+          merchant: merchant.shown,
+          expectedBy: refund.expectedBy.toISOString(),
+          overdue: refund.overdue,
+        },
+      ],
+    },
+  ]);
+  await row(
+    trx,
+    `UPDATE refunds SET bank_delivery_ids = bank_delivery_ids || :deliveryId::text WHERE id = :refundId`,
+    { deliveryId, refundId: refund.refundId },
+  );
+}
+
+/** @throws Failure not_found */
+export async function readRefund(db: Executor, viewer: Viewer, refundId: string): Promise<RefundRecord> {
+  const refund = await row<RefundRecord>(
+    db,
+    `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId AND ${OWN[viewer.role]}`,
+    { refundId, entityId: viewer.entityId },
+  );
+  if (!refund) throw new Failure('not_found', 'There is no such refund.');
+  return refund;
+}
+
+export const REFUND_SORTS = {
+  createdAt: { by: 'created_at', indexed: true },
+  amount: { by: 'amount', indexed: false },
+  expectedBy: { by: 'expected_by', indexed: false },
+};
+
+export async function listRefunds(
+  db: Executor,
+  viewer: Viewer,
+  filter: { status?: RefundStatus | undefined },
+  page: Page<keyof typeof REFUND_SORTS>,
+): Promise<Listed<RefundRecord>> {
+  const where = allOf(OWN[viewer.role], filter.status !== undefined && `status = ${literal(filter.status)}`);
+  return listPage<RefundRecord>(
+    db,
+    {
+      select: () => `SELECT ${REFUND_COLUMNS} FROM refunds WHERE ${where}`,
+      counted: (limit) => `refunds WHERE ${where} ORDER BY created_at, id ${limit}`,
+      bindings: { ...filter, entityId: viewer.entityId },
+      id: 'id',
+      sort: REFUND_SORTS[page.sortBy],
+      instead: 'narrow it with status, or take GET /v1/transaction-history?type=refund&format=csv',
+    },
+    page,
+  );
+}

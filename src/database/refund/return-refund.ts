@@ -1,0 +1,100 @@
+import { formatAmount } from '../../domain/money';
+import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
+import { newId, newReference } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { postRefundReturn } from '../ledger/post-settlement';
+import { settleFreedPart } from '../reversal/reverse-charge';
+import { announce } from '../webhook/announce-webhooks';
+import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
+
+/**
+ * Returns a completed refund whose money came back to the bank, as an exception has found. The
+ * refund becomes `returned`, a contra entry of today reverses its first entry, and its amount can
+ * be refunded again. The callers hold the charge locked.
+ */
+
+/** @param timeZone of the network, for the ledger's day */
+export async function returnRefund(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  cause: AuditEvent['cause'],
+  of: { exceptionId: string; refundId: string },
+): Promise<void> {
+  const { exceptionId } = of;
+  const transactionId = newId('transaction');
+  const returnReference = newReference();
+  const returned = await row<RefundRecord & { at: Date }>(
+    trx,
+    `UPDATE refunds SET status = 'returned', returned_at = settling_now(merchant_id), returned_by = :exceptionId,
+       return_transaction_id = :transactionId, return_reference = :returnReference, sequence = sequence + 1
+     WHERE id = :refundId AND status = 'completed' RETURNING ${REFUND_COLUMNS}, returned_at AS at`,
+    { ...of, transactionId, returnReference },
+  );
+  if (!returned) return;
+  const { refundId, sequence, at } = returned;
+  await postRefundReturn(trx, timeZone, { ...returned, transactionId });
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence,
+      type: 'refund.returned',
+      cause,
+      details: { ...moneyFacts(returned), exceptionId, transactionId, returnReference },
+      at,
+    },
+  ]);
+  await freePart(trx, keyring, timeZone, cause, { ...returned, at });
+  await announceReturn(trx, keyring, returned);
+}
+
+/**
+ * Gives the charge back the amount of a refund that did not reach the customer. If the charge's own
+ * money did not stay either, that part is reversed or written off.
+ */
+export async function freePart(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  cause: AuditEvent['cause'],
+  refund: RefundRecord & { at: Date },
+): Promise<void> {
+  const { billingRequestId, amount } = refund;
+  await rows(
+    trx,
+    `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
+    { amount: amount.toString(), billingRequestId },
+  );
+  await settleFreedPart(trx, keyring, timeZone, cause, refund);
+}
+
+/** Each receiver's `sequence` counts the webhooks that it got about the refund before. */
+async function announceReturn(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
+  const { refundId, reference, originalReference, amount, currency, status, reminders, overdue, metadata } =
+    refund;
+  const receivers = [
+    { entityId: refund.merchantId, told: overdue ? 2 : 1, own: { metadata } },
+    { entityId: refund.bankId, told: reminders + 1, own: {} },
+  ];
+  await announce(
+    trx,
+    keyring,
+    receivers.map(({ entityId, told, own }) => ({
+      entityId,
+      webhookType: 'refund.returned',
+      items: [
+        {
+          refundId,
+          sequence: told + 1,
+          reference,
+          originalReference,
+          amount: formatAmount(amount, currency),
+          currency,
+          status,
+          ...own,
+        },
+      ],
+    })),
+  );
+}

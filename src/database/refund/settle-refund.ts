@@ -1,0 +1,259 @@
+import { addBusinessDays } from '../../domain/business-day';
+import { formatInstant } from '../../domain/calendar';
+import { reasonForAudit } from '../../domain/charge';
+import { Failure } from '../../domain/failures';
+import type { RefundStatus } from '../../domain/lifecycle';
+import { formatAmount } from '../../domain/money';
+import type { Moment } from '../../domain/workflow/moment';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { claimBankTransaction } from '../ledger/claim-bank-transaction';
+import { row, type Executor, type Transaction } from '../pool/connection';
+import { afterS } from '../clock/moment';
+import { moneyFacts, recordEvents } from '../record/event';
+import type { Keyring } from '../keys/keyring';
+import { postRefund } from '../ledger/post-settlement';
+import { signalSleepers } from '../outbox';
+import { endDuplicates } from '../reconciliation-exception/end-exceptions';
+import { takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
+import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
+import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './accept-refund';
+import { freePart } from './return-refund';
+import { announce, type Announcement } from '../webhook/announce-webhooks';
+
+/** Moves a refund on: by a reminder, or by the bank's answer, which alone can end it. */
+
+export interface RefundAnswer {
+  action: 'completed' | 'rejected';
+  bankTransactionId: string | null;
+  reason: string | null;
+}
+
+interface RefundAnswered {
+  refundId: string;
+  status: RefundStatus;
+  /** Whether this answer, or the same one before, caused the status. */
+  agreed: boolean;
+  /** The answer named a transaction that belongs to something else. */
+  duplicate: boolean;
+}
+
+/**
+ * Takes the bank's answer. Repeating an answer changes nothing and is agreed to again, as is a
+ * second rejection. A contradicting answer, or an answer with the id of another transaction, opens
+ * a reconciliation exception, for money may have moved. On a returned refund only a transfer by
+ * another id may have moved money; other answers are noted.
+ *
+ * @param timeZone of the network, for the ledger's day
+ * @throws Failure not_found
+ */
+export async function answerRefund(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  bankId: string,
+  refundId: string,
+  answer: RefundAnswer,
+): Promise<RefundAnswered> {
+  const asked = await row<{ billingRequestId: string }>(
+    trx,
+    `SELECT b.id AS billing_request_id FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
+     WHERE r.id = :refundId AND r.bank_id = :bankId FOR UPDATE OF b`,
+    { refundId, bankId },
+  );
+  if (!asked) throw new Failure('not_found', 'There is no such refund.');
+  const ended = await end(trx, refundId, answer);
+  if (!ended) return answerRefused(trx, keyring, refundId, answer);
+  const at = ended.closedAt ?? new Date(Number.NaN);
+  if (ended.status === 'rejected') {
+    await freePart(trx, keyring, timeZone, 'bank', { ...ended, at });
+  }
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence: ended.sequence,
+      type: `refund.${ended.status}`,
+      cause: 'bank',
+      details: {
+        ...moneyFacts(ended),
+        declineReason: ended.rejectReason && reasonForAudit(ended.rejectReason),
+      },
+      at,
+    },
+  ]);
+  await postRefund(trx, timeZone, ended);
+  await announceToMerchant(trx, keyring, ended);
+  if (ended.status === 'completed') await endDuplicates(trx, keyring, ended);
+  await signalSleepers(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
+  return { refundId, status: ended.status, agreed: true, duplicate: false };
+}
+
+/** Ends the refund and claims the bank's transaction in one statement, or neither. */
+async function end(
+  trx: Executor,
+  refundId: string,
+  { action, bankTransactionId, reason }: RefundAnswer,
+): Promise<(RefundRecord & { asleep: boolean }) | undefined> {
+  return row<RefundRecord & { asleep: boolean }>(
+    trx,
+    `WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = :refundId AND status = 'pending' FOR UPDATE),
+     claimed AS (
+       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       ON CONFLICT DO NOTHING RETURNING resource_id)
+     UPDATE refunds SET status = :action, bank_transaction_id = :bankTransactionId, reject_reason = :reason,
+       acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
+     FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+           WHERE :bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
+     WHERE id = ended_id RETURNING ${REFUND_COLUMNS}, asleep`,
+    { refundId, action, bankTransactionId, reason },
+  );
+}
+
+async function answerRefused(
+  trx: Transaction,
+  keyring: Keyring,
+  refundId: string,
+  answer: RefundAnswer,
+): Promise<RefundAnswered> {
+  const found = await row<RefundRecord>(trx, `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`, {
+    refundId,
+  });
+  if (!found) throw new Error(`there is no refund ${refundId}`);
+  const { bankId, status, billingRequestId } = found;
+  const { action, bankTransactionId, reason } = answer;
+  const duplicate =
+    bankTransactionId !== null &&
+    !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: refundId }));
+  const isSameTransfer = found.bankTransactionId === bankTransactionId;
+  const agreed = status === action && (action === 'rejected' || isSameTransfer);
+  if (status === 'returned' && (action === 'rejected' || isSameTransfer)) {
+    await noteRefusedAnswer(trx, 'refund', refundId, { says: action, bankTransactionId });
+  } else if (agreed) {
+    if (action === 'completed') await endDuplicates(trx, keyring, found);
+  } else {
+    const kind = duplicate ? 'duplicate_transaction_id' : 'refund_conflict';
+    const answered = { kind, billingRequestId, refundId, says: action, bankTransactionId, reason } as const;
+    await takeAnswerInDoubt(trx, keyring, answered);
+  }
+  return { refundId, status, agreed, duplicate };
+}
+
+/** Reminders that come on successive business days; later ones come every tenth, for good. */
+const DAILY_REMINDERS = 10;
+
+/**
+ * Asks a late bank again. The first reminder makes the refund overdue and tells the merchant. The
+ * second of two callers finds nothing to do.
+ */
+export async function remindBank(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  refundId: string,
+): Promise<void> {
+  const due = await row<{ now: Date; reminders: number; country: string }>(
+    trx,
+    `SELECT business_now(r.merchant_id) AS now, r.reminders, c.country
+     FROM refunds r JOIN customers c ON c.id = r.customer_id
+     WHERE r.id = :refundId AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`,
+    { refundId },
+  );
+  if (!due) return;
+  const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
+  const reminded = await row<RefundRecord>(
+    trx,
+    // The refund's workflow runs this, and sees an answer that comes at once.
+    `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next,
+       asleep = false
+     WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,
+    { refundId, next: addBusinessDays(due.now, gap, due.country, timeZone) },
+  );
+  if (!reminded) throw new Error(`there is no refund ${refundId}`);
+  await recordEvents(trx, [
+    {
+      resourceId: refundId,
+      sequence: reminded.sequence,
+      type: due.reminders === 0 ? 'refund.overdue' : 'refund.reminded',
+      cause: 'network',
+      at: due.now,
+    },
+  ]);
+  await askForRefund(trx, keyring, reminded, workflowIds.refund(refundId));
+  if (due.reminders === 0) await announceToMerchant(trx, keyring, reminded);
+}
+
+async function announceToMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
+  await announce(trx, keyring, [refundAnnouncement(refund)]);
+}
+
+/**
+ * @param sequence by default 2 for the end of an overdue refund, of which the merchant was told
+ *   before
+ */
+function refundAnnouncement(
+  refund: RefundRecord,
+  sequence = refund.overdue && refund.status !== 'pending' ? 2 : 1,
+): Announcement {
+  return {
+    entityId: refund.merchantId,
+    webhookType: 'refund.response',
+    workflowId: workflowIds.refund(refund.refundId),
+    items: [
+      {
+        refundId: refund.refundId,
+        sequence,
+        reference: refund.reference,
+        originalReference: refund.originalReference,
+        amount: formatAmount(refund.amount, refund.currency),
+        currency: refund.currency,
+        status: refund.status,
+        overdue: refund.overdue,
+        reason: refund.rejectReason,
+        expectedBy: refund.expectedBy.toISOString(),
+        metadata: refund.metadata,
+      },
+    ],
+  };
+}
+
+export interface RefundState extends Pick<
+  RefundRecord,
+  'reference' | 'amount' | 'currency' | 'status' | 'reminders' | 'rejectReason'
+> {
+  bankName: string;
+  /** When the bank is next reminded; null once the refund has ended. */
+  next: Moment | null;
+  /** Seconds of business time from creation to the end; 0 for an open refund. */
+  afterS: number;
+}
+
+type StateRow = Omit<RefundState, 'next'> & { inMs: number | null; at: Date | null };
+
+const STATE = `reference, (SELECT name FROM entities WHERE id = bank_id) AS bank_name, amount::bigint, currency, status, reminders, reject_reason, acts_at AS at,
+  ${afterS('refunds')},
+  greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS in_ms`;
+
+function stateOf({ inMs, at, ...state }: StateRow): RefundState {
+  return { ...state, next: at === null || inMs === null ? null : { inMs, at: formatInstant(at) } };
+}
+
+export async function refundState(db: Executor, refundId: string): Promise<RefundState> {
+  const found = await row<StateRow>(db, `SELECT ${STATE} FROM refunds WHERE id = :refundId`, { refundId });
+  if (!found) throw new Error(`there is no refund ${refundId}`);
+  return stateOf(found);
+}
+
+/**
+ * Marks an open refund's workflow as waiting, so that the bank's answer signals it
+ * (`signalSleepers`). A refund that is due for a reminder is not marked.
+ */
+export async function fallAsleep(db: Executor, refundId: string): Promise<RefundState> {
+  const sleeps = await row<StateRow>(
+    db,
+    `UPDATE refunds SET asleep = true WHERE id = :refundId AND acts_at > business_now(merchant_id) RETURNING ${STATE}`,
+    { refundId },
+  );
+  // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.
+  const now = await refundState(db, refundId);
+  return sleeps ? { ...stateOf(sleeps), next: now.next ?? stateOf(sleeps).next } : now;
+}

@@ -1,0 +1,245 @@
+import { Failure, FAILURES } from '../../domain/failures';
+import type { ExceptionState } from '../../domain/lifecycle';
+import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
+import { recordAct, type Actor } from '../record/audit-event';
+import { endExpected } from '../ledger/end-expected-booking';
+import { claimBankTransaction } from '../ledger/claim-bank-transaction';
+import { row, rows, type Transaction } from '../pool/connection';
+import { settleCreditByWord } from '../credit/follow-credit';
+import { recordEvents } from '../record/event';
+import type { Keyring } from '../keys/keyring';
+import { returnRefund } from '../refund/return-refund';
+import { endCases, lockChargeOf, type Finding } from '../reconciliation-exception/end-exceptions';
+import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
+import { openCases } from '../reconciliation-exception/open-exceptions';
+import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
+import { reverseRest, writeOffRest } from '../reversal/reverse-charge';
+
+/**
+ * Resolves exceptions: by the bank's finding, or the operator's.
+ *
+ * The charge is locked first, then the exception. So if a bank and an operator resolve an exception
+ * at the same time, the first counts and the second gets a conflict. The amount that the exception
+ * held can be refunded from then on.
+ */
+
+export type Resolver =
+  | { cause: 'bank'; bankId: string; note: string | null }
+  /** `act` makes an audit event of the operator's action. */
+  | { cause: 'operator'; note: string | null; act?: Actor };
+
+export interface ResolvedException {
+  exceptionId: string;
+  state: ExceptionState;
+  resolution: Resolution | null;
+}
+
+/**
+ * Repeating the same finding changes nothing.
+ *
+ * @param timeZone of the network, for the ledger's day
+ * @throws Failure not_found, also of another bank's; already_resolved (otherwise);
+ *   resolution_not_allowed; duplicate_transaction_id (it belongs to something else)
+ */
+export async function resolveException(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  by: Resolver,
+  exceptionId: string,
+  finding: Finding,
+): Promise<ResolvedException> {
+  const one = await lockCase(trx, by, exceptionId);
+  const { state, bankId, standsForIt, letsOff } = one;
+  const { resolution, bankTransactionId } = finding;
+  const after = { exceptionId, state: 'resolved', resolution } as const;
+  if (one.resolution === resolution && one.reversalId === bankTransactionId) return after;
+  await admit(trx, one, finding);
+  const undoes = standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
+  const effect = { undoes, letOff: resolution === 'written_off' ? letsOff : 0n };
+  const [ended] = await endCases(trx, keyring, by, [exceptionId], finding, effect);
+  if (!ended) throw new Error(`${exceptionId} was resolved while it was locked`);
+  await follow(trx, keyring, timeZone, by, { ...one, ...finding, undoes, at: ended.at });
+  if (by.cause === 'operator' && by.act) {
+    const act = { action: 'exception.resolved', entityId: bankId } as const;
+    await recordAct(trx, by.act, { ...act, before: { exceptionId, state }, after });
+  }
+  return after;
+}
+
+/**
+ * Moves the money as the finding says. An unknown booking is about no money that the ledger counts.
+ */
+async function follow(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  { cause }: Resolver,
+  ended: Case & Finding & { undoes: boolean; at: Date },
+): Promise<void> {
+  const { exceptionId, billingRequestId, refundId, kind, resolution, undoes, at } = ended;
+  if (billingRequestId === null) return;
+  if (undoes) {
+    await (refundId === null
+      ? reverseRest(trx, keyring, timeZone, cause, { exceptionId, billingRequestId, refundId })
+      : returnRefund(trx, keyring, timeZone, cause, { exceptionId, refundId }));
+    const booked = await endExpected(trx, exceptionId);
+    const unknown = { kind: 'unknown_here', billingRequestId: null, refundId: null } as const;
+    await openCases(
+      trx,
+      keyring,
+      cause,
+      booked.map((booking) => ({ ...unknown, booking })),
+    );
+  } else if (resolution === 'written_off' && refundId === null) {
+    await writeOffRest(trx, timeZone, { resourceId: exceptionId, billingRequestId, at });
+  } else if (resolution === 'no_difference' && kind === 'credit_undelivered') {
+    await settleCreditByWord(trx, timeZone, billingRequestId);
+  }
+}
+
+interface Case extends ResolvedException {
+  kind: ExceptionKind;
+  bankId: string;
+  billingRequestId: string | null;
+  refundId: string | null;
+  owner: string | null;
+  reversalId: string | null;
+  /** There is a first answer that may stand. */
+  canBeConfirmed: boolean;
+  /** Its charge has succeeded, or its refund is completed, by the debit or transfer in doubt. */
+  standsForIt: boolean;
+  letsOff: bigint;
+}
+
+/**
+ * SQL: whether an exception `x` is about another debit or transfer than the one that counts. Either
+ * its bank only approved under other ids, or it booked a refund under another id. For a charge, a
+ * decline beneath an earlier exception counts as well, unless the bank has withdrawn it.
+ */
+const IS_OF_ANOTHER = `(
+  (x.kind = 'amount_differs' AND x.bank_transaction_id <> r.bank_transaction_id) IS TRUE
+  OR x.kind IN ('conflicting_answer', 'refund_conflict', 'duplicate_transaction_id') AND NOT EXISTS (
+    SELECT FROM reconciliation_exceptions o JOIN exception_answers a ON a.exception_id = o.id
+    WHERE o.billing_request_id = x.billing_request_id AND o.refund_id IS NOT DISTINCT FROM x.refund_id
+      AND CASE WHEN a.says IN ('declined', 'rejected')
+        THEN o.id = x.id OR (x.refund_id IS NULL AND o.resolution <> 'confirmed')
+        ELSE o.id = x.id AND a.bank_transaction_id
+          = CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END
+        END))`;
+
+/**
+ * SQL: minor units that a charge's bank no longer owes once an exception `x` is written off. They
+ * are all that the bank denies or has not booked, or what a booking lacks. A credit that the
+ * payee's bank lacks lets the payer's bank off nothing, for it has its debit.
+ */
+const LETS_OFF = `(CASE
+  WHEN x.refund_id IS NOT NULL THEN 0
+  WHEN (x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NOT NULL)
+    OR EXISTS (SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.says = 'declined') THEN x.amount
+  WHEN x.kind = 'amount_differs' AND x.booked_currency = x.currency AND x.direction = 'debit'
+    THEN greatest(0, x.amount - x.booked_amount)
+  WHEN x.kind = 'amount_differs' THEN x.amount
+  ELSE 0 END)::bigint`;
+
+/** @throws Failure not_found, also of another bank's */
+async function lockCase(trx: Transaction, by: Resolver, exceptionId: string): Promise<Case> {
+  const own = { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null };
+  await lockChargeOf(trx, own);
+  // Read once the charge is locked: until then another caller may resolve the exception.
+  const found = await row<Case>(
+    trx,
+    `SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
+       x.billing_request_id, x.refund_id,
+       x.reversal_bank_transaction_id AS reversal_id, ${LETS_OFF} AS lets_off,
+       (r.status = 'completed') IS TRUE OR EXISTS (
+         SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind = 'conflicting_answer') AS can_be_confirmed,
+       (CASE WHEN x.refund_id IS NULL THEN b.status = 'successful' ELSE r.status = 'completed' END) IS TRUE
+         AND NOT ${IS_OF_ANOTHER} AS stands_for_it
+     FROM reconciliation_exceptions x LEFT JOIN billing_requests b ON b.id = x.billing_request_id
+       LEFT JOIN refunds r ON r.id = x.refund_id
+     WHERE x.id = :exceptionId AND x.bank_id = coalesce(:bankId, x.bank_id) FOR UPDATE OF x`,
+    own,
+  );
+  if (!found) throw new Failure('not_found', UNKNOWN_EXCEPTION);
+  return found;
+}
+
+/** @throws Failure already_resolved; resolution_not_allowed; duplicate_transaction_id */
+async function admit(trx: Transaction, one: Case, finding: Finding): Promise<void> {
+  const { exceptionId, state, bankId } = one;
+  const { resolution, bankTransactionId } = finding;
+  const data = { exceptionId, state, resolution: one.resolution };
+  if (state === 'resolved') {
+    throw new Failure('already_resolved', `The exception is resolved already: ${one.resolution}.`, { data });
+  }
+  if (resolution === 'confirmed' && !one.canBeConfirmed) {
+    const message = 'Only a conflicting answer, or one to a refund that is completed, can be confirmed.';
+    throw new Failure('resolution_not_allowed', message, { data });
+  }
+  const claim = bankTransactionId !== null && { bankId, bankTransactionId, resourceId: exceptionId };
+  if (claim && !(await claimBankTransaction(trx, claim))) {
+    const message =
+      'This bankTransactionId belongs to another transaction of yours: send that of the reversal.';
+    throw new Failure('duplicate_transaction_id', message, { data });
+  }
+}
+
+/**
+ * Resolves an exception as its bank says. A refused answer is kept too, so that a later
+ * investigation sees what the bank said, when, and why it did not count.
+ *
+ * @returns the failure of a refused answer, for the caller to throw once this is committed
+ * @throws Failure not_found, also of another bank's
+ */
+export async function takeBanksAnswer(
+  trx: Transaction,
+  keyring: Keyring,
+  timeZone: string,
+  by: { bankId: string; note: string | null },
+  exceptionId: string,
+  finding: Finding,
+): Promise<ResolvedException | Failure> {
+  try {
+    return await resolveException(trx, keyring, timeZone, { cause: 'bank', ...by }, exceptionId, finding);
+  } catch (failure) {
+    if (!(failure instanceof Failure) || FAILURES[failure.code].status !== 409) throw failure;
+    const { resolution: says, bankTransactionId } = finding;
+    // The exception is locked: `resolveException` throws a conflict only after the lock.
+    const refused = { says, bankTransactionId, why: failure.message };
+    await noteRefusedAnswer(trx, 'exception', exceptionId, refused);
+    return failure;
+  }
+}
+
+/**
+ * Assigns the exception to the operator, also from another operator.
+ *
+ * @throws Failure not_found; already_resolved
+ */
+export async function takeAsOperator(trx: Transaction, by: Actor, exceptionId: string): Promise<void> {
+  const { actor: owner, reason: note } = by;
+  const before = await lockCase(trx, { cause: 'operator', note }, exceptionId);
+  const { state, bankId } = before;
+  if (state === 'resolved') throw new Failure('already_resolved', 'The exception is resolved already.');
+  if (before.owner === owner) return;
+  const taken = await rows<{ sequence: number; at: Date }>(
+    trx,
+    `UPDATE reconciliation_exceptions SET state = 'investigating', owner = :owner, sequence = sequence + 1,
+       operator_note = coalesce(:note, operator_note)
+     WHERE id = :exceptionId
+     RETURNING sequence, business_now(coalesce(merchant_id, payee_bank_id, bank_id)) AS at`,
+    { exceptionId, owner, note },
+  );
+  const event = { resourceId: exceptionId, type: 'exception.investigating', cause: 'operator' } as const;
+  await recordEvents(
+    trx,
+    taken.map((now) => ({ ...event, ...now })),
+  );
+  await recordAct(trx, by, {
+    action: 'exception.taken',
+    entityId: bankId,
+    before: { exceptionId, state, owner: before.owner },
+    after: { exceptionId, state: 'investigating', owner },
+  });
+}

@@ -1,0 +1,184 @@
+import type { Metadata } from '../../domain/metadata';
+import { formatAmount } from '../../domain/money';
+import { row, type Executor } from '../pool/connection';
+import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
+import { withdrawCredit } from '../credit/follow-credit';
+import { newId, newReference } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { borneByNetwork, postReversal, postWriteOff } from '../ledger/post-settlement';
+import { announce } from '../webhook/announce-webhooks';
+
+/**
+ * Reversals and write-offs. A reversal takes the rest of a successful charge whose money did not
+ * stay, beside its refunds and earlier reversals; the charge keeps its status. A write-off is the
+ * part that the network bears, because the bank no longer owes it. The callers hold the charge
+ * locked.
+ */
+
+interface Reversed {
+  amount: bigint;
+  currency: string;
+  reference: string;
+  ownerId: string;
+  merchantId: string | null;
+  metadata: Metadata;
+  bankId: string;
+  sequence: number;
+  at: Date;
+  /** Reversals of the charge before this one. */
+  earlier: number;
+  bankTransactionId: string | null;
+}
+
+/** The exception that found the reversal, and the refund whose end freed this part, if any did. */
+interface OfCharge {
+  exceptionId: string;
+  billingRequestId: string;
+  refundId: string | null;
+}
+
+/** @param timeZone of the network, for the ledger's day */
+export async function reverseRest(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  cause: AuditEvent['cause'],
+  of: OfCharge,
+): Promise<void> {
+  const { billingRequestId, exceptionId } = of;
+  const transactionId = newId('transaction');
+  const reversalReference = newReference();
+  const reversed = await takeRest(trx, { ...of, transactionId, reversalReference });
+  if (!reversed) return;
+  const { amount, currency, sequence, at, bankTransactionId } = reversed;
+  const reversal = { resourceId: transactionId, billingRequestId, bankTransactionId, amount, at };
+  await postReversal(trx, timeZone, reversal);
+  const facts = moneyFacts({ amount, currency, status: 'completed', bankTransactionId, closedAt: at });
+  await recordEvents(trx, [
+    {
+      resourceId: billingRequestId,
+      sequence,
+      type: 'billing_request.reversed',
+      cause,
+      details: { amount, currency, reversalReference, exceptionId },
+      at,
+    },
+    {
+      resourceId: transactionId,
+      sequence: 1,
+      type: 'reversal.completed',
+      cause,
+      details: { ...facts, reversalReference },
+      at,
+    },
+  ]);
+  // The payee's bank would credit its customer for nothing.
+  const creditWithdrawn =
+    reversed.merchantId === null && (await withdrawCredit(trx, keyring, billingRequestId));
+  await announceReversal(trx, keyring, { ...reversed, billingRequestId, reversalReference, creditWithdrawn });
+}
+
+async function takeRest(
+  trx: Executor,
+  reversal: OfCharge & { transactionId: string; reversalReference: string },
+): Promise<Reversed | undefined> {
+  return row<Reversed>(
+    trx,
+    `WITH charge AS (
+       UPDATE billing_requests b SET reversed_amount = b.amount - b.refunded_amount, sequence = b.sequence + 1
+       FROM (SELECT id, amount - refunded_amount - reversed_amount AS rest
+             FROM billing_requests WHERE id = :billingRequestId) AS c
+       WHERE b.id = c.id AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.owner_id) AS at),
+     reversal AS (
+       INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
+         provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency, bank_transaction_id,
+         created_at, metadata)
+       SELECT :transactionId, :reversalReference, x.id, :refundId, b.id, b.merchant_id, b.provider_id, b.customer_id,
+         b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency, x.reversal_bank_transaction_id, b.at, b.metadata
+       FROM charge b JOIN reconciliation_exceptions x ON x.id = :exceptionId
+       RETURNING amount, created_at, bank_transaction_id)
+     SELECT v.amount, b.currency, b.reference, b.owner_id, b.merchant_id, b.metadata,
+       b.bank_id, b.sequence, v.created_at AS at, v.bank_transaction_id,
+       (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier
+     FROM charge b, reversal v`,
+    { ...reversal },
+  );
+}
+
+/**
+ * Tells the owner of the charge. Its `sequence` counts earlier webhooks: the question, if the owner
+ * is also the payer's bank; the end, unless its credit was withdrawn; each earlier reversal.
+ */
+async function announceReversal(
+  trx: Executor,
+  keyring: Keyring,
+  reversed: Reversed & { billingRequestId: string; reversalReference: string; creditWithdrawn: boolean },
+): Promise<void> {
+  const { billingRequestId, reference, reversalReference, amount, currency, merchantId, metadata } = reversed;
+  const asked = reversed.ownerId === reversed.bankId ? 1 : 0;
+  const sequence = asked + (reversed.creditWithdrawn ? 0 : 1) + reversed.earlier + 1;
+  await announce(trx, keyring, [
+    {
+      entityId: reversed.ownerId,
+      webhookType: 'billing.reversed',
+      items: [
+        {
+          billingRequestId,
+          sequence,
+          reference,
+          reversalReference,
+          amount: formatAmount(amount, currency),
+          currency,
+          ...(merchantId !== null && { metadata }),
+        },
+      ],
+    },
+  ]);
+}
+
+/**
+ * Settles the part of a charge that a rejected or returned refund frees. The part is reversed if
+ * the charge's money did not stay, or written off if the bank no longer owes it.
+ */
+export async function settleFreedPart(
+  trx: Executor,
+  keyring: Keyring,
+  timeZone: string,
+  cause: AuditEvent['cause'],
+  { billingRequestId, refundId, at }: { billingRequestId: string; refundId: string; at: Date },
+): Promise<void> {
+  const found = await row<{ exceptionId: string }>(
+    trx,
+    `SELECT x.id AS exception_id FROM reconciliation_exceptions x
+     WHERE x.billing_request_id = :billingRequestId AND x.refund_id IS NULL AND x.undoes ORDER BY x.resolved_at, x.id LIMIT 1`,
+    { billingRequestId },
+  );
+  if (found) await reverseRest(trx, keyring, timeZone, cause, { ...found, billingRequestId, refundId });
+  await writeOffRest(trx, timeZone, { resourceId: refundId, billingRequestId, at });
+}
+
+/**
+ * Writes off what the bank of a successful charge no longer owes, at most the rest of the charge.
+ * Successive exceptions are about the same money, so only the largest counts. The part that the
+ * network bears already is not written off again.
+ *
+ * @param resourceId of the exception, or of the rejected or returned refund whose amount is free
+ *   again
+ */
+export async function writeOffRest(
+  trx: Executor,
+  timeZone: string,
+  { resourceId, billingRequestId, at }: { resourceId: string; billingRequestId: string; at: Date },
+): Promise<void> {
+  const borne = await borneByNetwork(trx, billingRequestId);
+  const left = await row<{ amount: bigint }>(
+    trx,
+    `SELECT amount - :borne::bigint AS amount FROM (
+       SELECT least(max(x.let_off), b.amount - b.refunded_amount - b.reversed_amount)::bigint AS amount
+       FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
+       WHERE b.id = :billingRequestId AND b.status = 'successful' GROUP BY b.id) AS let_off
+     WHERE amount > :borne::bigint`,
+    { billingRequestId, borne: borne.toString() },
+  );
+  if (left) await postWriteOff(trx, timeZone, { resourceId, billingRequestId, ...left, at });
+}

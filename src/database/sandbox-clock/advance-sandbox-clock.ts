@@ -1,0 +1,195 @@
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { oneRow, row, rows, type Database, type Executor } from '../pool/connection';
+import { enqueueBulkSignals } from '../outbox';
+import { CREDIT_WAITS } from '../credit/follow-credit';
+
+/**
+ * The test clock of a merchant or a bank, which runs ahead of real time.
+ *
+ * Business time is real time plus an offset that only grows: the clock ticks between advances, and
+ * never goes back. A `target` marks an advance in progress, and refuses a second one.
+ */
+export interface Clock {
+  /** Business time. */
+  now: Date;
+  realNow: Date;
+  /** The end of the advance in progress, or null. */
+  target: Date | null;
+}
+
+export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
+  const clock = await row<Clock>(
+    db,
+    `SELECT business_now(id) AS now, clock_timestamp() AS real_now, clock_target AS target FROM entities WHERE id = :ownerId`,
+    { ownerId },
+  );
+  if (!clock) throw new Error(`there is no entity ${ownerId}`);
+  return clock;
+}
+
+/** @returns false if an advance is in progress; one statement decides between two that race */
+export async function beginAdvance(db: Executor, ownerId: string, target: Date): Promise<boolean> {
+  const begun = await row(
+    db,
+    `UPDATE entities SET clock_target = :target, clock_moved_at = clock_timestamp() WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
+    { ownerId, target },
+  );
+  return begun !== undefined;
+}
+
+/** Moves the clock at once. @returns false if an advance is in progress */
+export async function jump(db: Executor, ownerId: string, target: Date): Promise<boolean> {
+  const jumped = await row(
+    db,
+    `UPDATE entities SET clock_offset = greatest(clock_offset, :target - clock_timestamp()),
+       clock_moved_at = clock_timestamp()
+     WHERE id = :ownerId AND clock_target IS NULL RETURNING id`,
+    { ownerId, target },
+  );
+  return jumped !== undefined;
+}
+
+/** Moves the clock of an advance in progress; a clock that is there already stays. */
+export async function moveTo(db: Executor, ownerId: string, moment: Date): Promise<void> {
+  await rows(
+    db,
+    `UPDATE entities SET clock_offset = greatest(clock_offset, :moment - clock_timestamp()),
+       clock_moved_at = clock_timestamp()
+     WHERE id = :ownerId AND clock_target IS NOT NULL`,
+    { ownerId, moment },
+  );
+}
+
+/** Compares the target, since another worker may have ended this advance and begun the next. */
+export async function endAdvance(db: Executor, ownerId: string, target: Date): Promise<void> {
+  await rows(
+    db,
+    `UPDATE entities SET clock_target = NULL, clock_moved_at = clock_timestamp()
+     WHERE id = :ownerId AND clock_target = :target`,
+    { ownerId, target },
+  );
+}
+
+/**
+ * The owner's next due moment: a schedule's charge, retry or notice, a refund's reminder, an
+ * overdue credit, or the end of a window. Null if nothing is due.
+ *
+ * @param after exclusive; `-infinity` for no bound
+ */
+export async function nextMoment(
+  db: Executor,
+  ownerId: string,
+  after: Date | '-infinity',
+): Promise<Date | null> {
+  const found = await row<{ moment: Date | null }>(
+    db,
+    `SELECT least(
+       (SELECT min(acts_at) FROM schedules WHERE merchant_id = :ownerId AND acts_at > :after),
+       (SELECT min(acts_at) FROM refunds WHERE merchant_id = :ownerId AND acts_at > :after),
+       (SELECT min(expires_at) FROM billing_requests
+        WHERE owner_id = :ownerId AND status = 'pending' AND expires_at > :after),
+       (SELECT min(credit_due_at) FROM billing_requests b
+        WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at > :after AND ${CREDIT_WAITS}),
+       (SELECT min(expires_at) FROM intents
+        WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :after)) AS moment`,
+    { ownerId, after },
+  );
+  return found?.moment ?? null;
+}
+
+/**
+ * Signals the owner's workflows that have something due by `until`. `infinity` signals all that
+ * wait: their timers run in real time, and must restart once the clock has moved.
+ */
+export async function signalDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
+  await enqueueBulkSignals(
+    db,
+    until === 'infinity' ? 'clockMoved' : 'fellDue',
+    ownerId,
+    `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
+     WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
+     UNION
+     SELECT '${workflowIds.refund('')}' || id FROM refunds
+     WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
+     UNION
+     SELECT workflow_id FROM billing_requests
+     WHERE owner_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until
+     UNION
+     SELECT workflow_id FROM billing_requests b
+     WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
+     UNION
+     SELECT workflow_id FROM intents
+     WHERE merchant_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until`,
+    { ownerId, until },
+  );
+}
+
+/**
+ * Signals all waiting workflows after a jump has committed. A workflow that begins to wait before
+ * the commit reads the old clock, and a signal within the jump would miss it. A schedule reads the
+ * clock and begins to wait in one transaction, so this waits for schedules that are at it.
+ */
+export async function signalJumped(db: Database, ownerId: string): Promise<void> {
+  await db.transaction(async (trx) => {
+    await rows(
+      trx,
+      `SELECT FROM schedules WHERE merchant_id = :ownerId AND NOT asleep AND acts_at IS NOT NULL
+       ORDER BY id FOR SHARE`,
+      { ownerId },
+    );
+    await signalDue(trx, ownerId, 'infinity');
+  });
+}
+
+export interface WorkInHand {
+  /** Business time, by which things are due. */
+  now: Date;
+  /** Work left for the engine: things that are due, and answers that it has not noted. */
+  undone: number;
+  unattempted: number;
+  /** The part of `unattempted` that was written by the given moment. */
+  unattemptedOfMoment: number;
+  /** Charges and intents that a bank was asked of lately, and has not answered. */
+  asked: number;
+  /** The latest of them: a change shows that work goes on. */
+  lastAsked: string | null;
+  /** Real time, to the microsecond. */
+  at: string;
+}
+
+/**
+ * @param askedSince real time; earlier questions to banks are not counted
+ * @param moment real time, or `infinity`: bound of `unattemptedOfMoment`
+ */
+export async function workInHand(
+  db: Executor,
+  ownerId: string,
+  askedSince: Date,
+  moment: string,
+): Promise<WorkInHand> {
+  return oneRow<WorkInHand>(
+    db,
+    `WITH clock AS MATERIALIZED (SELECT business_now(:ownerId) AS now), open AS (
+       SELECT id, expires_at, recorded_at FROM billing_requests WHERE owner_id = :ownerId AND status = 'pending'
+       UNION ALL
+       SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = :ownerId AND status = 'pending')
+     SELECT (SELECT now FROM clock) AS now,
+            ((SELECT count(*) FROM schedules WHERE merchant_id = :ownerId AND acts_at <= (SELECT now FROM clock))
+           + (SELECT count(*) FROM refunds WHERE merchant_id = :ownerId AND acts_at <= (SELECT now FROM clock))
+           + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
+           + (SELECT count(*) FROM billing_requests b
+              WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= (SELECT now FROM clock) AND ${CREDIT_WAITS}))::int AS undone,
+       webhooks.unattempted, webhooks.of_moment AS unattempted_of_moment, clock_timestamp()::text AS at,
+       (SELECT count(*) FROM open WHERE recorded_at >= :askedSince)::int AS asked,
+       (SELECT max(id) FROM open WHERE recorded_at >= :askedSince) AS last_asked
+     FROM (
+       SELECT count(*)::int AS unattempted,
+              (count(*) FILTER (WHERE d.created_at <= :moment::timestamptz))::int AS of_moment
+       FROM webhook_deliveries d
+       WHERE d.status = 'pending' AND d.attempts = 0 AND d.workflow_id NOT LIKE '${workflowIds.webhookDelivery('%')}'
+         AND (d.entity_id = :ownerId
+           OR d.workflow_id IN (SELECT '${workflowIds.recurring('')}' || id FROM schedules WHERE merchant_id = :ownerId))
+     ) AS webhooks`,
+    { ownerId, askedSince, moment },
+  );
+}

@@ -1,0 +1,277 @@
+import { isDeepStrictEqual } from 'node:util';
+import { formatInstant } from '../../domain/calendar';
+import { Failure, type Problem } from '../../domain/failures';
+import type { Metadata } from '../../domain/metadata';
+import { parseAmount } from '../../domain/money';
+import { accept } from '../../domain/parsed';
+import { hasEnded, statusOf } from '../../domain/recurring/recurring';
+import { nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
+import { row, rows, type Transaction } from '../pool/connection';
+import { recordEvents } from '../record/event';
+import type { Keyring } from '../keys/keyring';
+import { OWN, type Viewer } from '../query/viewer';
+import { announceStatus } from './announce-schedules';
+import { lockAligned, signalSchedules, transition, type ScheduleRow } from './change-status';
+
+/**
+ * What people do to a schedule: its merchant, or the merchant's provider, pauses, resumes, changes
+ * or cancels it; the customer's bank cancels it.
+ *
+ * Each is one transaction that locks as `advanceSchedule` does, so an action and a charge come one
+ * after the other. What is as it should be already stays as it is, and nobody is told. A charge
+ * that the bank has been asked for runs to its end, whatever is done meanwhile.
+ */
+
+/** New terms; what is left out stays, and null takes away. */
+export interface ScheduleChange {
+  /** In major units of the schedule's currency. */
+  amount?: number | undefined;
+  endAt?: Date | null | undefined;
+  maxBillings?: number | null | undefined;
+  description?: string | null | undefined;
+  /** Replaces all that there is. */
+  metadata?: Metadata | undefined;
+}
+
+/**
+ * Takes note that the merchant wants no charges. One that is suspended stays so, and is paused
+ * after that.
+ *
+ * @throws Failure not_found; schedule_ended
+ */
+export async function pauseSchedule(
+  trx: Transaction,
+  keyring: Keyring,
+  caller: Viewer,
+  scheduleId: string,
+): Promise<void> {
+  const before = await lockLive(trx, keyring, caller, scheduleId);
+  if (before.paused) return;
+  const status = before.status === 'suspended' ? 'suspended' : 'paused';
+  await transition(trx, keyring, [{ before, status, paused: true, event: 'schedule.paused' }], caller.role);
+}
+
+/**
+ * Ends the merchant's own pause. A suspension is not the merchant's to end.
+ *
+ * @throws Failure not_found; schedule_ended; schedule_suspended
+ */
+export async function resumeSchedule(
+  trx: Transaction,
+  keyring: Keyring,
+  caller: Viewer,
+  scheduleId: string,
+): Promise<void> {
+  const before = await lockLive(trx, keyring, caller, scheduleId);
+  if (before.status === 'suspended') {
+    throw new Failure(
+      'schedule_suspended',
+      'The schedule is suspended: it goes on once the customer approves again and the network trusts the merchant.',
+      { data: { status: before.status } },
+    );
+  }
+  if (!before.paused) return;
+  const status = statusOf({ ended: null, suspended: false, paused: false, overdue: before.overdue });
+  await transition(trx, keyring, [{ before, status, paused: false, event: 'schedule.resumed' }], caller.role);
+}
+
+/** @throws Failure not_found; schedule_ended (otherwise) */
+export async function cancelSchedule(
+  trx: Transaction,
+  keyring: Keyring,
+  caller: Viewer,
+  scheduleId: string,
+): Promise<void> {
+  const before = await lockOwn(trx, keyring, caller, scheduleId);
+  if (before.status === 'cancelled') return;
+  refuseEnded(before);
+  const { paused } = before;
+  await transition(
+    trx,
+    keyring,
+    [{ before, status: 'cancelled', paused, event: 'schedule.cancelled' }],
+    caller.role,
+  );
+}
+
+/**
+ * Changes the terms from the next billing on. A schedule that they leave nothing to charge is
+ * completed with the change.
+ *
+ * @throws Failure not_found; schedule_ended; invalid_request
+ */
+export async function changeSchedule(
+  trx: Transaction,
+  keyring: Keyring,
+  rules: RecurringRules,
+  caller: Viewer,
+  scheduleId: string,
+  change: ScheduleChange,
+): Promise<void> {
+  const before = await lockOwn(trx, keyring, caller, scheduleId);
+  const { metadata, hasOpen } = await readRest(trx, scheduleId);
+  const parsed =
+    change.amount === undefined ? accept(before.amount) : parseAmount(change.amount, before.currency);
+  // What is wrong with the amount itself is said before that it is too late for any.
+  if (parsed.ok) refuseEnded(before);
+  const amount = parsed.ok ? parsed.value : before.amount;
+  const after = {
+    ...before,
+    amount,
+    endAt: change.endAt === undefined ? before.endAt : change.endAt,
+    maxBillings: change.maxBillings === undefined ? before.maxBillings : change.maxBillings,
+    description: change.description === undefined ? before.description : change.description,
+    metadata: change.metadata ?? metadata,
+  };
+  const changed = changedFields({ ...before, metadata }, after);
+  const problems = problemsOf(after, changed, hasOpen);
+  if (!parsed.ok) problems.unshift({ path: 'amount', message: parsed.reason });
+  if (problems.length > 0) throw refused(problems);
+  if (changed.length === 0) return;
+  const nextDueAt = nextBilling(after, hasOpen, rules)?.dueAt ?? null;
+  const completes = nextDueAt === null && !hasOpen;
+  const sequence = before.sequence + 1;
+  const told = before.told + (completes ? 0 : 1);
+  await rows(
+    trx,
+    `UPDATE schedules SET amount = :amount, end_at = :endAt, max_billings = :maxBillings,
+       description = :description, metadata = :metadata::jsonb, next_due_at = :nextDueAt,
+       -- Who has been told of a charge is told again when it will be another one.
+       noticed_n = CASE WHEN amount = :amount THEN noticed_n END,
+       acts_at = :now, updated_at = :now, sequence = :sequence, told = :told
+     WHERE id = :scheduleId`,
+    {
+      scheduleId,
+      amount,
+      endAt: after.endAt,
+      maxBillings: after.maxBillings,
+      description: after.description,
+      metadata: JSON.stringify(after.metadata),
+      nextDueAt,
+      now: before.now,
+      sequence,
+      told,
+    },
+  );
+  const { status, paused, now } = before;
+  const details = {
+    changed,
+    ...(changed.includes('amount') && { amount, previousAmount: before.amount }),
+    ...(changed.includes('endDate') && { endDate: after.endAt && formatInstant(after.endAt) }),
+    ...(changed.includes('maxBillings') && { maxBillings: after.maxBillings }),
+  };
+  if (completes) {
+    const event = { resourceId: scheduleId, sequence, type: 'schedule.changed', cause: caller.role, at: now };
+    await recordEvents(trx, [{ ...event, details: { status, previousStatus: status, ...details } }]);
+    // Both sides hear of the end alone.
+    const left = { ...after, sequence, nextDueAt };
+    await transition(
+      trx,
+      keyring,
+      [{ before: left, status: 'completed', paused, event: 'schedule.completed' }],
+      'network',
+    );
+    return;
+  }
+  const statusChange = {
+    ...after,
+    event: 'schedule.changed',
+    previousStatus: status,
+    previousAmount: before.amount,
+    sequence,
+    told,
+    nextDueAt,
+    details,
+  };
+  await announceStatus(trx, keyring, [statusChange], caller.role);
+  await signalSchedules(trx, 'termsChanged', [before]);
+}
+
+/** Locks a schedule of the caller's, in line with its agreement. @throws Failure not_found */
+async function lockOwn(
+  trx: Transaction,
+  keyring: Keyring,
+  { entityId, role }: Viewer,
+  scheduleId: string,
+): Promise<ScheduleRow> {
+  const found = await row(trx, `SELECT FROM schedules s WHERE s.id = :scheduleId AND s.${OWN[role]}`, {
+    scheduleId,
+    entityId,
+  });
+  if (!found) throw new Failure('not_found', 'There is no such schedule.');
+  return (await lockAligned(trx, keyring, scheduleId)).schedule;
+}
+
+/** @throws Failure not_found, conflict */
+async function lockLive(
+  trx: Transaction,
+  keyring: Keyring,
+  caller: Viewer,
+  scheduleId: string,
+): Promise<ScheduleRow> {
+  const schedule = await lockOwn(trx, keyring, caller, scheduleId);
+  refuseEnded(schedule);
+  return schedule;
+}
+
+function refuseEnded({ status }: ScheduleRow): void {
+  if (!hasEnded(status)) return;
+  throw new Failure('schedule_ended', `The schedule is ${status}, and stays so.`, { data: { status } });
+}
+
+async function readRest(
+  trx: Transaction,
+  scheduleId: string,
+): Promise<{ metadata: Metadata; hasOpen: boolean }> {
+  const rest = await row<{ metadata: Metadata; hasOpen: boolean }>(
+    trx,
+    `SELECT metadata, EXISTS (SELECT FROM billings b
+                              WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')) AS has_open
+     FROM schedules s WHERE s.id = :scheduleId`,
+    { scheduleId },
+  );
+  if (!rest) throw new Error(`there is no schedule ${scheduleId}`);
+  return rest;
+}
+
+type Terms = Pick<ScheduleRow, 'amount' | 'endAt' | 'maxBillings' | 'description'> & { metadata: object };
+
+/** The fields, as the API names them, in which the two differ. */
+function changedFields(before: Terms, after: Terms): string[] {
+  const pairs = {
+    amount: [before.amount, after.amount],
+    endDate: [before.endAt?.getTime(), after.endAt?.getTime()],
+    maxBillings: [before.maxBillings, after.maxBillings],
+    description: [before.description, after.description],
+    metadata: [before.metadata, after.metadata],
+  };
+  return Object.entries(pairs).flatMap(([name, [was, is]]) => (isDeepStrictEqual(was, is) ? [] : [name]));
+}
+
+/** What of the new terms does not fit what has happened already. */
+function problemsOf(after: ScheduleRow, changed: string[], hasOpen: boolean): Problem[] {
+  const problems: Problem[] = [];
+  if (changed.includes('endDate') && after.endAt !== null) {
+    if (after.endAt <= after.startAt) {
+      problems.push({ path: 'endDate', message: 'must be after the start date' });
+    } else if (after.endAt < after.now) {
+      problems.push({
+        path: 'endDate',
+        message: 'must not be in the past; cancel the schedule to end it at once',
+      });
+    }
+  }
+  const used = after.ran + (hasOpen ? 1 : 0);
+  if (after.maxBillings !== null && after.maxBillings < used) {
+    const message = `must be at least ${used}, for so many billings have run or are in hand`;
+    problems.push({ path: 'maxBillings', message });
+  }
+  return problems;
+}
+
+function refused(problems: Problem[]): Failure {
+  const [first] = problems;
+  return new Failure('invalid_request', `The schedule cannot be changed: ${first?.path} ${first?.message}`, {
+    problems,
+  });
+}

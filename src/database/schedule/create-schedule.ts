@@ -1,0 +1,178 @@
+import type { Frequency } from '../../domain/calendar';
+import { Failure, type Problem } from '../../domain/failures';
+import type { Metadata } from '../../domain/metadata';
+import { permitted } from '../../domain/recurring/recurring';
+import { lockAgreement } from '../agreement/agreement';
+import { row, rows, type Transaction } from '../pool/connection';
+import { recordEvents } from '../record/event';
+import { newId } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { openPaymentId } from '../agreement/payment-id';
+
+/** The making of a recurring schedule: under which agreement, and on which terms. */
+
+export interface ScheduleTerms {
+  customerId: string;
+  paymentId: string;
+  amount: bigint;
+  currency: string;
+  frequency: Frequency;
+  interval: number;
+  /** Now, where none is given. */
+  startAt: Date | undefined;
+  endAt: Date | undefined;
+  maxBillings: number | undefined;
+  description: string | undefined;
+  metadata: Metadata;
+}
+
+export interface CreatedSchedule {
+  id: string;
+  merchantId: string;
+  bankId: string;
+  startAt: Date;
+}
+
+/** A start this far back is one that took a while to arrive, not a wish to bill the past. */
+const START_GRACE_MS = 5 * 60_000;
+
+/**
+ * Makes a schedule. Its workflow is still to be started.
+ *
+ * @param caller the merchant itself, or the provider that made it
+ * @throws Failure not_found (no agreement of the caller with this paymentID and customer),
+ *   invalid_request (the currency, or the dates by the merchant's clock), not_approved
+ */
+export async function createSchedule(
+  trx: Transaction,
+  keyring: Keyring,
+  caller: { entityId: string; role: 'merchant' | 'provider' },
+  terms: ScheduleTerms,
+): Promise<CreatedSchedule> {
+  const found = await findAgreement(trx, keyring, caller.entityId, terms);
+  const agreement = found && (await lockAgreement(trx, found.agreementId));
+  // A provider's own clock is the real one; whose the paymentID is, if anybody's, decides which
+  // counts.
+  const merchantId = found?.merchantId ?? caller.entityId;
+  const merchant = await row<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>(
+    trx,
+    `SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
+       coalesce((SELECT status = 'active' FROM entities WHERE id = :bankId), true) AS bank_active
+     FROM entities WHERE id = :merchantId`,
+    { merchantId, bankId: agreement?.bankId ?? null },
+  );
+  if (!merchant) throw new Error(`there is no entity ${merchantId}`);
+  const { now } = merchant;
+  const startAt = terms.startAt ?? now;
+  const problems = problemsOf(terms, agreement?.currency, startAt, now);
+  if (problems.length > 0) {
+    throw new Failure('invalid_request', `The schedule cannot be made: ${problems[0]?.message}`, {
+      problems,
+    });
+  }
+  if (!agreement) {
+    throw new Failure('not_found', 'There is no agreement with this paymentID and customerId.');
+  }
+  const standing = {
+    ...agreement,
+    merchantTrusted: merchant.trusted,
+    merchantActive: merchant.active,
+    bankActive: merchant.bankActive,
+  };
+  if (permitted(standing, terms.currency) !== 'charge') {
+    throw whyNot(merchant);
+  }
+  const id = newId('schedule');
+  await rows(
+    trx,
+    `INSERT INTO schedules (id, agreement_id, merchant_id, customer_id, bank_id, amount, currency, description,
+       metadata, frequency, every, start_at, end_at, max_billings, next_due_at, acts_at, created_at, updated_at)
+     VALUES (:id, :agreementId, :merchantId, :customerId, :bankId, :amount, :currency, :description,
+       :metadata::jsonb, :frequency, :interval, :startAt, :endAt, :maxBillings, :startAt, :now, :now, :now)`,
+    {
+      id,
+      agreementId: agreement.id,
+      merchantId,
+      customerId: agreement.customerId,
+      bankId: agreement.bankId,
+      amount: terms.amount,
+      currency: terms.currency,
+      description: terms.description ?? null,
+      metadata: JSON.stringify(terms.metadata),
+      frequency: terms.frequency,
+      interval: terms.interval,
+      startAt,
+      endAt: terms.endAt ?? null,
+      maxBillings: terms.maxBillings ?? null,
+      now,
+    },
+  );
+  await recordEvents(trx, [
+    {
+      resourceId: id,
+      sequence: 1,
+      type: 'schedule.created',
+      cause: caller.role,
+      details: {
+        agreementId: agreement.id,
+        amount: terms.amount,
+        currency: terms.currency,
+        frequency: terms.frequency,
+        interval: terms.interval,
+        startAt,
+        endDate: terms.endAt ?? null,
+        maxBillings: terms.maxBillings ?? null,
+      },
+      at: now,
+    },
+  ]);
+  return { id, merchantId, bankId: agreement.bankId, startAt };
+}
+
+/**
+ * The agreement that a paymentID stands for. The string is bound to its merchant, so for a provider
+ * it is tried on each of its merchants that has an agreement with this customer.
+ */
+async function findAgreement(
+  trx: Transaction,
+  keyring: Keyring,
+  callerId: string,
+  { customerId, paymentId }: ScheduleTerms,
+): Promise<{ merchantId: string; agreementId: string } | undefined> {
+  const candidates = await rows<{ merchantId: string; agreementId: string }>(
+    trx,
+    `SELECT a.merchant_id, a.id AS agreement_id
+     FROM agreements a JOIN entities m ON m.id = a.merchant_id
+     WHERE a.customer_id = :customerId AND :callerId IN (m.id, m.provider_id)`,
+    { customerId, callerId },
+  );
+  return candidates.find(
+    ({ merchantId, agreementId }) => openPaymentId(keyring, paymentId, merchantId) === agreementId,
+  );
+}
+
+function problemsOf(
+  terms: ScheduleTerms,
+  agreedCurrency: string | undefined,
+  startAt: Date,
+  now: Date,
+): Problem[] {
+  const problems: Problem[] = [];
+  if (agreedCurrency !== undefined && terms.currency !== agreedCurrency) {
+    problems.push({ path: 'currency', message: `must be ${agreedCurrency}, in which this agreement bills` });
+  }
+  if (startAt.getTime() < now.getTime() - START_GRACE_MS) {
+    problems.push({ path: 'startDate', message: 'must not be more than 5 minutes in the past' });
+  }
+  if (terms.endAt !== undefined && terms.endAt <= startAt) {
+    problems.push({ path: 'endDate', message: 'must be after the start date' });
+  }
+  return problems;
+}
+
+function whyNot({ trusted, active, bankActive }: Record<'trusted' | 'active' | 'bankActive', boolean>) {
+  if (!active || !bankActive) return new Failure('party_disabled', 'The merchant or the bank is disabled.');
+  return trusted
+    ? new Failure('not_approved', 'The customer has not approved recurring billing by this merchant.')
+    : new Failure('merchant_not_trusted', 'Recurring billing needs a merchant that the network trusts.');
+}

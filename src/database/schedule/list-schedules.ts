@@ -1,0 +1,138 @@
+import type { Frequency } from '../../domain/calendar';
+import { Failure } from '../../domain/failures';
+import type { BillingRequestStatus } from '../../domain/lifecycle';
+import type { Metadata } from '../../domain/metadata';
+import type { ScheduleStatus } from '../../domain/recurring/recurring';
+import { row, rows, type Executor } from '../pool/connection';
+import { allOf, listPage, type Listed, type Page } from '../query/list-page';
+import { OWN, type Viewer } from '../query/viewer';
+
+/** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
+
+export interface ScheduleRecord {
+  id: string;
+  merchantId: string;
+  merchantName: string;
+  customerId: string;
+  lookupId: string;
+  bankId: string;
+  amount: bigint;
+  currency: string;
+  description: string | null;
+  metadata: Metadata;
+  frequency: Frequency;
+  interval: number;
+  startAt: Date;
+  endAt: Date | null;
+  maxBillings: number | null;
+  status: ScheduleStatus;
+  nextN: number;
+  nextDueAt: Date | null;
+  retryAt: Date | null;
+  /** Why it is past due: its latest decline. */
+  lastDecline: { reference: string; reason: string; atMs: number } | null;
+  ran: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface BillingRecord {
+  n: number;
+  dueAt: Date;
+  status: 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+  reason: string | null;
+  attempts: {
+    billingRequestId: string;
+    reference: string;
+    at: Date;
+    status: BillingRequestStatus;
+    declineReason: string | null;
+  }[];
+}
+
+const COLUMNS = `s.id, s.merchant_id,
+  (SELECT name FROM entities WHERE id = s.merchant_id) AS merchant_name, s.customer_id,
+  (SELECT lookup_id FROM customers WHERE id = s.customer_id) AS lookup_id, s.bank_id,
+  s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
+  s.start_at, s.end_at, s.max_billings, s.status, s.next_n,
+  s.next_due_at, s.ran, s.created_at, s.updated_at,
+  CASE WHEN s.status <> 'cancelled' THEN (
+    SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') END AS retry_at,
+  CASE s.status WHEN 'past_due' THEN (
+    SELECT jsonb_build_object('reference', reference, 'reason', decline_reason,
+      'atMs', floor(extract(epoch FROM closed_at) * 1000))
+    FROM billing_requests r WHERE r.schedule_id = s.id AND r.status = 'declined'
+    ORDER BY billing_n DESC, attempt DESC LIMIT 1) END AS last_decline`;
+
+/**
+ * Most billings that are shown with a schedule, the latest ones. Ten years of daily billing are
+ * fewer, and their answer stays around a megabyte.
+ */
+const BILLINGS_MAX = 4_000;
+
+/** @throws Failure not_found */
+export async function readSchedule(
+  db: Executor,
+  { entityId, role }: Viewer,
+  scheduleId: string,
+): Promise<ScheduleRecord> {
+  const schedule = await row<ScheduleRecord>(
+    db,
+    `SELECT ${COLUMNS} FROM schedules s WHERE s.id = :scheduleId AND s.${OWN[role]}`,
+    { scheduleId, entityId },
+  );
+  if (!schedule) throw new Failure('not_found', 'There is no such schedule.');
+  return schedule;
+}
+
+/** The billings of a schedule that the caller was found to have. */
+export async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
+  const latest = await rows<Omit<BillingRecord, 'attempts'>>(
+    db,
+    `SELECT n, due_at, status, reason FROM billings
+     WHERE schedule_id = :scheduleId ORDER BY n DESC LIMIT :limit`,
+    { scheduleId, limit: BILLINGS_MAX },
+  );
+  const billings = latest.toReversed().map((billing): BillingRecord => ({ ...billing, attempts: [] }));
+  const byN = new Map(billings.map((billing) => [billing.n, billing]));
+  const attempts = await rows<BillingRecord['attempts'][number] & { n: number }>(
+    db,
+    `SELECT billing_n AS n, id AS billing_request_id, reference, created_at AS at, status,
+       decline_reason
+     FROM billing_requests WHERE schedule_id = :scheduleId AND billing_n >= :from ORDER BY billing_n, attempt`,
+    { scheduleId, from: billings[0]?.n ?? 0 },
+  );
+  for (const { n, ...attempt } of attempts) byN.get(n)?.attempts.push(attempt);
+  return billings;
+}
+
+export const SCHEDULE_SORTS = {
+  createdAt: { by: 's.id', indexed: true },
+  amount: { by: 's.amount', indexed: false },
+  nextBillingDate: { by: 's.next_due_at', indexed: false },
+};
+
+export async function listSchedules(
+  db: Executor,
+  { entityId, role }: Viewer,
+  filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
+  page: Page<keyof typeof SCHEDULE_SORTS>,
+): Promise<Listed<ScheduleRecord>> {
+  const from = `schedules s WHERE ${allOf(
+    `s.${OWN[role]}`,
+    filter.status !== undefined && 's.status = :status',
+    filter.customerId !== undefined && 's.customer_id = :customerId',
+  )}`;
+  return listPage<ScheduleRecord>(
+    db,
+    {
+      select: () => `SELECT ${COLUMNS} FROM ${from}`,
+      counted: (limit) => `${from} ORDER BY s.id ${limit}`,
+      bindings: { ...filter, entityId },
+      id: 's.id',
+      sort: SCHEDULE_SORTS[page.sortBy],
+      instead: 'narrow it with status or customerId',
+    },
+    page,
+  );
+}

@@ -1,0 +1,96 @@
+import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring/recurring';
+import { rows, type Executor } from '../pool/connection';
+import type { Transition } from './change-status';
+
+/**
+ * Spans in which nothing is charged. Those of one schedule come from its customer's decision, or
+ * its merchant's pause. Those of a merchant or a bank come from its being disabled, or not trusted.
+ * A schedule is read some time after such a change: the spans then say which of its due dates
+ * were missed on purpose.
+ */
+
+/** Of a schedule `s`. */
+export const NOT_ENDED = `s.status NOT IN (${SCHEDULE_ENDS.map((end) => `'${end}'`).join(', ')})`;
+
+/** Of an entity `e`: what `permitted` asks of this party alone. */
+const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.trust_level = 'trusted'))`;
+
+/**
+ * Begins or ends the spans in which nothing is charged for a merchant, or to a bank. A schedule
+ * that another transaction makes for a bank at this very moment may be left out: it is suspended by
+ * its own read, and skips nothing.
+ */
+export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: string): Promise<void> {
+  await rows(
+    trx,
+    `UPDATE entity_holds h SET to_at = greatest(business_now(h.merchant_id), h.from_at)
+     FROM entities e
+     WHERE h.entity_id = :of AND h.to_at IS NULL AND e.id = h.entity_id AND ${MAY_BE_CHARGED_FOR}`,
+    { of: entityId },
+  );
+  await rows(
+    trx,
+    `INSERT INTO entity_holds (entity_id, merchant_id, from_at)
+     SELECT e.id, m.merchant_id, business_now(m.merchant_id)
+     FROM entities e, (SELECT DISTINCT s.merchant_id FROM schedules s WHERE ${whose} AND ${NOT_ENDED}) AS m
+     WHERE e.id = :of AND NOT ${MAY_BE_CHARGED_FOR}
+     ON CONFLICT (entity_id, merchant_id) WHERE to_at IS NULL DO NOTHING`,
+    { of: entityId },
+  );
+}
+
+/** Begins and ends the spans of schedules, as they stand after their transitions. */
+export async function holdOrFree(trx: Executor, transitions: Transition[]): Promise<void> {
+  for (const reason of ['suspended', 'paused'] as const) {
+    await openHolds(
+      trx,
+      reason,
+      transitions.filter((one) => !heldBefore(one, reason) && heldAfter(one, reason)),
+    );
+    await closeHolds(
+      trx,
+      reason,
+      transitions.filter((one) => heldBefore(one, reason) && !heldAfter(one, reason)),
+    );
+  }
+}
+
+type HoldReason = 'suspended' | 'paused';
+
+function heldBefore({ before }: Transition, reason: HoldReason): boolean {
+  return reason === 'paused' ? before.paused : before.heldByAgreement;
+}
+
+function heldAfter({ before, status, paused }: Transition, reason: HoldReason): boolean {
+  const held = reason === 'paused' ? paused : !agreed(before.agreement, before.currency);
+  return held && !hasEnded(status);
+}
+
+async function openHolds(trx: Executor, reason: HoldReason, held: Transition[]): Promise<void> {
+  if (held.length === 0) return;
+  await rows(
+    trx,
+    `INSERT INTO schedule_holds (schedule_id, reason, from_at)
+     SELECT id, :reason, at FROM unnest(:ids::text[], :ats::timestamptz[]) AS held (id, at)
+     ON CONFLICT (schedule_id, reason, from_at) DO UPDATE SET to_at = NULL`,
+    { reason, ...momentsOf(held) },
+  );
+}
+
+async function closeHolds(trx: Executor, reason: HoldReason, freed: Transition[]): Promise<void> {
+  if (freed.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE schedule_holds h SET to_at = greatest(f.at, h.from_at)
+     FROM unnest(:ids::text[], :ats::timestamptz[]) AS f (id, at)
+     WHERE h.schedule_id = f.id AND h.reason = :reason AND h.to_at IS NULL`,
+    { reason, ...momentsOf(freed) },
+  );
+}
+
+function momentsOf(transitions: Transition[]): { ids: string[]; ats: Date[] } {
+  return {
+    ids: transitions.map(({ before }) => before.id),
+    ats: transitions.map(({ before }) => before.now),
+  };
+}

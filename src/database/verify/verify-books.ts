@@ -1,0 +1,127 @@
+import { STREAMS, type Head } from '../../domain/books/chain';
+import { addDays } from '../../domain/calendar';
+import { lastHead, publicKeys, readHead, type PublicKeys } from '../chain/sign-head';
+import { chainKeys } from '../chain/chain-key';
+import { oneRow, type Database, type Executor } from '../pool/connection';
+import { dayBegin } from '../clock/day-begin';
+import type { Keyring } from '../keys/keyring';
+import { compareBalances } from './compare-balances';
+import { compareHeads } from './compare-heads';
+import { compareLinks } from './compare-links';
+import { compareMoney } from './compare-money';
+import type { Days, Difference, Page, Pages } from './read-in-pages';
+
+/**
+ * `books verify`: compares the ledger with itself, with the rows of money and their webhooks, and
+ * all of them with the chains. It writes nothing but its last result.
+ */
+
+export interface Means {
+  db: Database;
+  keys: PublicKeys;
+  timeZone: string;
+  /** Heads that were kept elsewhere. */
+  kept?: string[] | undefined;
+}
+
+export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKeys> {
+  return publicKeys(await chainKeys(db, ring));
+}
+
+/**
+ * Compares everything, or all that was chained, created, changed and posted on some days. Adjoining
+ * spans of days leave nothing out between them.
+ */
+export async function* compareBooks({ db, keys, timeZone, kept }: Means, days: Days): Pages {
+  const next = days.to === null ? null : addDays(days.to, 1);
+  const [first, last] = [await tipsBefore(db, days.from), await tipsBefore(db, next)];
+  async function* ledger(): Pages {
+    for (const stream of STREAMS)
+      yield* compareLinks(
+        db,
+        stream,
+        first?.[stream]?.n ?? 0,
+        next === null ? null : (last?.[stream]?.n ?? 0),
+      );
+    yield* compareHeads(db, keys, kept);
+    yield* compareBalances(db, days);
+  }
+  const [from, end] = [await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next)];
+  yield* beside(ledger(), compareMoney(db, from, end));
+}
+
+/** Yields pages of both walks, each as it comes: a statement keeps one core of Postgres busy. */
+async function* beside(...walks: Pages[]): Pages {
+  const coming = new Map(walks.map((walk) => [walk, walk.next()]));
+  try {
+    while (coming.size > 0) {
+      const { walk, page } = await Promise.race(
+        Array.from(coming, async ([from, next]) => ({ walk: from, page: await next })),
+      );
+      if (page.done) coming.delete(walk);
+      else {
+        coming.set(walk, walk.next());
+        yield page.value;
+      }
+    }
+  } finally {
+    await Promise.allSettled(coming.values());
+  }
+}
+
+export async function* compareSpans(means: Means, spans: Days[]): Pages {
+  for (const days of spans) yield* compareBooks(means, days);
+}
+
+/** The ends of the chains when a day began. */
+async function tipsBefore(db: Executor, day: string | null): Promise<Partial<Head['tips']> | undefined> {
+  const head = day === null ? undefined : await lastHead(db, day);
+  return head && readHead(head.jws)?.tips;
+}
+
+async function beginOf(db: Executor, timeZone: string, day: string | null): Promise<Date | null> {
+  if (day === null) return null;
+  return (await oneRow<{ at: Date }>(db, `SELECT ${dayBegin(':day')} AS at`, { day, timeZone })).at;
+}
+
+export interface Found extends Difference {
+  check: string;
+}
+
+export interface Verified {
+  /** Rows compared, by check. */
+  compared: Record<string, number>;
+  differences: number;
+  /** The first `LISTED_MAX` differences. */
+  found: Found[];
+}
+
+/** Differences listed: more have one cause to look for. */
+export const LISTED_MAX = 100;
+/** Differences remembered, to count what two walks find once: some megabytes. */
+const KNOWN_MAX = 10_000;
+
+const nameOf = ({ id, what }: Difference): string => `${id} ${what}`;
+
+/** @param beat called after each page with the result so far and the page's check */
+export async function verify(
+  pages: AsyncIterable<Page>,
+  beat: (so: Verified, check: string) => void,
+): Promise<Verified> {
+  const report: Verified = { compared: {}, differences: 0, found: [] };
+  const known = new Set<string>();
+  for await (const { check, checked, differences } of pages) {
+    report.compared[check] = (report.compared[check] ?? 0) + checked;
+    for (const { id, what } of differences) {
+      const one = { check, id, what };
+      if (known.has(nameOf(one))) continue;
+      if (known.size < KNOWN_MAX) known.add(nameOf(one));
+      report.differences += 1;
+      if (report.found.length < LISTED_MAX) report.found.push(one);
+    }
+    beat(report, check);
+  }
+  // The walks run side by side, so the order of their pages is random.
+  const byName = Object.entries(report.compared).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return { ...report, compared: Object.fromEntries(byName) };
+}

@@ -1,0 +1,235 @@
+import type { Role } from '../../domain/entity';
+import { groupBy } from '../../domain/group';
+import type { WebhookType } from '../../domain/webhook/webhook';
+import { bodyWithSignature } from '../../domain/webhook/webhook-signature';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
+import { rows, type Executor } from '../pool/connection';
+import { newId } from '../identifier/new-id';
+import type { Keyring } from '../keys/keyring';
+import { enqueueStarts, type WorkflowStart } from '../outbox';
+import { seal } from '../keys/encrypt';
+import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './change-endpoint';
+
+/**
+ * Webhooks as rows: what was announced to whom, and what became of it.
+ *
+ * An announcement is written by the transaction that changes the state it speaks of, so neither
+ * exists without the other; the row is also the receiver's entry in its events feed. The body is
+ * made, signed and encrypted once, and every attempt sends those bytes, after the commit.
+ *
+ * The workflow whose work is announced makes the first attempt. The workflow
+ * `webhook-delivery/<id>` makes the later ones, and all that no workflow announced.
+ */
+
+export interface Announcement {
+  /** The receiver. */
+  entityId: string;
+  webhookType: WebhookType;
+  /** The batch of the request behind it; without one, the webhook is a batch of its own. */
+  batchId?: string;
+  /** Makes the first attempt; without it, the delivery has its own workflow at once. */
+  workflowId?: string;
+  /** A secret of the receiver's, encrypted, that signs instead of the one in use. */
+  signedWith?: Buffer;
+  /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
+  items: object[];
+}
+
+/** One webhook tells a receiver of all that one request has for it. */
+export const perBatch = <Side extends string, One extends Record<Side | 'batchId' | 'workflowId', string>>(
+  all: One[],
+  side: Side,
+) =>
+  [...groupBy(all, (one) => `${one.batchId} ${one[side]}`).values()].flatMap((group) => {
+    const [first] = group;
+    return first
+      ? [{ group, entityId: first[side], batchId: first.batchId, workflowId: first.workflowId }]
+      : [];
+  });
+
+interface Receiver extends SealedSecrets {
+  entityId: string;
+  entityType: Role;
+  hasUrl: boolean;
+  /** No billing is to wait for it: its last attempt has failed, or it is disabled. */
+  failing: boolean;
+  now: Date;
+}
+
+/** Ready to be written. */
+export interface NewDelivery {
+  id: string;
+  receiver: Receiver;
+  announcement: Announcement;
+  batchId: string;
+  workflowId: string;
+  bodySealed: Buffer;
+}
+
+/**
+ * Writes the announcements of a transaction; returns their delivery ids, in the order given.
+ *
+ * A receiver without a URL gets its row as `failed`, never attempted: the events feed has it, and
+ * once a URL is set it can be sent by hand. For a receiver known to be failing the delivery starts
+ * as a workflow.
+ */
+export async function announce(
+  trx: Executor,
+  keyring: Keyring,
+  announcements: Announcement[],
+): Promise<string[]> {
+  const deliveries = await prepareDeliveries(trx, keyring, announcements);
+  await writeDeliveries(trx, deliveries);
+  return deliveries.map((one) => one.id);
+}
+
+/** The first half of `announce`: reads the receivers and makes the bodies, and writes nothing. */
+export async function prepareDeliveries(
+  trx: Executor,
+  keyring: Keyring,
+  announcements: Announcement[],
+): Promise<NewDelivery[]> {
+  if (announcements.length === 0) return [];
+  const receivers = await readReceivers(trx, announcements);
+  return announcements.map((announcement): NewDelivery => {
+    const receiver = receivers.get(announcement.entityId);
+    if (!receiver) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
+    const id = newId('delivery');
+    const batchId = announcement.batchId ?? newId('batch');
+    const body = makeBody(keyring, receiver, announcement, batchId);
+    return {
+      id,
+      receiver,
+      announcement,
+      batchId,
+      workflowId:
+        announcement.workflowId === undefined || receiver.failing || !receiver.hasUrl
+          ? workflowIds.webhookDelivery(id)
+          : announcement.workflowId,
+      bodySealed: seal(keyring, body, bodyPlace(id)),
+    };
+  });
+}
+
+/** The second half: a transaction can send what else it writes along with it. */
+export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
+  if (deliveries.length === 0) return;
+  await Promise.all([
+    insertDeliveries(trx, deliveries),
+    enqueueStarts(
+      trx,
+      deliveries
+        .filter((one) => one.receiver.hasUrl && one.workflowId === workflowIds.webhookDelivery(one.id))
+        .map((one) => deliveryStart([one.id], one.announcement)),
+    ),
+  ]);
+}
+
+async function readReceivers(trx: Executor, announcements: Announcement[]): Promise<Map<string, Receiver>> {
+  const found = await rows<Receiver>(
+    trx,
+    `SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
+            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${SEALED_SECRETS}
+     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
+     WHERE w.entity_id = ANY(:entityIds)`,
+    { entityIds: [...new Set(announcements.map((one) => one.entityId))] },
+  );
+  return new Map(found.map((one) => [one.entityId, one]));
+}
+
+function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announcement, batchId: string): string {
+  const [signingSecret] = openWebhookSecrets(keyring, receiver.entityId, {
+    ...receiver,
+    ...(announcement.signedWith && { secretSealed: announcement.signedWith, previousSecretSealed: null }),
+  });
+  return bodyWithSignature(
+    {
+      entityId: receiver.entityId,
+      entityType: receiver.entityType,
+      webhookType: announcement.webhookType,
+      timestamp: receiver.now.toISOString(),
+      batchId,
+      data: announcement.items,
+      itemCount: announcement.items.length,
+    },
+    signingSecret,
+  );
+}
+
+/**
+ * The same webhook without some of its items, signed again.
+ *
+ * @param item the member by which an item names its resource
+ */
+export async function bodyWithout(
+  trx: Executor,
+  keyring: Keyring,
+  body: string,
+  item: string,
+  left: ReadonlySet<string>,
+): Promise<string> {
+  const { signature: _, ...envelope } = JSON.parse(body) as {
+    entityId: string;
+    data: Record<string, unknown>[];
+    signature: string;
+  };
+  const [receiver] = await rows<SealedSecrets>(
+    trx,
+    `SELECT ${SEALED_SECRETS} FROM webhook_endpoints w WHERE w.entity_id = :entityId`,
+    { entityId: envelope.entityId },
+  );
+  if (!receiver) throw new Error(`${envelope.entityId} has no webhook endpoint row`);
+  const data = envelope.data.filter((one) => !left.has(String(one[item])));
+  const [signingSecret] = openWebhookSecrets(keyring, envelope.entityId, receiver);
+  return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
+}
+
+async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
+  await rows(
+    trx,
+    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id,
+       status, finished_at)
+     SELECT id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id,
+       CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
+     FROM unnest(:ids::text[], :eventIds::text[], :entityIds::text[], :webhookTypes::text[], :batchIds::text[],
+                 :bodies::bytea[], :workflowIds::text[], :haveUrl::boolean[])
+       AS d (id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id, has_url)`,
+    {
+      ids: deliveries.map((one) => one.id),
+      eventIds: deliveries.map(() => newId('event')),
+      entityIds: deliveries.map((one) => one.receiver.entityId),
+      webhookTypes: deliveries.map((one) => one.announcement.webhookType),
+      batchIds: deliveries.map((one) => one.batchId),
+      bodies: deliveries.map((one) => one.bodySealed),
+      workflowIds: deliveries.map((one) => one.workflowId),
+      haveUrl: deliveries.map((one) => one.receiver.hasUrl),
+    },
+  );
+}
+
+export function bodyPlace(deliveryId: string) {
+  return `webhook_deliveries.body_sealed:${deliveryId}` as const;
+}
+
+export function responseHeadPlace(deliveryId: string, n: number) {
+  return `webhook_attempts.response_head_sealed:${deliveryId}/${n}` as const;
+}
+
+/** @param args those of the workflow `webhookDelivery` */
+export function deliveryStart(
+  args: [deliveryId: string, progress?: object],
+  { entityId, webhookType }: { entityId: string; webhookType: WebhookType },
+): WorkflowStart {
+  return {
+    workflowId: workflowIds.webhookDelivery(args[0]),
+    args,
+    partyId: entityId,
+    attributes: {
+      status: 'pending',
+      ...(entityId.startsWith('bnk_') && { bankId: entityId }),
+      ...(entityId.startsWith('mch_') && { merchantId: entityId }),
+    },
+    summary: workflowSummary.webhookDelivery({ webhookType, entityId }),
+  };
+}

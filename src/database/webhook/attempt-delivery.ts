@@ -1,0 +1,395 @@
+import type { DeliveryStatus } from '../../domain/lifecycle';
+import { failureInWords, type Reached, type WebhookType } from '../../domain/webhook/webhook';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { row, rows, type Database, type Executor } from '../pool/connection';
+import type { Keyring } from '../keys/keyring';
+import { enqueueStarts } from '../outbox';
+import { open, seal } from '../keys/encrypt';
+import { bodyPlace, deliveryStart, responseHeadPlace } from './announce-webhooks';
+import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } from './change-endpoint';
+
+/**
+ * Attempts at webhooks: which worker makes them, and what became of them.
+ *
+ * Before the first byte of an attempt leaves, the row says that it may have been sent (`sent`), and
+ * that no other worker is to send it for now (`claimed_until`). So the end of a charge's window
+ * knows whether its bank may have it, also where the process that sent it has died.
+ *
+ * `next_attempt_at` says when the next attempt is due. A workflow that is woken before makes none.
+ * A redelivery, or enabling the receiver, puts the present into it.
+ */
+
+/** A delivery as stored; `openDelivery` decrypts it. */
+export interface DeliveryToAttempt extends SealedSecrets {
+  id: string;
+  entityId: string;
+  entityName: string;
+  /** The provider of a provider's merchant, else the entity itself. */
+  ownerId: string;
+  webhookType: WebhookType;
+  status: DeliveryStatus;
+  attempts: number;
+  /** Those made before it was last asked for again. */
+  earlierAttempts: number;
+  /** The receiver's URL now, which may be another one than when it was announced. */
+  url: string | null;
+  /** The receiver's last attempt, of whatever delivery, has failed; or it is disabled. */
+  failing: boolean;
+  disabled: boolean;
+  /** It goes to the URL of before a change, and is not tried again. */
+  onlyOnce: boolean;
+  /** Then: what else the old address may take for the receiver's secret. */
+  alsoSealed: Buffer[];
+  /** Until another worker has to have recorded its attempt; 0 where none makes one. */
+  claimedForMs: number;
+  notDueForMs: number;
+  /** As Postgres writes it, for a Date is less exact. */
+  nextAttemptAt: string | null;
+  bodySealed: Buffer;
+}
+
+export interface OpenDelivery {
+  body: string;
+  /** During a rotation two, the old one first. A notice to an old endpoint may have more. */
+  secrets: [string, ...string[]];
+}
+
+export interface Unattempted extends DeliveryToAttempt {
+  /**
+   * It is the caller's to attempt, and counted as sent. Otherwise its receiver is failing, or
+   * another worker has it in hand.
+   */
+  claimed: boolean;
+}
+
+export interface Attempt {
+  deliveryId: string;
+  /** Which attempt the sender took it for, counted from 1. */
+  n: number;
+  /** It was counted as sent. */
+  begun: boolean;
+  /** As it was read before the attempt; another one by now is that of a redelivery. */
+  nextAttemptAt: string | null;
+  reached: Reached;
+  durationMs: number;
+  httpStatus: number | null;
+  error: string | null;
+  responseHead: string | null;
+}
+
+export interface DeliveryState {
+  status: DeliveryStatus;
+  attempts: number;
+  earlierAttempts: number;
+  /** Until the next attempt; 0 where it may come at once. */
+  retryInMs: number;
+}
+
+/** Milliseconds until a moment; 0 where it is over, or none. */
+const msUntil = (moment: string) =>
+  `greatest(coalesce(ceil(extract(epoch FROM ${moment} - clock_timestamp()) * 1000), 0), 0)::float8`;
+
+const TO_ATTEMPT = `d.id, d.entity_id, e.name AS entity_name, coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type,
+         d.status, d.attempts,
+         d.earlier_attempts, d.body_sealed,
+         coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS only_once,
+         w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS disabled,
+         coalesce(d.old_secret_sealed, w.secret_sealed) AS secret_sealed,
+         CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
+              THEN w.previous_secret_sealed END AS previous_secret_sealed,
+         CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS also_sealed,
+         ${msUntil('d.claimed_until')} AS claimed_for_ms,
+         ${msUntil('d.next_attempt_at')} AS not_due_for_ms, d.next_attempt_at::text AS next_attempt_at`;
+const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+  JOIN entities e ON e.id = d.entity_id`;
+
+/**
+ * A workflow's announcements without an attempt, oldest first: at most one for each bank
+ * of a call, and one for the merchant.
+ *
+ * One statement claims them all and counts them as sent, so that a charge waits for the disk once.
+ * Body and URL are read after it. So a change of the receiver either sees the claim
+ * (`attemptsUnderWay`), or is seen by the reading.
+ */
+export async function claimUnattempted(
+  db: Executor,
+  workflowId: string,
+  leaseMs: number,
+): Promise<Unattempted[]> {
+  const claimed = await rows<{ id: string }>(
+    db,
+    `UPDATE webhook_deliveries c
+     SET sent = c.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
+     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
+     WHERE c.workflow_id = :workflowId AND c.status = 'pending' AND c.attempts = 0 AND w.entity_id = c.entity_id
+       AND w.failing_since IS NULL AND e.status <> 'disabled' AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
+     RETURNING c.id`,
+    { workflowId, leaseMs },
+  );
+  const own = new Set(claimed.map(({ id }) => id));
+  const found = await rows<DeliveryToAttempt>(
+    db,
+    `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.workflow_id = :workflowId AND d.status = 'pending' AND d.attempts = 0
+     ORDER BY d.event_id`,
+    { workflowId },
+  );
+  return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
+}
+
+/** A receiver whose answer, or refusal, took no longer holds nothing up. */
+const PROMPT_MS = 1_000;
+
+interface DeliveryToRetry extends DeliveryToAttempt {
+  /** Its receiver was prompt at the last attempt: at this delivery, if the receiver is failing. */
+  prompt: boolean;
+  /** The last attempt, where there was one. */
+  last: { httpStatus: number | null; error: string | null } | null;
+}
+
+export async function deliveryToAttempt(
+  db: Executor,
+  deliveryId: string,
+): Promise<DeliveryToRetry | undefined> {
+  return row<DeliveryToRetry>(
+    db,
+    `SELECT ${TO_ATTEMPT},
+       CASE WHEN a.n IS NOT NULL THEN jsonb_build_object('httpStatus', a.http_status, 'error', a.error) END AS last,
+       d.old_url IS NULL AND (w.failing_since IS NULL OR coalesce(a.duration_ms < ${PROMPT_MS}, false)) AS prompt
+     FROM ${DELIVERIES} LEFT JOIN webhook_attempts a ON a.delivery_id = d.id AND a.n = d.attempts
+     WHERE d.id = :deliveryId`,
+    { deliveryId },
+  );
+}
+
+/**
+ * Notes when a webhook that was never attempted, and found no place, comes again. A redelivery that
+ * came meanwhile stands; so does an attempt that another worker makes.
+ *
+ * A retry without a place keeps its row, so that its delay shows.
+ */
+export async function awaitPlace(
+  db: Executor,
+  { id, nextAttemptAt }: Pick<DeliveryToAttempt, 'id' | 'nextAttemptAt'>,
+  inMs: number,
+): Promise<void> {
+  await rows(
+    db,
+    `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + :inMs * interval '1 millisecond'
+     WHERE id = :id AND status = 'pending' AND attempts = 0
+       AND next_attempt_at::text IS NOT DISTINCT FROM :nextAttemptAt::text
+       AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`,
+    { id, nextAttemptAt, inMs },
+  );
+}
+
+/**
+ * Counts an attempt as sent, just before it is. False where it is not to be made: the delivery has
+ * ended or is another worker's, its receiver is disabled, or its URL, secret or body is no longer
+ * as it was read.
+ *
+ * Receiver and endpoint are locked with it. So a change of them comes before, and is seen here, or
+ * comes after, and sees the attempt (`attemptsUnderWay`).
+ */
+export async function beginAttempt(
+  db: Executor,
+  delivery: Pick<DeliveryToAttempt, 'id' | 'attempts' | 'url' | 'bodySealed' | 'secretSealed'>,
+  leaseMs: number,
+): Promise<boolean> {
+  const { id, attempts, url, bodySealed, secretSealed } = delivery;
+  const begun = await rows(
+    db,
+    `WITH open AS MATERIALIZED (
+       SELECT d.id FROM ${DELIVERIES}
+       WHERE d.id = :id AND d.status = 'pending' AND d.attempts = :attempts::int
+         AND (d.claimed_until IS NULL OR d.claimed_until <= clock_timestamp())
+         AND e.status <> 'disabled' AND coalesce(d.old_url, w.url) = :url AND d.body_sealed = :bodySealed
+         AND coalesce(d.old_secret_sealed, w.secret_sealed) = :secretSealed
+       FOR SHARE OF e FOR NO KEY UPDATE OF d FOR SHARE OF w
+     )
+     UPDATE webhook_deliveries d
+     SET sent = d.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
+     FROM open WHERE d.id = open.id
+     RETURNING d.id`,
+    { id, attempts, url, bodySealed, secretSealed, leaseMs },
+  );
+  return begun.length > 0;
+}
+
+export interface AttemptUnderWay {
+  deliveryId: string;
+  /** By when it is recorded, or was given up: as Postgres writes it, for a Date is less exact. */
+  until: string;
+}
+
+/**
+ * The attempts at an entity's webhooks that were begun and are not recorded. A caller that has
+ * committed what keeps attempts from beginning finds here all that began before.
+ */
+export async function attemptsUnderWay(db: Executor, entityId: string): Promise<AttemptUnderWay[]> {
+  return rows<AttemptUnderWay>(
+    db,
+    `SELECT id AS delivery_id, claimed_until::text AS until FROM webhook_deliveries
+     WHERE entity_id = :entityId AND status = 'pending' AND claimed_until > clock_timestamp()`,
+    { entityId },
+  );
+}
+
+/** Counts those of these attempts that may still be made. */
+export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
+  const still = await row<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count
+     FROM unnest(:deliveryIds::text[], :untils::timestamptz[]) AS a (id, until) JOIN webhook_deliveries d ON d.id = a.id
+     WHERE d.claimed_until = a.until AND a.until > clock_timestamp()`,
+    {
+      deliveryIds: attempts.map(({ deliveryId }) => deliveryId),
+      untils: attempts.map(({ until }) => until),
+    },
+  );
+  return still?.count ?? 0;
+}
+
+/** @throws KeyringError where the ring lacks a key that the body or a secret was sealed with */
+export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): OpenDelivery {
+  const { id, entityId, bodySealed, alsoSealed } = delivery;
+  const [first, ...others] = openWebhookSecrets(keyring, entityId, delivery);
+  const also = alsoSealed.map((sealed) => open(keyring, sealed, secretPlace(entityId)));
+  return {
+    body: open(keyring, bodySealed, bodyPlace(id)),
+    secrets: [first, ...new Set([...others, ...also].filter((one) => one !== first))],
+  };
+}
+
+/**
+ * Records an attempt and what follows from it: the delivery's status, and whether the receiver
+ * counts as failing. Returns how the delivery stands then.
+ *
+ * Two workers may attempt one delivery, when one is slower than its claim lasts. A failure counts
+ * only if no other n-th attempt was recorded; a success always does, and so does that no byte left.
+ *
+ * After a failed first attempt the same transaction starts a workflow of the delivery's own.
+ *
+ * @param policy.maxAttempts the failed attempt with this number ends the delivery, as does a 410;
+ *   counted from when it was announced or last asked for again
+ */
+export async function recordAttempt(
+  db: Database,
+  keyring: Keyring,
+  attempt: Attempt,
+  policy: { maxAttempts: number; retryInMs: number },
+): Promise<DeliveryState> {
+  const { deliveryId, n } = attempt;
+  // A success, as most attempts are, needs no transaction's round trips.
+  if (attempt.error === null) return insertAttempt(db, keyring, attempt, policy);
+  return db.transaction(async (trx) => {
+    const { entityId, webhookType, workflowId, counted, ...state } = await insertAttempt(
+      trx,
+      keyring,
+      attempt,
+      policy,
+    );
+    if (
+      counted &&
+      n === 1 &&
+      state.status === 'pending' &&
+      workflowId !== workflowIds.webhookDelivery(deliveryId)
+    ) {
+      const why = failureInWords(attempt);
+      const { maxAttempts } = policy;
+      const { attempts, retryInMs } = state;
+      const progress = { webhookType, why, attempts, maxAttempts, retryInMs };
+      await enqueueStarts(trx, [deliveryStart([deliveryId, progress], { entityId, webhookType })]);
+    }
+    return state;
+  });
+}
+
+interface Recorded extends DeliveryState {
+  entityId: string;
+  webhookType: WebhookType;
+  workflowId: string;
+  counted: boolean;
+}
+
+async function insertAttempt(
+  db: Executor,
+  keyring: Keyring,
+  { responseHead, ...attempt }: Attempt,
+  policy: { maxAttempts: number; retryInMs: number },
+): Promise<Recorded> {
+  const place = responseHeadPlace(attempt.deliveryId, attempt.n);
+  const headSealed = responseHead === null ? null : seal(keyring, responseHead, place);
+  const recorded = await row<Recorded>(
+    db,
+    `WITH delivery AS MATERIALIZED (
+       SELECT * FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
+     ), attempt AS (
+       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head_sealed, reached)
+       SELECT id, attempts + 1, :durationMs, :httpStatus, :error,
+         -- Under another number it would not open.
+         CASE WHEN attempts = :n::int - 1 THEN :headSealed::bytea END, :reached FROM delivery
+       WHERE :delivered::boolean OR (status = 'pending' AND attempts = :n::int - 1)
+       RETURNING delivery_id, n
+     ), outcome AS (
+       SELECT id, n, CASE WHEN :delivered::boolean THEN 'delivered'
+                          WHEN :httpStatus::int IS NOT DISTINCT FROM 410
+                            OR n - earlier_attempts >= :maxAttempts::int THEN 'failed'
+                          ELSE 'pending' END AS status
+       FROM delivery, attempt
+     ), advanced AS (
+       UPDATE webhook_deliveries d
+       SET attempts = coalesce(o.n, d.attempts), status = coalesce(o.status, d.status), claimed_until = NULL,
+           finished_at = CASE WHEN coalesce(o.status, d.status) = d.status THEN d.finished_at ELSE clock_timestamp() END,
+           workflow_id = CASE WHEN o.status = 'pending' THEN '${workflowIds.webhookDelivery('')}' || d.id ELSE d.workflow_id END,
+           sent = d.sent - CASE WHEN :begun::boolean AND :reached::text = 'no' THEN 1 ELSE 0 END,
+           next_attempt_at = CASE WHEN o.status = 'pending' AND d.next_attempt_at::text IS NOT DISTINCT FROM :nextAttemptAt::text
+                                  THEN clock_timestamp() + :retryInMs * interval '1 millisecond' ELSE d.next_attempt_at END
+       FROM delivery LEFT JOIN outcome o ON true WHERE d.id = delivery.id
+       RETURNING d.next_attempt_at
+     ), endpoint AS (
+       UPDATE webhook_endpoints w
+       SET failing_since = CASE WHEN NOT :delivered::boolean THEN clock_timestamp() END
+       FROM delivery, attempt
+       WHERE w.entity_id = delivery.entity_id AND (w.failing_since IS NULL) <> :delivered::boolean
+         -- How the old endpoint fares says nothing of the new one.
+         AND delivery.old_url IS NULL
+     )
+     SELECT d.entity_id, d.webhook_type, d.workflow_id, o.id IS NOT NULL AS counted,
+            coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
+            d.earlier_attempts, ${msUntil('a.next_attempt_at')} AS retry_in_ms
+     FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`,
+    { ...attempt, ...policy, headSealed, delivered: attempt.error === null },
+  );
+  if (!recorded) throw new Error(`there is no delivery ${attempt.deliveryId}`);
+  return recorded;
+}
+
+/**
+ * Gives deliveries that nobody has attempted a workflow of their own; returns how many there were.
+ *
+ * @param left by id, whether the caller had claimed it and has not sent it
+ */
+export async function handOver(
+  trx: Executor,
+  left: ReadonlyMap<string, boolean>,
+  workflowId: string,
+): Promise<number> {
+  const deliveryIds = [...left.keys()];
+  const unsent = deliveryIds.filter((id) => left.get(id));
+  const handed = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
+    trx,
+    `UPDATE webhook_deliveries SET workflow_id = '${workflowIds.webhookDelivery('')}' || id,
+       sent = sent - CASE WHEN id = ANY(:unsent) THEN 1 ELSE 0 END,
+       claimed_until = CASE WHEN id = ANY(:unsent) THEN NULL ELSE claimed_until END
+     WHERE id IN (SELECT id FROM webhook_deliveries
+                  WHERE id = ANY(:deliveryIds) AND workflow_id = :workflowId AND status = 'pending' AND attempts = 0
+                  ORDER BY id FOR UPDATE)
+     RETURNING id, entity_id, webhook_type`,
+    { deliveryIds, unsent, workflowId },
+  );
+  await enqueueStarts(
+    trx,
+    handed.map((one) => deliveryStart([one.id], one)),
+  );
+  return handed.length;
+}

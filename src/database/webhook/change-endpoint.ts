@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto';
+import { recordAct, type Actor } from '../record/audit-event';
+import { row, type Executor, type Transaction } from '../pool/connection';
+import type { Keyring } from '../keys/keyring';
+import { open, seal, type SealedPlace } from '../keys/encrypt';
+
+/** An entity's webhook URL, and the secrets that sign its webhooks. */
+
+/** `whsec_` and 32 random bytes in base64, the form that Standard Webhooks libraries take. */
+export function newWebhookSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+export async function insertWebhookEndpoint(
+  trx: Executor,
+  ring: Keyring,
+  endpoint: { entityId: string; url: string | undefined; secret: string },
+): Promise<void> {
+  const { entityId, url, secret } = endpoint;
+  await row(
+    trx,
+    `INSERT INTO webhook_endpoints (entity_id, url, secret_sealed) VALUES (:entityId, :url, :secret)`,
+    { entityId, url: url ?? null, secret: seal(ring, secret, secretPlace(entityId)) },
+  );
+}
+
+/** Null where the entity takes no webhooks. */
+export async function findWebhookUrl(db: Executor, entityId: string): Promise<string | null> {
+  const endpoint = await row<{ url: string | null }>(
+    db,
+    `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  return endpoint?.url ?? null;
+}
+
+/** The same, locked; undefined for an unknown entity. */
+export async function lockWebhookUrl(
+  trx: Transaction,
+  entityId: string,
+): Promise<{ url: string | null } | undefined> {
+  return row<{ url: string | null }>(
+    trx,
+    `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE`,
+    { entityId },
+  );
+}
+
+/** A new address starts in good standing. */
+export async function setWebhookUrl(db: Executor, entityId: string, url: string | null): Promise<void> {
+  await row(
+    db,
+    `UPDATE webhook_endpoints SET failing_since = CASE WHEN url IS NOT DISTINCT FROM :url THEN failing_since END,
+       url = :url
+     WHERE entity_id = :entityId`,
+    { entityId, url },
+  );
+}
+
+/** The old secret stays good for this long after a rotation. */
+const ROTATION = '24 hours';
+/**
+ * A retired secret still signs, for this long, the notice of a changed endpoint: the owner's
+ * receiver would not believe a notice signed with a thief's secret alone. By then it has refused
+ * every webhook for three days, which its owner notices.
+ */
+const KEPT = '72 hours';
+/**
+ * Most that are kept of one entity, so that a notice stays short. The oldest stay: a thief that
+ * rotates drives out none of the owner's.
+ */
+const KEPT_MAX = 10;
+
+/**
+ * Changes the secrets of an entity, and keeps the retired ones.
+ *
+ * @param set the assignments of an UPDATE of `webhook_endpoints w`
+ */
+async function changeSecrets(
+  trx: Transaction,
+  entityId: string,
+  set: string,
+  bindings: { secret?: Buffer; rotation?: string },
+): Promise<Date | null> {
+  const changed = await row<{ until: Date | null }>(
+    trx,
+    `WITH before AS MATERIALIZED (
+         SELECT secret_sealed AS secret, previous_secret_sealed AS previous, previous_secret_until AS until
+         FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE
+       ), after AS (
+         UPDATE webhook_endpoints w SET ${set} FROM before WHERE w.entity_id = :entityId
+         RETURNING w.secret_sealed AS secret, w.previous_secret_sealed AS previous, w.previous_secret_until AS until
+       ), retired AS (
+         INSERT INTO retired_webhook_secrets (entity_id, secret_sealed, retired_at)
+         SELECT :entityId, old.secret, old.at
+         FROM before, after, LATERAL (VALUES (before.secret, clock_timestamp()),
+                                             (before.previous, least(before.until, clock_timestamp()))) AS old (secret, at)
+         WHERE old.secret NOT IN (after.secret, coalesce(after.previous, after.secret))
+           AND old.at > clock_timestamp() - :kept::interval
+           AND (SELECT count(*) FROM retired_webhook_secrets r
+                WHERE r.entity_id = :entityId AND r.retired_at > clock_timestamp() - :kept::interval) < :keptMax
+       )
+       SELECT until FROM after`,
+    { ...bindings, entityId, kept: KEPT, keptMax: KEPT_MAX },
+  );
+  if (!changed) throw new Error(`${entityId} has no webhook endpoint row`);
+  return changed.until;
+}
+
+/**
+ * Puts a new secret beside the one in use, which stays good for 24 h from now; returns until when.
+ *
+ * During a rotation the secret that it began with stays the old one: a caller that asks again has
+ * most likely lost the response, and its receiver knows nothing but the old one.
+ */
+export async function rotateWebhookSecret(
+  trx: Transaction,
+  ring: Keyring,
+  by: Actor,
+  entityId: string,
+  secret: string,
+): Promise<Date> {
+  const until = await changeSecrets(
+    trx,
+    entityId,
+    `previous_secret_sealed = CASE WHEN w.previous_secret_until > clock_timestamp()
+                                   THEN w.previous_secret_sealed ELSE w.secret_sealed END,
+     previous_secret_until = clock_timestamp() + :rotation::interval,
+     secret_sealed = :secret`,
+    { rotation: ROTATION, secret: seal(ring, secret, secretPlace(entityId)) },
+  );
+  if (until === null) throw new Error(`the rotation of ${entityId} has no end`);
+  await recordAct(trx, by, {
+    action: 'webhook_secret.rotated',
+    entityId,
+    after: { previousSecretValidUntil: until },
+  });
+  return until;
+}
+
+/** Puts a new secret in the place of all others, which have leaked and are good for nothing. */
+export async function replaceWebhookSecret(
+  trx: Transaction,
+  ring: Keyring,
+  by: Actor,
+  entityId: string,
+  secret: string,
+): Promise<null> {
+  await row(
+    trx,
+    `WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = :entityId)
+     UPDATE webhook_endpoints
+     SET secret_sealed = :secret, previous_secret_sealed = NULL, previous_secret_until = NULL
+     WHERE entity_id = :entityId`,
+    { entityId, secret: seal(ring, secret, secretPlace(entityId)) },
+  );
+  await recordAct(trx, by, {
+    action: 'webhook_secret.rotated',
+    entityId,
+    after: { previousSecretValidUntil: null },
+  });
+  return null;
+}
+
+/** Makes the new secret good alone; without a rotation nothing changes. */
+export async function finishSecretRotation(trx: Transaction, by: Actor, entityId: string): Promise<void> {
+  await changeSecrets(trx, entityId, `previous_secret_sealed = NULL, previous_secret_until = NULL`, {});
+  await recordAct(trx, by, {
+    action: 'webhook_secret.rotation_finished',
+    entityId,
+    after: { previousSecretValidUntil: null },
+  });
+}
+
+/** Few rows: an entity retires at most ten secrets in three days. */
+export async function forgetRetiredSecrets(db: Executor): Promise<void> {
+  await row(
+    db,
+    `DELETE FROM retired_webhook_secrets WHERE retired_at <= clock_timestamp() - :kept::interval`,
+    { kept: KEPT },
+  );
+}
+
+/** The secret that an entity's receiver has known for longest, as far back as they are kept. */
+export async function longestKnownSecret(trx: Transaction, entityId: string): Promise<Buffer> {
+  const known = await row<{ secret: Buffer }>(
+    trx,
+    `SELECT secret FROM (
+       SELECT secret_sealed AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = :entityId
+       UNION ALL
+       SELECT old.secret, old.retired_at FROM webhook_endpoints w,
+         LATERAL (VALUES (w.previous_secret_sealed, w.previous_secret_until), (w.secret_sealed, 'infinity')) AS old (secret, retired_at)
+       WHERE w.entity_id = :entityId) AS known
+     WHERE secret IS NOT NULL AND retired_at > clock_timestamp() - :kept::interval
+     ORDER BY retired_at LIMIT 1`,
+    { entityId, kept: KEPT },
+  );
+  if (!known) throw new Error(`${entityId} has no webhook endpoint row`);
+  return known.secret;
+}
+
+/** The columns of `webhook_endpoints w` that `openWebhookSecrets` takes. */
+export const SEALED_SECRETS = `w.secret_sealed,
+  CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_sealed END AS previous_secret_sealed`;
+
+export interface SealedSecrets {
+  secretSealed: Buffer;
+  /** The one before the last rotation, while it is still good. */
+  previousSecretSealed: Buffer | null;
+}
+
+/** All kept secrets that the webhooks of `webhook_endpoints w` have been signed with. */
+export const KNOWN_SECRETS = `array_remove(ARRAY(
+    SELECT r.secret_sealed FROM retired_webhook_secrets r
+    WHERE r.entity_id = w.entity_id AND r.retired_at > clock_timestamp() - interval '${KEPT}' ORDER BY r.retired_at)
+  || ARRAY[w.previous_secret_sealed, w.secret_sealed], NULL)`;
+
+/** The secrets good now, the old one first: it signs until a rotation is finished. */
+export function openWebhookSecrets(
+  ring: Keyring,
+  entityId: string,
+  { secretSealed, previousSecretSealed }: SealedSecrets,
+): [string, ...string[]] {
+  const secret = open(ring, secretSealed, secretPlace(entityId));
+  return previousSecretSealed === null
+    ? [secret]
+    : [open(ring, previousSecretSealed, secretPlace(entityId)), secret];
+}
+
+/** Current and previous secret share their place: a rotation moves the encrypted bytes. */
+export function secretPlace(entityId: string): SealedPlace {
+  return `webhook_endpoints.secret:${entityId}`;
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import type { WebhookType } from '../../domain/webhook/webhook';
+import { row, rows, type Executor } from '../pool/connection';
+import { firstIdAt } from '../identifier/new-id';
+import { KeyringError, type Keyring } from '../keys/keyring';
+import { open } from '../keys/encrypt';
+import { bodyPlace } from './announce-webhooks';
+
+/**
+ * Deliveries, their bodies and attempts are kept for a time and then forgotten. A receipt of each
+ * stays: to whom, the hash of the body, when each attempt was made and how it was answered. The
+ * receipt of what asked a bank to move money stays for good.
+ *
+ * Deliveries are the receiver's events feed as well, so `feed_horizon` says up to when some of it
+ * may be gone.
+ */
+
+/** By these a bank is asked to move money. */
+const ASKING: WebhookType[] = ['billing.request', 'refund.request', 'billing.credit'];
+
+/** Most deliveries that one statement forgets: their bodies, up to 60 kB, fit into memory. */
+const SWEEP = 200;
+const RECEIPTS_SWEEP = 1_000;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Forgets the oldest deliveries past their time, but none that is pending.
+ *
+ * @returns whether there may be more
+ */
+export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: number): Promise<boolean> {
+  // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
+  // word.
+  const past = await rows<{ id: string; bodySealed: Buffer }>(
+    db,
+    `SELECT id, body_sealed FROM webhook_deliveries
+     WHERE id < :before AND status <> 'pending' AND created_at < clock_timestamp() - :keptDays * interval '1 day'
+     ORDER BY id LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED`,
+    { before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)), keptDays },
+  );
+  if (past.length === 0) return false;
+  await rows(
+    db,
+    // Since they were read, some may have been redelivered, or forgotten by another process.
+    `WITH past AS (
+       SELECT d.id, given.hash FROM webhook_deliveries d JOIN unnest(:ids::text[], :hashes::bytea[]) AS given (id, hash) USING (id)
+       WHERE d.status <> 'pending' ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
+     ), attempts AS (
+       DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
+     ), receipts AS (
+       INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, unanswered_at,
+         feed_read, event_id, batch_id, status, finished_at, body_sha256, attempted_at, http_statuses)
+       SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent, a.delivered_at, coalesce(a.unanswered_at, '{}'),
+         d.withdrawn_at IS NULL AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
+                 AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)),
+         d.event_id, d.batch_id, d.status, d.finished_at, past.hash, coalesce(a.attempted_at, '{}'),
+         coalesce(a.http_statuses, '{}')
+       FROM past JOIN webhook_deliveries d USING (id), LATERAL (
+         SELECT min(at) FILTER (WHERE error IS NULL) AS delivered_at,
+           array_agg(at ORDER BY n) FILTER (WHERE http_status IS NULL AND reached IS DISTINCT FROM 'no') AS unanswered_at,
+           array_agg(at ORDER BY n) AS attempted_at, array_agg(http_status ORDER BY n) AS http_statuses
+         FROM webhook_attempts WHERE delivery_id = d.id) AS a
+     ), gone AS (
+       DELETE FROM webhook_deliveries d USING past WHERE d.id = past.id RETURNING d.created_at
+     )
+     UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g WHERE latest > passed`,
+    { ids: past.map(({ id }) => id), hashes: past.map((one) => hashOf(ring, one)) },
+  );
+  return past.length === SWEEP;
+}
+
+/** Null where its key is gone. */
+function hashOf(ring: Keyring, { id, bodySealed }: { id: string; bodySealed: Buffer }): Buffer | null {
+  try {
+    return createHash('sha256')
+      .update(open(ring, bodySealed, bodyPlace(id)))
+      .digest();
+  } catch (error) {
+    if (error instanceof KeyringError) return null;
+    throw error;
+  }
+}
+
+/**
+ * Forgets receipts past their time, but none by which money may have moved.
+ *
+ * @returns whether there may be more
+ */
+export async function forgetReceipts(db: Executor, keptDays: number): Promise<boolean> {
+  const forgotten = await row<{ count: number }>(
+    db,
+    `WITH gone AS (
+       DELETE FROM webhook_receipts WHERE delivery_id IN (
+         SELECT delivery_id FROM webhook_receipts
+         WHERE webhook_type NOT IN (${ASKING.map((one) => `'${one}'`).join(', ')})
+           AND announced_at < clock_timestamp() - :keptDays * interval '1 day'
+         ORDER BY announced_at LIMIT ${RECEIPTS_SWEEP})
+       RETURNING 1)
+     SELECT count(*)::int AS count FROM gone`,
+    { keptDays },
+  );
+  return forgotten?.count === RECEIPTS_SWEEP;
+}

@@ -1,0 +1,142 @@
+import { row, rows, type Executor } from '../pool/connection';
+import type { Keyring } from '../keys/keyring';
+import { open, seal } from '../keys/encrypt';
+import { bodyPlace, bodyWithout } from './announce-webhooks';
+
+/**
+ * Takes back what banks are asked by webhook, once it has ended without an answer or was reversed.
+ *
+ * One order of locks decides whether a bank may have been told: the delivery first, then its
+ * receiver's endpoint. A sender changes the delivery before it sends, and a reader of the feed
+ * holds the endpoint before it reads. So each of them is either seen here, or sees this.
+ */
+
+/**
+ * `sharedBy`: the indexed column that all have in common for which one webhook asks. `asksFor`:
+ * which of these the webhook goes on to ask for.
+ */
+const ASKED = {
+  charges: {
+    table: 'billing_requests',
+    delivery: 'bank_delivery_id',
+    receiver: 'bank_id',
+    item: 'billingRequestId',
+    sharedBy: 'workflow_id',
+    asksFor: `o.status = 'pending'`,
+  },
+  intents: {
+    table: 'intents',
+    delivery: 'bank_delivery_id',
+    receiver: 'bank_id',
+    item: 'intentId',
+    sharedBy: 'bank_delivery_id',
+    // A superseded intent is announced all the same.
+    asksFor: `o.status IN ('pending', 'superseded')`,
+  },
+  // A bank's answer settles one payment, so each credit has a webhook of its own.
+  credits: {
+    table: 'billing_requests',
+    delivery: 'credit_delivery_id',
+    receiver: 'owner_id',
+    item: 'billingRequestId',
+    sharedBy: 'id',
+    asksFor: 'false',
+  },
+} as const;
+
+interface Asked {
+  id: string;
+  deliveryId: string;
+  /** Not a byte of it was sent, and it has not been read in the feed. */
+  undelivered: boolean;
+  /** Null where the delivery asks for nothing else that is open or superseded. */
+  bodySealed: Buffer | null;
+}
+
+/**
+ * Ends the asking for these. A delivery that no bank can have seen is withdrawn, or loses their
+ * items. One that a bank may have seen is sent no further once nothing that it asks for is open: a
+ * bank that is asked late would debit, or ask its customer, for nothing.
+ *
+ * The caller holds their rows locked.
+ *
+ * @returns those that their bank was never told of: the first webhook about one of them is number 1
+ */
+export async function withdraw(
+  trx: Executor,
+  keyring: Keyring,
+  asked: keyof typeof ASKED,
+  ids: string[],
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const { table, delivery, receiver, item, sharedBy, asksFor } = ASKED[asked];
+  // Sent together, and run in this order: the last sees all that was done before the locks.
+  const [, , found] = await Promise.all([
+    rows(
+      trx,
+      `SELECT id FROM webhook_deliveries WHERE id IN (SELECT ${delivery} FROM ${table} WHERE id = ANY(:ids))
+       ORDER BY id FOR NO KEY UPDATE`,
+      { ids },
+    ),
+    rows(
+      trx,
+      `SELECT entity_id FROM webhook_endpoints WHERE entity_id IN (SELECT ${receiver} FROM ${table} WHERE id = ANY(:ids))
+       ORDER BY entity_id FOR SHARE`,
+      { ids },
+    ),
+    rows<Asked>(
+      trx,
+      `SELECT a.id, d.id AS delivery_id,
+         d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
+         CASE WHEN EXISTS (SELECT FROM ${table} o
+                           WHERE o.${sharedBy} = a.${sharedBy} AND ${asksFor} AND o.${delivery} = d.id
+                             AND o.id <> ALL(:ids)) THEN d.body_sealed END AS body_sealed
+       FROM ${table} a JOIN webhook_deliveries d ON d.id = a.${delivery} JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+       WHERE a.id = ANY(:ids)`,
+      { ids },
+    ),
+  ]);
+  const undelivered = found.filter((one) => one.undelivered);
+  await endDeliveries(
+    trx,
+    found.filter(({ bodySealed }) => bodySealed === null),
+  );
+  await shortenBodies(trx, keyring, item, undelivered);
+  return new Set(undelivered.map(({ id }) => id));
+}
+
+async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
+  if (over.length === 0) return;
+  await rows(
+    trx,
+    `UPDATE webhook_deliveries SET status = 'failed', finished_at = coalesce(finished_at, clock_timestamp()),
+       withdrawn_at = CASE WHEN id = ANY(:undelivered) THEN clock_timestamp() END
+     WHERE id = ANY(:over) AND (status = 'pending' OR id = ANY(:undelivered))`,
+    {
+      over: over.map(({ deliveryId }) => deliveryId),
+      undelivered: over.flatMap(({ deliveryId, undelivered }) => (undelivered ? [deliveryId] : [])),
+    },
+  );
+}
+
+/** A sender reads the bytes after it has claimed the delivery, so no receiver has seen these. */
+async function shortenBodies(
+  trx: Executor,
+  keyring: Keyring,
+  item: string,
+  undelivered: Asked[],
+): Promise<void> {
+  const bodies = new Map(undelivered.map(({ deliveryId, bodySealed }) => [deliveryId, bodySealed]));
+  for (const [deliveryId, bodySealed] of bodies) {
+    if (bodySealed === null) continue;
+    const ended = new Set(undelivered.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
+    const place = bodyPlace(deliveryId);
+    const shorter = await bodyWithout(trx, keyring, open(keyring, bodySealed, place), item, ended);
+    const replaced = await row<{ done: boolean }>(
+      trx,
+      `SELECT replace_unseen_body(:deliveryId, :body) AS done`,
+      { deliveryId, body: seal(keyring, shorter, place) },
+    );
+    if (replaced?.done !== true) throw new Error(`${deliveryId} has been seen under its locks`);
+  }
+}

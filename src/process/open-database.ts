@@ -1,0 +1,53 @@
+import type { ClientBase } from 'pg';
+import type { Logger } from 'pino';
+import { ConfigError, type ServerConfig } from '../settings/config';
+import { refusedAppLogin } from '../database/pool/availability';
+import { APP_ROLE, executorOf, openDatabase, type PooledDatabase } from '../database/pool/connection';
+import { DeploymentError, requireDeployment } from '../database/engine/deployment';
+import { KeyringError, type Keyring } from '../database/keys/keyring';
+import { claimRing, requireSigningKey } from '../database/key-rotation/claim-keyring';
+import { traceparentAtHand } from './at-hand';
+
+/**
+ * The database of an API or a worker. Each new connection checks the database's mode and zone, and
+ * the first also the keyring. A mismatch ends the process at once. If Postgres was away at the
+ * start, that may be long after.
+ *
+ * The keyring is checked once, as a rotation elsewhere must not end this process; `/readyz` reports
+ * a missing key.
+ *
+ * @param answerWithinMs see `openDatabase`
+ */
+export async function openOwnDatabase(
+  config: ServerConfig,
+  ring: Keyring,
+  log: Logger,
+  answerWithinMs?: number,
+): Promise<PooledDatabase> {
+  const { ASSENT_MODE, DATABASE_POOL, DATABASE_URL, NETWORK_TIMEZONE } = config;
+  const deployment = { mode: ASSENT_MODE, timeZone: NETWORK_TIMEZONE };
+  let ringFits = false;
+  const requireFit = async (connection: ClientBase) => {
+    try {
+      const first = executorOf(connection);
+      await requireDeployment(first, deployment);
+      if (ringFits) return;
+      await claimRing(first, ring);
+      await requireSigningKey(first, ring);
+      ringFits = true;
+    } catch (error) {
+      if (!(error instanceof DeploymentError || error instanceof KeyringError)) throw error;
+      log.fatal(error.message);
+      process.stderr.write(`${error.message}\n`);
+      process.exit(1);
+    }
+  };
+  const traceparent = config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : traceparentAtHand;
+  const db = openDatabase(DATABASE_URL, DATABASE_POOL, requireFit, answerWithinMs, APP_ROLE, traceparent);
+  // Requests get 503 while Postgres is away or not migrated.
+  await db.query('SELECT 1').catch((error: unknown) => {
+    const refused = refusedAppLogin(error);
+    if (refused !== undefined) throw new ConfigError(refused);
+  });
+  return db;
+}

@@ -1,0 +1,280 @@
+import {
+  createContextKey,
+  createNoopMeter,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Attributes,
+  type Context,
+  type Meter,
+  type MeterProvider,
+  type Span,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+  type Resource,
+} from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  RandomIdGenerator,
+  SamplingDecision,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type IdGenerator,
+  type Sampler,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
+import type { Config } from '../settings/config';
+import { withDeadline } from './deadline';
+import type { TraceContext } from '../domain/workflow/trace-context';
+import { VERSION } from './version';
+import { spanAtHand, withinSpan } from './at-hand';
+import type { OpenSpan, SpanAttributes, SpanToOpen, Tracing } from './tracing';
+
+/**
+ * Spans by OpenTelemetry, over OTLP and HTTP. The exporter itself reads what the settings leave of
+ * `OTEL_EXPORTER_OTLP_…`, the resource reads `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
+ *
+ * A collector that is slow or away costs spans, and nothing else.
+ */
+
+export type TracingSettings = Pick<
+  Config,
+  'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'
+> & { OTEL_EXPORTER_OTLP_ENDPOINT: string };
+
+/** Spans that wait to be sent: some seconds of a busy process, and about two megabytes. */
+const QUEUE_MAX = 2_048;
+const BATCH_MAX = 512;
+/** How long a span waits for others to be sent with. */
+const DELAY_MS = 1_000;
+/** Longest that one request to the collector lasts, with its repetitions. */
+const EXPORT_WITHIN_MS = 10_000;
+/** The rest of a stop may take nine of its ten seconds. */
+const FLUSH_WITHIN_MS = 800;
+/** Values are ids and words of the code, but for `X-Request-Id`, which a caller chooses. */
+const ATTRIBUTE_LENGTH_MAX = 256;
+/** How often the log says that spans are lost. */
+const SAY_EVERY_MS = 60_000;
+
+const KINDS: Record<SpanToOpen['kind'], SpanKind> = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  internal: SpanKind.INTERNAL,
+};
+
+/**
+ * @param program its name where `OTEL_SERVICE_NAME` has none
+ * @param keyedHash makes another id of a trace's, which no caller foresees, in all processes alike
+ */
+export function createTracing(
+  settings: TracingSettings,
+  program: string,
+  keyedHash: (traceId: string) => string,
+  log: Pick<Logger, 'warn'>,
+  registry: Registry,
+): Tracing {
+  const root = rootSampler(settings, keyedHash);
+  const ids = new ChosenIds();
+  const provider = new TracerProvider({
+    resource: resourceOf(program),
+    sampler: samplerOf(root, settings.OTEL_TRACES_SAMPLER),
+    idGenerator: ids,
+    spanLimits: { attributeValueLengthLimit: ATTRIBUTE_LENGTH_MAX },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: exporterOf(settings),
+        maxQueueSize: QUEUE_MAX,
+        maxExportBatchSize: BATCH_MAX,
+        scheduledDelayMillis: DELAY_MS,
+        // The exporter's own limit comes first.
+        exportTimeoutMillis: EXPORT_WITHIN_MS + 1_000,
+        selfObsMeterProvider: lossesIn(registry, log),
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('assent', VERSION);
+
+  function open(span: SpanToOpen): OpenSpan {
+    const { name, kind, attributes, byCaller = false, link, startedAt } = span;
+    const parent = 'parent' in span ? span.parent : spanAtHand();
+    ids.choose(span.ids);
+    return openSpan(
+      tracer.startSpan(
+        name,
+        {
+          kind: KINDS[kind],
+          attributes: given(attributes),
+          ...(link && { links: [{ context: otelContext(link) }] }),
+          ...(startedAt && { startTime: startedAt }),
+        },
+        parent
+          ? trace.setSpanContext(ROOT_CONTEXT.setValue(BY_CALLER, byCaller), otelContext(parent))
+          : ROOT_CONTEXT,
+      ),
+    );
+  }
+
+  return {
+    open,
+    async within(span, work) {
+      const opened = open(span);
+      try {
+        const result = await withinSpan(opened.context, () => work(opened));
+        opened.end();
+        return result;
+      } catch (error) {
+        opened.end(kindOf(error));
+        throw error;
+      }
+    },
+    keeps: (traceId) => keeps(root, traceId),
+    async stop() {
+      const stopping = provider.shutdown().catch(() => undefined);
+      await withDeadline(stopping, FLUSH_WITHIN_MS, () => undefined);
+    },
+  };
+}
+
+/** Counts the spans that the processor reports as lost, and logs the count at most each minute. */
+function lossesIn(registry: Registry, log: Pick<Logger, 'warn'>): MeterProvider {
+  const counter = new Counter({
+    name: 'assent_spans_lost_total',
+    help: 'Spans that were to be sent and did not get to the collector: it was slow, full or away.',
+    registers: [registry],
+  });
+  let lost = 0;
+  let quietUntil = 0;
+  const add = (spans: number, { 'error.type': reason }: Attributes = {}) => {
+    if (reason === undefined) return;
+    counter.inc(spans);
+    lost += spans;
+    if (performance.now() < quietUntil) return;
+    quietUntil = performance.now() + SAY_EVERY_MS;
+    log.warn({ reason, lost }, 'spans could not be sent to the collector');
+  };
+  // All callers of `createNoopMeter` share one object.
+  const meter: Meter = Object.create(createNoopMeter(), { createCounter: { value: () => ({ add }) } });
+  return { getMeter: () => meter };
+}
+
+function exporterOf(settings: TracingSettings): OTLPTraceExporter {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = settings;
+  return new OTLPTraceExporter({
+    url: `${endpoint}${endpoint.endsWith('/') ? '' : '/'}v1/traces`,
+    headers,
+    timeoutMillis: EXPORT_WITHIN_MS,
+  });
+}
+
+/** Marks a parent that a caller names. */
+const BY_CALLER = createContextKey('a parent that a caller names');
+
+/**
+ * The first process that sees a trace decides whether it is kept, and all others follow. A caller
+ * that keeps its spans does not decide for us: its trace is kept where our own with that id is.
+ * Samplers that heed parents follow a caller that drops its spans.
+ */
+function samplerOf(root: Sampler, name: Config['OTEL_TRACES_SAMPLER']): Sampler {
+  const heedsParents = name.startsWith('parentbased_');
+  return {
+    shouldSample(context: Context, traceId, ...span) {
+      const parent = trace.getSpanContext(context);
+      const sampled = parent !== undefined && (parent.traceFlags & TraceFlags.SAMPLED) !== 0;
+      if (parent && context.getValue(BY_CALLER) !== true) {
+        return { decision: sampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD };
+      }
+      if (parent && heedsParents && !sampled) return { decision: SamplingDecision.NOT_RECORD };
+      return root.shouldSample(context, traceId, ...span);
+    },
+    toString: () => name,
+  };
+}
+
+/** A ratio goes by the keyed hash of the id, so no caller chooses ids that are all kept. */
+function rootSampler(
+  { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio = 1 }: TracingSettings,
+  keyedHash: (traceId: string) => string,
+): Sampler {
+  if (name.endsWith('always_on')) return new AlwaysOnSampler();
+  if (name.endsWith('always_off')) return new AlwaysOffSampler();
+  const byRatio = new TraceIdRatioBasedSampler(ratio);
+  return {
+    shouldSample: (context, traceId) => byRatio.shouldSample(context, keyedHash(traceId)),
+    toString: () => byRatio.toString(),
+  };
+}
+
+function keeps(root: Sampler, traceId: string): boolean {
+  const { decision } = root.shouldSample(ROOT_CONTEXT, traceId, '', SpanKind.INTERNAL, {}, []);
+  return decision === SamplingDecision.RECORD_AND_SAMPLED;
+}
+
+/** Random ids, but for a span that brings its own. */
+class ChosenIds implements IdGenerator {
+  private chosen: SpanToOpen['ids'];
+  private readonly random = new RandomIdGenerator();
+
+  choose(ids: SpanToOpen['ids']): void {
+    this.chosen = ids;
+  }
+
+  generateTraceId(): string {
+    return this.chosen?.traceId ?? this.random.generateTraceId();
+  }
+
+  generateSpanId(): string {
+    return this.chosen?.spanId ?? this.random.generateSpanId();
+  }
+}
+
+function resourceOf(program: string): Resource {
+  const own = resourceFromAttributes({
+    'service.name': program,
+    'service.namespace': 'assent',
+    'service.version': VERSION,
+  });
+  return own.merge(detectResources({ detectors: [envDetector] }));
+}
+
+function openSpan(span: Span): OpenSpan {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return {
+    context: { traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 },
+    rename: (name) => void span.updateName(name),
+    describe: (attributes) => void span.setAttributes(given(attributes)),
+    end(error) {
+      if (error !== undefined) {
+        span.setAttribute('error.type', error);
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end();
+    },
+  };
+}
+
+/** An error's message may quote personal data. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const { type, code } = error as Error & { type?: unknown; code?: unknown };
+  return [type, code].find((one) => typeof one === 'string') ?? error.name;
+}
+
+function given(attributes: SpanAttributes): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+function otelContext({ traceId, spanId, sampled }: TraceContext) {
+  return { traceId, spanId, traceFlags: sampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
+}
