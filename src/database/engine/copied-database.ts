@@ -1,17 +1,15 @@
 import { recordAct, type Actor } from '../record/audit-event';
 import { row, rows, type Transaction } from '../pool/connection';
 
-/** What must be put right in a database that was copied, by the owner of its tables. */
-
-/** Rows between two words of how far it is: a second or so of them. */
+/** Rows between two reports of progress: a second or so. */
 const PAGE = 10_000;
 
 /**
- * A dump restored into another server: the events feed goes by the numbers of transactions, and
- * those of the old server mean nothing here. What was restored is then in the order of its event
- * ids, and read as far as before.
+ * Renumbers a feed restored into another server, where the old server's transaction numbers mean
+ * nothing. The webhooks restored are put in the order of their event ids, and stay read as far as
+ * before.
  *
- * @param say told of those that are done, from time to time
+ * @param say told from time to time how many are done
  * @returns how many webhooks there are
  */
 export async function renumberFeed(
@@ -54,10 +52,7 @@ async function renumberAll(trx: Transaction, say: (done: number) => void): Promi
   }
 }
 
-/**
- * A copy that is to run beside its original: it gets an id of its own, and a namespace of Temporal
- * that is marked with the original's is not taken for its own.
- */
+/** A copy beside its original must not take the original's Temporal namespace for its own. */
 export async function giveOwnId(trx: Transaction, by: Actor): Promise<string> {
   const before = await row<{ installation: string }>(trx, `SELECT installation FROM temporal_state`);
   const given = await row<{ installation: string }>(

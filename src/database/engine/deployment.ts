@@ -18,20 +18,23 @@ export class DeploymentError extends OperatorError {
   }
 }
 
-/** What a process and its database must agree on; both are said by whoever migrates it first. */
+/**
+ * The mode and zone that a process and its database must agree on; the first `migrate` fixes both.
+ */
 export interface Deployment {
   mode: Mode;
-  /** Of the network, in which days begin. */
+  /** The network's IANA zone, in which days begin. */
   timeZone: string;
 }
 
 /**
- * Asked of every new connection, before anything else is: after a failover, or with another address
- * behind a name, it may be another database than the last one.
+ * Checks every new connection before any other statement: after a failover, or with another address
+ * behind a name, it may reach another database.
  *
- * @throws DeploymentError where it was made for another mode or zone, or in production, where a
- *   clock was moved, or the login may do more than it must, or works as another role than it is to;
- *   whatever Postgres fails with, also where it has no schema yet
+ * @throws DeploymentError where the database was migrated for another mode or zone
+ * @throws DeploymentError in production, where a clock was moved, or the login may do too much or
+ *   works as another role
+ * @throws whatever Postgres fails with, also where it has no schema yet
  */
 export async function requireDeployment(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
   const found = await row<{
@@ -69,11 +72,11 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
 
 const CLOCK_MOVED = `EXISTS (SELECT FROM entities WHERE clock_offset <> '0' OR clock_target IS NOT NULL)`;
 
-/** Whatever the login has itself, or by a role that it is a member of, taken on or not. */
+/** Whether the login is a member of a role, directly or by another role, set or not. */
 const isMember = (oid: string) => `pg_has_role(session_user, ${oid}, 'MEMBER')`;
 const SCHEMA = `'public'::regnamespace`;
 
-/** What lets a login get round the grants of `assent_app`; the gravest first. */
+/** Powers by which a login gets round the grants of `assent_app`; the gravest first. */
 const POWERS = `VALUES
   ('superuser', EXISTS (SELECT FROM pg_roles r WHERE r.rolsuper AND ${isMember('r.oid')})),
   ('schema_owner',
@@ -88,15 +91,15 @@ const POWERS = `VALUES
    EXISTS (SELECT FROM pg_roles r WHERE r.rolname IN ('pg_write_all_data', 'pg_write_server_files',
      'pg_read_server_files', 'pg_execute_server_program', 'pg_create_subscription', 'pg_maintain') AND ${isMember('r.oid')}))`;
 
-/** A temporary table comes before the schema's own in the statements of whoever makes it. */
+/** A temporary table hides the schema's own from the statements of the login that creates it. */
 const MAKES_TABLES = `EXISTS (
   SELECT FROM pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) AS granted
   WHERE d.datname = current_database() AND granted.privilege_type = 'TEMPORARY'
     AND CASE granted.grantee WHEN 0 THEN true ELSE ${isMember('granted.grantee')} END)`;
 
 /**
- * The same for a login that migrates: it may own the schema, which need not be there yet. A zone
- * that is still to be written must be one that Postgres and this process read alike.
+ * Checks a login that migrates: it may own the schema, which need not exist yet. A zone still to be
+ * written must be read alike by Postgres and this process.
  *
  * @throws DeploymentError
  */
@@ -124,21 +127,23 @@ function requireTimeZone(found: string | undefined, wanted: string): void {
   throw new DeploymentError({ wrong: 'other_time_zone', found, wanted });
 }
 
-/** One moment a day for two years: a change of the clocks that one side has a day later is seen. */
+/**
+ * A moment a day for two years, which shows a change of the clocks that one side has a day later.
+ */
 const WALL_CLOCKS = `
   SELECT moment, to_char(moment AT TIME ZONE :timeZone, 'YYYY-MM-DD"T"HH24":"MI":"SS') AS shown,
     current_setting('server_version') AS version
   FROM generate_series(clock_timestamp(), clock_timestamp() + interval '2 years', '1 day') AS moment
   ORDER BY moment`;
 
-/** Postgres' code for a time zone that it does not know. */
+/** Postgres's code for a time zone that it does not know. */
 const INVALID_PARAMETER = '22023';
 
 /**
- * Due dates and retries are reckoned here, settlement days and limits by Postgres. Each has time
- * zone data of its own, and Postgres takes CET, EET, MET and WET for offsets without summer time.
+ * Due dates and retries are computed here, settlement days and limits by Postgres. Each has its own
+ * time zone data, and Postgres takes CET, EET, MET and WET for offsets without summer time.
  *
- * @throws DeploymentError where they do not read the zone alike, with the first moment
+ * @throws DeploymentError where the two do not read the zone alike, with the first moment
  */
 export async function requireSameCalendar(connection: Executor, timeZone: string): Promise<void> {
   const clocks = await rows<{ moment: Date; shown: string; version: string }>(connection, WALL_CLOCKS, {

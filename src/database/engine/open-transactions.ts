@@ -1,30 +1,30 @@
 import { rows, type Executor } from '../pool/connection';
 
-/** Rows that are shown at most: whoever has more has one cause to look for. */
+/** Rows listed at most: an operator with more has one cause to look for. */
 const SHOWN_MAX = 20;
 
-/** The service's own end within ten seconds, or Postgres ends them. */
+/** The service ends its own transactions within ten seconds, or Postgres ends them. */
 const LONG_AFTER_S = 30;
 
 /** A transaction that others wait for, in any database of the server. */
 export interface LongTransaction {
-  /** The number of its session, which `pg_terminate_backend` takes; of a prepared one, its name. */
+  /** The session's number, which `pg_terminate_backend` takes; a prepared transaction's name. */
   id: string;
   database: string;
   login: string | null;
   /** Null where the login that asks may not know. */
   since: Date | null;
   prepared: boolean;
-  /** No reader of a feed goes past the oldest that writes. */
+  /** A transaction that writes keeps readers of the feeds from going past it. */
   writes: boolean;
-  /** Sessions that wait for a lock of it. */
+  /** Sessions that wait for a lock of this transaction. */
   waiting: number;
 }
 
 /**
- * All that are open, but for that which asks. Postgres reads what a session does before it reads
- * its xid. One that has an xid, and by its own word no beginning, began in between: it is not what
- * holds anybody up. Of a session whose word is hidden, or not kept, nobody knows.
+ * All open transactions but this one. Postgres reads a session's state before its xid. A session
+ * with an xid and no start began between the two readings, and holds nothing up. A session whose
+ * state is hidden, or not kept, has an unknown start.
  */
 const OPEN = `
   SELECT pid, pid::text AS id, datname::text AS database, usename::text AS login, xact_start AS since, false AS prepared,
@@ -34,13 +34,13 @@ const OPEN = `
   SELECT 0, gid, database::text, owner::text, prepared, true, true FROM pg_prepared_xacts`;
 
 /**
- * Those that have lasted for long, write since nobody knows when, or hold a lock that somebody
- * waits for; the worst first.
+ * Transactions that have lasted for long, write since an unknown moment, or hold a lock that a
+ * session waits for; the worst first.
  */
 export async function longTransactions(db: Executor): Promise<LongTransaction[]> {
   return rows<LongTransaction>(
     db,
-    // Of prepared ones Postgres knows no session: it says 0 for all of them.
+    // Postgres knows no session of a prepared transaction: it says 0 for all of them.
     `WITH blocking AS (
        SELECT holder AS pid, count(*)::int AS waiting
        FROM (SELECT DISTINCT pid FROM pg_locks WHERE NOT granted) AS blocked, unnest(pg_blocking_pids(blocked.pid)) AS holder

@@ -1,35 +1,36 @@
 import { row, rows, type Executor } from '../pool/connection';
 
 /**
- * Which Temporal holds the workflows of what is open, and how far these have been looked at.
+ * The Temporal namespace that holds the workflows, and how far `reconcile` has checked the open
+ * rows.
  *
- * A namespace gets its id when it is made. Another id than before means other data: the workflows
- * that slept in it are gone, and all that is open is started again.
+ * A namespace gets its id when it is created. Another id than before means other data: the
+ * workflows that waited in the old one are gone, and all open rows are started again.
  */
 export interface TemporalState {
   /**
-   * This database's own id, by which a namespace knows whose it is. A copy of the database has the
-   * same.
+   * This database's own id, by which a namespace knows its owner. A copy of the database has the
+   * same id.
    */
   installation: string;
   /** Null before the first worker. */
   namespaceId: string | null;
   restartingSince: Date | null;
-  /** The open row of each kind that was looked at last. */
+  /** The open row of each kind that was checked last. */
   cursors: Record<string, string>;
-  /** Seconds since `reconcile` last went through some of what is open. */
+  /** Seconds since `reconcile` last checked some open rows. */
   reconcileAgeS: number;
 }
 
 /**
- * It runs once a minute. After a loss it moves its cursor every few seconds, however long all of it
- * takes.
+ * `reconcile` runs once a minute. After a loss it moves its cursor every few seconds, however long
+ * the whole restart takes.
  */
 export const RECONCILE_SILENT_AFTER_S = 300;
 
 /**
- * Takes note of the namespace that the workers are on. Of several workers that find a new one at
- * once, one is told `lost`.
+ * Records the namespace that the workers are on. Several workers may find a new one at once: the
+ * UPDATE tells a single worker `lost`.
  *
  * @returns `lost` where the workflows were in another namespace
  */
@@ -55,7 +56,7 @@ export async function readTemporalState(db: Executor): Promise<TemporalState> {
   return state;
 }
 
-/** Takes note of how far `reconcile` has come, and that it runs. */
+/** Records how far `reconcile` has come, and that it runs. */
 export async function moveCursors(db: Executor, cursors: Record<string, string>): Promise<void> {
   await rows(db, `UPDATE temporal_state SET cursors = :cursors, reconciled_at = clock_timestamp()`, {
     cursors,
@@ -63,9 +64,9 @@ export async function moveCursors(db: Executor, cursors: Record<string, string>)
 }
 
 /**
- * Ends the restart that was begun at `since`.
+ * Ends the restart that began at `since`.
  *
- * @returns false where one that a later loss began goes on
+ * @returns false where a restart that a later loss began goes on
  */
 export async function endRestart(db: Executor, since: Date): Promise<boolean> {
   const ended = await row(

@@ -2,11 +2,11 @@ import type { WorkerFault } from '../../domain/words/service-words';
 import { oneRow, rows, type Executor } from '../pool/connection';
 
 /**
- * Which workers live, by what they write down themselves.
+ * Which workers live, by rows that the workers write.
  *
  * Temporal remembers a poll for minutes, so it cannot tell a frozen worker from one that works. A
- * row here is written every few seconds by the worker's own process, and its age is judged by the
- * database's clock alone.
+ * worker's own process writes its row every few seconds, and the database's clock alone judges its
+ * age.
  */
 export interface Heartbeat {
   workerId: string;
@@ -24,7 +24,7 @@ export interface Heartbeat {
  * machine.
  */
 const SILENT_AFTER_S = 10;
-/** How long a worker that fell silent is still listed. */
+/** Seconds for which a silent worker is still listed. */
 const FORGOTTEN_AFTER_S = 3600;
 /** Workers listed at most; a service has a few. */
 const LISTED_MAX = 100;
@@ -46,15 +46,12 @@ export async function writeHeartbeat(db: Executor, heartbeat: Heartbeat): Promis
   );
 }
 
-/** For a worker that ends in order. */
+/** Removes the row of a worker that ends in order. */
 export async function deleteHeartbeat(db: Executor, workerId: string): Promise<void> {
   await rows(db, `DELETE FROM worker_heartbeats WHERE worker_id = :workerId`, { workerId });
 }
 
-/**
- * For whoever knows that no worker runs: what those before have left must not pass for a worker
- * that lives.
- */
+/** Removes all rows where no worker runs, so that the rows of dead workers do not pass for life. */
 export async function deleteAllHeartbeats(db: Executor): Promise<void> {
   await rows(db, `DELETE FROM worker_heartbeats`);
 }
@@ -69,7 +66,7 @@ export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
   alive: boolean;
 }
 
-/** Those that live, and those that fell silent within the last hour; the latest beat first. */
+/** Living workers, and workers silent for less than an hour; the latest beat first. */
 export async function listWorkers(db: Executor): Promise<WorkerState[]> {
   return rows<WorkerState>(
     db,
@@ -83,7 +80,10 @@ export async function listWorkers(db: Executor): Promise<WorkerState[]> {
   );
 }
 
-/** What keeps workers from their work: none lives, or none of those that live reaches Temporal. */
+/**
+ * The fault that keeps all workers from their work: none lives, or no living worker reaches
+ * Temporal.
+ */
 export async function workerFault(db: Executor): Promise<WorkerFault | undefined> {
   const { beatAgeS, temporalAgeS } = await oneRow<{ beatAgeS: number | null; temporalAgeS: number | null }>(
     db,
@@ -98,7 +98,7 @@ export async function workerFault(db: Executor): Promise<WorkerFault | undefined
   return undefined;
 }
 
-/** For how long the oldest of those that live has been there; null where none does. */
+/** Seconds since the oldest living worker started; null where none lives. */
 export async function oldestWorkerAgeS(db: Executor): Promise<number | null> {
   const { ageS } = await oneRow<{ ageS: number | null }>(
     db,

@@ -3,11 +3,11 @@ import { rows, type Executor } from '../pool/connection';
 /** An upload of a bank that is taken in page by page. */
 export interface OldestUpload {
   kind: 'customer-migrations' | 'bank-statements';
-  /** Since it was accepted; 0 where none is in hand. */
+  /** Seconds since the upload was accepted; 0 where none is in hand. */
   oldestAgeS: number;
 }
 
-/** Of each kind one row by an index: ids are in the order of time. */
+/** Reads a row of each kind by an index: ids are in the order of time. */
 export async function oldestUploads(db: Executor): Promise<OldestUpload[]> {
   return rows<OldestUpload>(
     db,

@@ -12,17 +12,14 @@ import type { ScheduleRow } from '../schedule/change-status';
 /** The billings of one schedule, as the rule asks for them. */
 
 /**
- * The billing in hand, and what it charges: that was settled by its first attempt, whatever is
+ * The billing in hand, with the amount and description that its first attempt settled, whatever was
  * agreed since.
  */
 export type BillingInHand = InHand &
   Pick<Charge, 'amount' | 'description'> & {
     /** The latest attempt's. */
     billingRequestId: string;
-    /**
-     * How long the bank took to answer the latest attempt, in seconds of business time; 0 where it
-     * has not.
-     */
+    /** Seconds of business time until the bank answered the latest attempt; 0 without an answer. */
     afterS: number;
   };
 
@@ -33,7 +30,7 @@ export type InHandRow = Omit<BillingInHand, 'n'> & { n: number | null };
 export const STARTS = `ARRAY(SELECT first_attempt_at FROM billings
   WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL ORDER BY n DESC LIMIT :starts) AS starts`;
 
-/** Of a schedule `s` the billing in hand `b`, with its latest and its first attempt. */
+/** Joins to a schedule `s` its billing in hand `b`, with its latest and its first attempt. */
 export const JOIN_IN_HAND = `
   LEFT JOIN billings b ON b.schedule_id = s.id AND b.status IN ('pending', 'retrying')
   LEFT JOIN billing_requests r ON r.schedule_id = b.schedule_id AND r.billing_n = b.n AND r.attempt = b.attempts
@@ -41,8 +38,8 @@ export const JOIN_IN_HAND = `
     ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1`;
 
 /**
- * The columns of `InHandRow`; times as the attempt itself has them, from which its caller counts
- * the days to a retry.
+ * The columns of `InHandRow`. Times are those of the attempt itself, from which callers count the
+ * days to a retry.
  */
 export const IN_HAND = `
   b.n, b.attempts, b.status, first.created_at AS first_attempt_at, r.created_at AS last_attempt_at,

@@ -2,26 +2,26 @@ import { rows, type Executor } from '../pool/connection';
 import type { AuditEvent } from '../record/event';
 import type { ScheduleRow } from '../schedule/change-status';
 
-/** The newest of them; there are more only where a workflow was reset to long ago. */
+/** The newest events; more exist only where a workflow was reset to long ago. */
 const UNTOLD_MAX = 100;
 
-/** What happened to a schedule, as its audit event says it. */
+/** A schedule's change, as its audit event records it. */
 export type ScheduleEvent = Pick<AuditEvent, 'type' | 'cause' | 'details'>;
 
-/** Up to where the history of a schedule's workflow has what happened. */
+/** The point up to which the history of a schedule's workflow has its events. */
 export interface ReportedUntil {
-  /** Of the last event of the schedule that it has; null where it has none. */
+  /** The sequence of the last event in the history; null where the history has none. */
   sequence: number | null;
   /**
-   * When the workflow began: RFC 3339, by Temporal's clock. What was done earlier is in the history
-   * of an earlier one.
+   * The workflow's start: RFC 3339, by Temporal's clock. An earlier workflow's history has the
+   * events before it.
    */
   startedAt: string;
 }
 
 /**
- * What happened to a schedule and its workflow's history does not have: the worker died before it
- * could report it, a signal came as the task ended, or the workflow was reset.
+ * Events that a workflow's history lacks. The worker died before its report, a signal came as the
+ * task ended, or the workflow was reset.
  */
 export async function eventsUntold(
   db: Executor,

@@ -4,15 +4,15 @@ import { oneRow, row, type Transaction } from '../pool/connection';
 import type { ScheduleRow } from '../schedule/change-status';
 
 /**
- * Longest that a workflow wakes after a due moment, however many are due at it: where `DUE_RATE`
- * asks for more, it is exceeded. What is due before 18:00 is so charged on its day.
+ * Longest delay of a workflow after a due moment; beyond it `DUE_RATE` is exceeded. Billings due
+ * before 18:00 are so charged on their day.
  */
 export const DELAY_MAX_MS = 6 * 3_600_000;
 
 /**
- * How long after its next due moment a schedule's workflow wakes: behind all that wait for the same
- * moment. It keeps its place for as long as it waits for that moment. One that is held has none, so
- * that others do not wait behind it.
+ * The delay with which a schedule's workflow wakes after its due moment: behind all others of that
+ * moment. The schedule keeps its place until then. A held schedule has no place, so that others do
+ * not wait behind it.
  */
 export async function placeOf(
   trx: Transaction,

@@ -11,11 +11,11 @@ import { row, rows } from '../pool/connection';
 import { toBothSides } from '../schedule/announce-schedules';
 import { lookAgain, type Turn } from './take-turn';
 
-/** What a workflow does to its schedule in one turn: nothing, where that is not due. */
+/** Steps that a workflow takes on its schedule in a turn; a step that is not due does nothing. */
 
 type StepNamed<Name extends Step['do']> = Extract<Step, { do: Name }>;
 
-/** What the customer's bank shows for a charge of a schedule without a description. */
+/** Shown by the customer's bank for a charge of a schedule without a description. */
 const DESCRIPTION = 'Recurring charge';
 
 /**
@@ -25,8 +25,8 @@ const DESCRIPTION = 'Recurring charge';
 const SKIPPED_MAX = 100;
 
 /**
- * One more attempt. The billing's row comes first: its UNIQUE key is what no second charge gets
- * past.
+ * Makes the next attempt. The billing's row is written first: its UNIQUE key refuses a second
+ * charge.
  */
 export async function chargeBilling(turn: Turn): Promise<void> {
   const step = nextStep(turn.facts);
@@ -75,8 +75,8 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
 }
 
 /**
- * What becomes of the billing in hand, now that its bank has answered, or can no more. Where no
- * billing is left, the schedule ends with it.
+ * Settles the billing in hand after its bank's answer, or its time-out. The schedule ends with its
+ * last billing.
  */
 export async function settleBilling(turn: Turn): Promise<void> {
   const { trx, keyring, schedule } = turn;
@@ -112,7 +112,7 @@ export async function settleBilling(turn: Turn): Promise<void> {
   }
 }
 
-/** Skips what fell due while nothing was to be charged, or longer ago than is charged. */
+/** Skips billings that fell due while nothing was to be charged, or too long ago. */
 export async function skipBillings(turn: Turn): Promise<void> {
   const { trx, schedule } = turn;
   for (let skipped = 0; skipped < SKIPPED_MAX; skipped++) {
@@ -165,8 +165,8 @@ export async function endSchedule(turn: Turn): Promise<void> {
 }
 
 /**
- * An operator cancels the schedule: nobody else may request a cancellation of its workflow. What
- * has ended stays as it is.
+ * Cancels the schedule for an operator, the only caller who can request its workflow's
+ * cancellation. A schedule that has ended stays unchanged.
  */
 export async function cancelSchedule(turn: Turn): Promise<void> {
   const { trx, schedule } = turn;
@@ -199,7 +199,9 @@ async function closeBilling(turn: Turn, n: number, status: 'successful' | 'faile
   });
 }
 
-/** What a billing may be just before it becomes this. What is skipped is made as such. */
+/**
+ * The statuses that a billing may have just before this one. Skipped billings are created skipped.
+ */
 const STATUSES_BEFORE = {
   pending: ['retrying'],
   retrying: ['pending'],
@@ -208,8 +210,8 @@ const STATUSES_BEFORE = {
 } satisfies Partial<Record<BillingStatus, BillingStatus[]>>;
 
 /**
- * Moves the billing in hand to another state; what `to` does not name is emptied, but for the
- * attempts.
+ * Moves the billing in hand to another state. Columns that `to` does not name are emptied, but for
+ * the attempts.
  */
 async function moveBilling(
   { trx, schedule }: Turn,

@@ -14,41 +14,46 @@ import { lockAligned, type ScheduleRow } from '../schedule/change-status';
 import { eventsUntold, type ReportedUntil, type ScheduleEvent } from './read-untold';
 
 /**
- * A schedule's turn: one transaction in which its workflow does one thing to it.
+ * A schedule's turn: a transaction in which its workflow takes one step.
  *
- * The agreement and the schedule are locked throughout, and the schedule is in line with its
- * agreement. Of any number of turns that come at once, each finds done what the one before it did.
- * A turn that comes too late, or twice, finds nothing due, and says how the schedule stands.
+ * The agreement and the schedule stay locked, and the schedule is in line with its agreement. Turns
+ * that come at once run one after the other, and each sees the work of the one before. A turn that
+ * comes too late, or twice, finds nothing due, and reports the schedule's state.
  */
 export interface Turn {
   readonly trx: Transaction;
   readonly keyring: Keyring;
   readonly rules: BillingRules & RecurringRules;
   readonly agreement: Agreement;
-  /** As it is by now; the end of the turn writes it. */
+  /** The schedule after the steps so far; the end of the turn writes it. */
   readonly schedule: ScheduleRow;
   open: BillingInHand | undefined;
   facts: Facts;
   readonly events: AuditEvent[];
   readonly webhooks: Announcement[];
-  /** Whose act ends or moves the schedule. */
+  /** The party whose action ends or moves the schedule. */
   cause: AuditEvent['cause'];
   /** The workflow goes on at once, and is not signalled. */
   awake: boolean;
 }
 
-/** How a turn has left the schedule. */
+/** The schedule after a turn. */
 export interface TurnTaken {
   schedule: ScheduleRow;
   open: BillingInHand | undefined;
   facts: Facts;
-  /** What happened in this turn. */
+  /** Events of this turn. */
   events: ScheduleEvent[];
-  /** What happened before, and is nowhere in the workflow's history. */
+  /** Earlier events that the workflow's history lacks. */
   untold: ScheduleEvent[];
-  /** Of the schedule's last event: with these, the history has all up to it. */
+  /**
+   * The sequence of the schedule's last event: with these events, the history is complete up to it.
+   */
   sequence: number;
-  /** How long after its moment the workflow wakes, behind others of the same moment. */
+  /**
+   * Milliseconds after the due moment at which the workflow wakes, behind others of the same
+   * moment.
+   */
   delayMs: number;
 }
 
@@ -100,7 +105,7 @@ async function look(
   return { open: seen.open, facts: factsOf(schedule, seen, seen.now, rules) };
 }
 
-/** Writes down where the schedule has come to, and tells of it. */
+/** Writes the schedule's new state, and announces it. */
 async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken, 'untold'>> {
   const { trx, keyring, rules, open, events, webhooks, cause } = turn;
   const status = statusOf({
@@ -159,8 +164,8 @@ async function save(
 }
 
 /**
- * Charges and notices of one moment are spread, and retries too: after an outage the first attempts
- * were made all at once. A retry that has not come by the next due date is not made at all.
+ * Charges and notices of the same moment are spread, and so are retries: after an outage the first
+ * attempts were made all at once. A retry later than the next due date is never made.
  */
 function longestDelay(facts: Facts, until: number): number {
   const then = nextStep({ ...facts, now: until });

@@ -6,35 +6,32 @@ import { recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { announce, type Announcement } from '../webhook/announce-webhooks';
 
-/** What both sides of a schedule are told of it. */
+/** Announcements of a schedule to its merchant and its customer's bank. */
 
 export interface StatusChange {
   id: string;
-  /** What happened, for the record. */
+  /** The event's type, for the record. */
   event: string;
   merchantId: string;
   bankId: string;
   status: ScheduleStatus;
   previousStatus: ScheduleStatus;
-  /** Of the schedule, after the change. */
+  /** The schedule's sequence after the change. */
   sequence: number;
-  /** How often both sides have been told of it, with this. */
+  /** Announcements to both sides so far, with this one. */
   told: number;
   nextDueAt: Date | null;
   ran: number;
   amount: bigint;
   currency: string;
-  /**
-   * What it charged before, where its terms have changed: the new ones hold from its next due date
-   * on.
-   */
+  /** The amount before a change of terms: the new amount holds from the next due date on. */
   previousAmount?: bigint;
   now: Date;
-  /** For the record, beside the status that it has and had. */
+  /** For the record, beside the new and the former status. */
   details?: Record<string, unknown>;
 }
 
-/** Puts what happened to schedules on record and tells both sides how they stand. */
+/** Records schedules' events, and announces their new state to both sides. */
 export async function announceStatus(
   trx: Executor,
   keyring: Keyring,
@@ -59,7 +56,7 @@ export async function announceStatus(
   );
 }
 
-/** How a schedule stands, as both sides are told of it. */
+/** The fields of a schedule that both sides are sent. */
 type AnnouncedSchedule = Pick<
   StatusChange,
   | 'id'

@@ -14,27 +14,27 @@ import { announceStatus } from './announce-schedules';
 import { lockAligned, signalSchedules, transition, type ScheduleRow } from './change-status';
 
 /**
- * What people do to a schedule: its merchant, or the merchant's provider, pauses, resumes, changes
- * or cancels it; the customer's bank cancels it.
+ * Actions of people on a schedule: its merchant, or the merchant's provider, pauses, resumes,
+ * changes or cancels it; the customer's bank cancels it.
  *
- * Each is one transaction that locks as `advanceSchedule` does, so an action and a charge come one
- * after the other. What is as it should be already stays as it is, and nobody is told. A charge
- * that the bank has been asked for runs to its end, whatever is done meanwhile.
+ * Each action is a transaction with the locks of `takeTurn`, so an action and a charge come one
+ * after the other. An action that changes nothing announces nothing. A charge already sent to the
+ * bank runs to its end, whatever is done meanwhile.
  */
 
-/** New terms; what is left out stays, and null takes away. */
+/** New terms; a field left out stays, and null removes it. */
 export interface ScheduleChange {
   /** In major units of the schedule's currency. */
   amount?: number | undefined;
   endAt?: Date | null | undefined;
   maxBillings?: number | null | undefined;
   description?: string | null | undefined;
-  /** Replaces all that there is. */
+  /** Replaces all metadata. */
   metadata?: Metadata | undefined;
 }
 
 /**
- * Takes note that the merchant wants no charges. One that is suspended stays so, and is paused
+ * Records that the merchant wants no charges. A suspended schedule stays suspended, and is paused
  * after that.
  *
  * @throws Failure not_found; schedule_ended
@@ -95,7 +95,7 @@ export async function cancelSchedule(
 }
 
 /**
- * Changes the terms from the next billing on. A schedule that they leave nothing to charge is
+ * Changes the terms from the next billing on. A schedule with nothing left to charge under them is
  * completed with the change.
  *
  * @throws Failure not_found; schedule_ended; invalid_request
@@ -112,7 +112,7 @@ export async function changeSchedule(
   const { metadata, hasOpen } = await readRest(trx, scheduleId);
   const parsed =
     change.amount === undefined ? accept(before.amount) : parseAmount(change.amount, before.currency);
-  // What is wrong with the amount itself is said before that it is too late for any.
+  // Problems of the amount itself are reported before that the schedule has ended.
   if (parsed.ok) refuseEnded(before);
   const amount = parsed.ok ? parsed.value : before.amount;
   const after = {
@@ -248,7 +248,7 @@ function changedFields(before: Terms, after: Terms): string[] {
   return Object.entries(pairs).flatMap(([name, [was, is]]) => (isDeepStrictEqual(was, is) ? [] : [name]));
 }
 
-/** What of the new terms does not fit what has happened already. */
+/** The problems of new terms that do not fit the schedule's past. */
 function problemsOf(after: ScheduleRow, changed: string[], hasOpen: boolean): Problem[] {
   const problems: Problem[] = [];
   if (changed.includes('endDate') && after.endAt !== null) {

@@ -16,7 +16,7 @@ import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './read-holds';
 /**
  * Recurring schedules, and what the agreement behind one does to it.
  *
- * A schedule keeps no copy of the decision or of the merchant's trust. Whoever changes one of them
+ * A schedule keeps no copy of the decision or of the merchant's trust. A caller that changes either
  * calls the matching `syncSchedules…` in the same transaction. A schedule reads both again before
  * it charges. Both ways apply `permitted`.
  */
@@ -43,31 +43,37 @@ export interface ScheduleRow {
   ran: number;
   failedInARow: number;
   sequence: number;
-  /** How often both sides have been told of it. */
+  /** Announcements to both sides so far. */
   told: number;
   createdAt: Date;
   /** A billing has been declined at least once and has not ended yet. */
   overdue: boolean;
   agreement: Parameters<typeof permitted>[0];
   /**
-   * It is in a span of its own, for what its customer decided; those of its merchant and bank are
-   * elsewhere.
+   * The schedule is in a span of its own, from its customer's decision; spans of its merchant and
+   * bank are stored elsewhere.
    */
   heldByAgreement: boolean;
   /** Business time of the merchant. */
   now: Date;
-  /** Whether that is real time: no test clock of the merchant runs ahead of it, or is about to. */
+  /**
+   * Whether business time is real time: the merchant's test clock is neither ahead nor about to be.
+   */
   inRealTime: boolean;
-  /** Its workflow sleeps, and is to be signalled. */
+  /** The workflow waits, and needs a signal. */
   asleep: boolean;
-  /** How long after its next due moment the workflow wakes; null until that is known. */
+  /**
+   * Milliseconds after the next due moment at which the workflow wakes; null until that is known.
+   */
   delayMs: number | null;
 }
 
-/** Of the merchant `m`: business time is real time. */
+/** Business time of the merchant `m` is real time. */
 const IN_REAL_TIME = `(m.clock_offset = '0' AND m.clock_target IS NULL)`;
 
-/** What `permitted` asks: of a schedule `s`, its agreement `a` and its merchant `m`. */
+/**
+ * The facts that `permitted` asks for, of a schedule `s`, its agreement `a` and its merchant `m`.
+ */
 export const AGREEMENT_OF_SCHEDULE = `jsonb_build_object('decision', a.decision, 'blocked', a.blocked,
   'currency', a.currency, 'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
   'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id))`;
@@ -85,8 +91,8 @@ const COLUMNS = `s.id, s.agreement_id, s.merchant_id,
   business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS in_real_time, s.asleep, s.delay_ms`;
 
 /**
- * Most schedules that one change of an agreement or a merchant moves at once; the rest, signalled,
- * see for themselves.
+ * Most schedules that a change of an agreement or a merchant moves at once. The rest are signalled,
+ * and read the change for themselves.
  */
 const SYNC_AT_ONCE = 1_000;
 
@@ -108,9 +114,9 @@ interface Locked {
 }
 
 /**
- * Locks a schedule, its agreement first, and brings the schedule in line. Whoever changes the
- * decision or the merchant does so for all schedules; one that was left out must not be acted on as
- * if nothing had happened.
+ * Locks a schedule, its agreement first, and brings the schedule in line. A change of the decision
+ * or the merchant does the same for its first `SYNC_AT_ONCE` schedules. The rest must not be acted
+ * on as if nothing had changed.
  *
  * @throws Error where there is no such schedule
  */
@@ -127,8 +133,8 @@ export async function lockAligned(trx: Executor, keyring: Keyring, scheduleId: s
 }
 
 /**
- * Suspends, resumes or cancels the schedules of an agreement, as its decision and currency now are.
- * The caller has changed it, and holds it locked.
+ * Suspends, resumes or cancels the schedules of an agreement, by its new decision and currency. The
+ * caller has changed the agreement, and holds it locked.
  */
 export async function syncSchedulesWithAgreement(
   trx: Executor,
@@ -140,9 +146,8 @@ export async function syncSchedulesWithAgreement(
 }
 
 /**
- * Suspends or resumes the schedules of a merchant, or of a bank's customers, that the caller has
- * just trusted or not, disabled or enabled. The moment is kept: a schedule that is read later goes
- * by it.
+ * Suspends or resumes the schedules of a merchant, or of a bank's customers, after a change of its
+ * trust or status. The span keeps the moment of the change for schedules that are read later.
  */
 export async function syncSchedulesOf(
   trx: Executor,
@@ -152,7 +157,7 @@ export async function syncSchedulesOf(
 ): Promise<void> {
   const whose = isId('bank', entityId) ? 's.bank_id = :of' : 's.merchant_id = :of';
   await syncSchedules(trx, keyring, whose, entityId, cause);
-  // Last: whoever reads before this commits must not find the moment in its past.
+  // Last: a transaction that reads before this commits must not find the moment in its past.
   await holdOrFreeEntity(trx, entityId, whose);
 }
 
@@ -176,7 +181,7 @@ async function syncSchedules(
   await align(trx, keyring, await lockSchedules(trx, ids(atOnce)), cause);
   const last = atOnce[SYNC_AT_ONCE - 1];
   if (!last) return;
-  // Asleep or not: they are not locked, and one that is about to sleep has read how it was before.
+  // Waiting or not: these schedules are not locked, and one about to wait has read its old state.
   await enqueueBulkSignals(
     trx,
     'termsChanged',
@@ -188,8 +193,8 @@ async function syncSchedules(
 }
 
 /**
- * Brings locked schedules in line with their agreements and their merchant. What changes is told to
- * both sides, and its workflow signalled.
+ * Brings locked schedules in line with their agreements and their merchant. Changes are announced
+ * to both sides, and their workflows signalled.
  *
  * @returns whether any changed, so that the rows given are out of date
  */
@@ -222,13 +227,13 @@ async function align(
   return transitions.length > 0;
 }
 
-/** A locked schedule, and what becomes of it. */
+/** A locked schedule, and its next state. */
 export interface Transition {
   before: ScheduleRow;
   status: ScheduleStatus;
   /** The merchant's wish, which a suspension hides and does not end. */
   paused: boolean;
-  /** What happened, for the record. */
+  /** The event's type, for the record. */
   event: string;
 }
 
@@ -287,8 +292,8 @@ function signalOf(status: ScheduleStatus): Signal {
 }
 
 /**
- * The workflow of a paused schedule may have been terminated: nothing has it started again before
- * this.
+ * Starts the workflows of resumed schedules: nothing else restarts a paused schedule's terminated
+ * workflow.
  */
 async function startResumed(trx: Executor, resumed: Transition[]): Promise<void> {
   await enqueueStarts(
@@ -315,7 +320,7 @@ export async function signalAnswered(trx: Executor, scheduleId: string): Promise
 }
 
 /**
- * Of locked schedules, those whose workflows sleep hear of it; the others are about to read for
+ * Signals locked schedules whose workflows wait; the other workflows are about to read for
  * themselves.
  */
 export async function signalSchedules(

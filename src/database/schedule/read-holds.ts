@@ -3,22 +3,21 @@ import { rows, type Executor } from '../pool/connection';
 import type { Transition } from './change-status';
 
 /**
- * Spans in which nothing is charged. Those of one schedule come from its customer's decision, or
- * its merchant's pause. Those of a merchant or a bank come from its being disabled, or not trusted.
- * A schedule is read some time after such a change: the spans then say which of its due dates
- * were missed on purpose.
+ * Spans in which nothing is charged. Spans of a schedule come from its customer's decision, or its
+ * merchant's pause. Spans of a merchant or a bank come from its being disabled, or not trusted. A
+ * schedule is read some time after a change: the spans then show which due dates were missed on
+ * purpose.
  */
 
-/** Of a schedule `s`. */
+/** The schedule `s` has not ended. */
 export const NOT_ENDED = `s.status NOT IN (${SCHEDULE_ENDS.map((end) => `'${end}'`).join(', ')})`;
 
-/** Of an entity `e`: what `permitted` asks of this party alone. */
+/** The entity `e` passes the checks of `permitted` that concern it alone. */
 const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.trust_level = 'trusted'))`;
 
 /**
- * Begins or ends the spans in which nothing is charged for a merchant, or to a bank. A schedule
- * that another transaction makes for a bank at this very moment may be left out: it is suspended by
- * its own read, and skips nothing.
+ * Begins or ends the spans of a merchant or a bank. The statement may miss a schedule that another
+ * transaction creates at this very moment: that schedule's own read suspends it, and skips nothing.
  */
 export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: string): Promise<void> {
   await rows(
@@ -39,7 +38,7 @@ export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: s
   );
 }
 
-/** Begins and ends the spans of schedules, as they stand after their transitions. */
+/** Begins and ends the spans of schedules, by their status after the transitions. */
 export async function holdOrFree(trx: Executor, transitions: Transition[]): Promise<void> {
   for (const reason of ['suspended', 'paused'] as const) {
     await openHolds(

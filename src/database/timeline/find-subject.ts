@@ -4,19 +4,17 @@ import { firstIdAt } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { openItems, readBodies, type SealedBody } from '../webhook/read-body';
 
-/**
- * What a reference or an id leads to: the charges, schedules and intents whose timeline has it.
- */
+/** The charges, schedules and intents that a reference or an id leads to. */
 export interface Subject {
   chargeIds: string[];
   scheduleIds: string[];
   intentIds: string[];
   agreementIds: string[];
-  /** Of what a bank has booked and nobody knows of: they belong to no charge. */
+  /** Exceptions of a bank's bookings that belong to no charge. */
   exceptionIds: string[];
-  /** Asked for by themselves, beside those of the timeline. */
+  /** Deliveries asked for by their own id, beside the timeline's. */
   deliveryIds: string[];
-  /** A schedule has more charges than are told, an agreement more intents: these are the latest. */
+  /** Only the latest are listed: a schedule has more charges, or an agreement more intents. */
   cut: boolean;
 }
 
@@ -30,9 +28,9 @@ const LEADS_TO = `CASE WHEN x.billing_request_id IS NULL THEN 'exception' ELSE '
   coalesce(x.billing_request_id, x.id)`;
 
 /**
- * Everything is found by an index of its own. A refund, a reversal and an exception lead to their
+ * Every branch uses an index of its own. A refund, a reversal and an exception lead to their
  * charge, if there is one. A bank's transaction id is unique within the bank alone, so each bank is
- * asked; what its statements name is looked for as well.
+ * asked; bank files name such ids too.
  */
 const FOUND = `
   SELECT 'charge' AS kind, id FROM billing_requests WHERE id = ANY(:given)
@@ -115,7 +113,7 @@ async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
 }
 
 /**
- * What a request makes has ids of its moment. A request ends within a minute, and ids of one
+ * A request's rows have ids of their moment. A request ends within a minute, and the ids of a
  * process grow.
  */
 const BATCH_BEFORE_MS = 1_000;
@@ -124,8 +122,7 @@ const BATCH_AFTER_MS = 60_000;
 const EVENT_AFTER_MS = 60_000;
 
 /**
- * Batches have no index: the ids of that minute have one, and what they cost does not grow with the
- * years.
+ * Batches have no index. The ids of that minute have one, so the cost does not grow with the years.
  */
 async function ofBatch(db: Executor, batchId: string): Promise<Found[]> {
   const at = madeAt(batchId).getTime();
@@ -155,8 +152,8 @@ async function ofBatch(db: Executor, batchId: string): Promise<Found[]> {
 }
 
 /**
- * Of an event whose webhook is forgotten there is a receipt, by the id of the delivery, which was
- * made in the transaction of the event and before it.
+ * A forgotten webhook leaves a receipt under the id of its delivery, which was created in the
+ * transaction of the event and before the event.
  */
 async function ofEvent(db: Executor, eventId: string): Promise<Found[]> {
   const at = madeAt(eventId).getTime();
@@ -176,12 +173,12 @@ async function ofEvent(db: Executor, eventId: string): Promise<Found[]> {
   );
 }
 
-/** The members by which items of webhooks say what they are about: an agreement by `id`. */
+/** Members by which items of webhooks name their subject: an agreement by `id`. */
 const NAMING = ['id', 'billingRequestId', 'refundId', 'exceptionId', 'scheduleId', 'intentId'];
 
 /**
- * What a webhook is about. None where the ring lacks the key of its body: then it is told by
- * itself.
+ * Ids of the subjects of a webhook. The list is empty where the ring lacks the key of the body: the
+ * timeline then shows the webhook alone.
  */
 export function idsInBody(ring: Keyring, sealed: SealedBody): string[] {
   return (openItems(ring, sealed) ?? []).flatMap((item) =>

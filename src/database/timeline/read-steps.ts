@@ -24,7 +24,7 @@ export interface RecordedEvent {
 const EVENT = `SELECT e.recorded_at AS at, e.business_at, e.resource_id, e.sequence, e.type,
   e.cause, e.details, e.request_id, ${XID} AS xid, e.xmin::text AS xmin`;
 
-/** The latest of them, oldest first; of the schedules those of these billings alone. */
+/** The latest events, oldest first; a schedule's events are limited to these billings. */
 export async function readEvents(
   db: Executor,
   ids: string[],
@@ -48,7 +48,7 @@ export async function readEvents(
   return latest.toReversed();
 }
 
-/** An event as a step; details without a word of their own stay untold. */
+/** An event as a step; details without a word of their own stay out. */
 export function eventStep(event: RecordedEvent): Step<'event'> {
   const { at, businessAt, resourceId, type, cause, requestId } = event;
   const { amount, currency, ...told } = event.details;
@@ -76,21 +76,18 @@ export function eventStep(event: RecordedEvent): Step<'event'> {
   };
 }
 
-/**
- * Where the network alone gives a reason it is one of ours; what a bank says in its own words is
- * not told.
- */
+/** Events whose reasons are always the network's; a bank's own words stay out of the timeline. */
 const NETWORKS_REASONS = /^(intent\.|schedule\.billing_skipped$)/;
 
 const ownReason = (type: string, reason: string) =>
   NETWORKS_REASONS.test(type) ? reason : reasonForAudit(reason);
 
-/** Events by which a call of the API shows. What the network does by itself nobody called for. */
+/** Events by which a call of the API shows. Steps of the network itself have no call. */
 const CALLS = ['billing_request.accepted', 'intent.created', 'refund.requested', 'schedule.created'];
 
 /**
- * The calls behind the events. A key is stored by the transaction that does the work, and expires
- * that long after it; what the key is, is nobody's business.
+ * The calls behind the events. The transaction that does the work stores the idempotency key, which
+ * expires that long afterwards. The key itself stays secret.
  */
 export async function readCalls(
   db: Executor,
@@ -126,7 +123,7 @@ export async function readCalls(
 }
 
 /**
- * The latest entries, oldest first, each with its handful of postings and the transaction that
+ * The latest ledger entries, oldest first, each with its few postings and the transaction that
  * wrote it.
  */
 export async function readLedger(
@@ -156,9 +153,9 @@ export async function readLedger(
 const DURING = `recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')`;
 
 /**
- * Audit events of the parties in the time of a timeline, as one may be why it went so; those of
- * exceptions are of its own alone. Oldest first. An operator's reason stays untold, in his words:
- * `assent audit` has it.
+ * The parties' audit events during a timeline, any of which may explain it; exceptions contribute
+ * their own alone. Oldest first. An operator's reason stays out, in his words: `assent audit` has
+ * it.
  *
  * @param until null where the timeline goes on
  */

@@ -14,25 +14,24 @@ import {
 } from './read-steps';
 
 /**
- * All that the database knows of one reference or id, in the order of time. Nothing is written,
- * every statement goes by an index and has an end, and nothing personal or secret is read out: no
- * names, no addresses, no bodies, no URLs, no words of a bank's own.
+ * All that the database knows of a reference or id, in the order of time. Nothing is written, and
+ * every statement uses an index and has a limit. Nothing personal or secret is read out: no names,
+ * addresses, bodies or URLs, and no words of a bank's own.
  */
 export interface Timeline {
   about: About[];
   /** Oldest first. */
   steps: TimelineStep[];
-  /** There are earlier ones. */
+  /** Earlier steps exist. */
   cut: boolean;
 }
 
-/** A reader of earlier steps asks for one of the charges. */
+/** A reader of earlier steps asks for a single charge. */
 const STEPS_MAX = 1_000;
 
 /** An audit event is on record by the end of the transaction that does it. */
 const AUDITED_WITHIN_MS = 1_000;
 
-/** What the timeline is about. */
 export interface About {
   id: string;
   kind:
@@ -71,7 +70,7 @@ interface Charge extends Resource {
 }
 
 /**
- * For the operator: a reference of one party may be another's id.
+ * For the operator alone, because a reference of one party may be another's id.
  *
  * @returns undefined where nothing has this reference or id
  */
@@ -84,7 +83,7 @@ export async function findTimeline(
   return subject && readTimeline(db, ring, subject);
 }
 
-/** Of one charge alone, with its refunds, reversals and exceptions. */
+/** The timeline of a charge alone, with its refunds, reversals and exceptions. */
 export const readTimelineOfCharge = (
   db: Executor,
   ring: Keyring,
@@ -112,7 +111,7 @@ async function readTimeline(db: Executor, ring: Keyring, subject: Subject): Prom
 
   const billings = charges.filter(({ scheduleId }) => scheduleId !== null && !ids.includes(scheduleId));
   const recorded = await readEvents(db, ids, billings, limit);
-  // What one transaction did happened at once, at the moment of its first event.
+  // All steps of a transaction happened at once, at the moment of its first event.
   const moments = new Map(recorded.toReversed().map(({ xid, at }) => [xid, at]));
   const atOnce = <One extends { at: Date; xid: string }>({ xid, ...one }: One) => ({
     ...one,
@@ -166,7 +165,7 @@ async function readTimeline(db: Executor, ring: Keyring, subject: Subject): Prom
   };
 }
 
-/** Of one moment, what the rest follows from comes first. */
+/** At the same moment, causes come before their effects. */
 const ORDER: TimelineStep['what'][] = [
   'call',
   'event',
@@ -179,7 +178,7 @@ const ORDER: TimelineStep['what'][] = [
   'act',
 ];
 
-/** Events of one transaction are told as they were judged: a decline before its exception. */
+/** Events of a transaction are ordered by business time: a decline before its exception. */
 const judgedAt = (step: TimelineStep) => (step.what === 'event' ? step.businessAt.getTime() : 0);
 
 function inOrder(steps: TimelineStep[]): TimelineStep[] {
@@ -276,7 +275,7 @@ function limitsOf(
   return [{ at, what: 'limits', resourceId: id, agreementId, day: countedDay, month, released }];
 }
 
-/** The workflow takes over with the first event of what it is about. */
+/** The workflow takes over with the first event of its resource. */
 function startsOf(resources: Resource[], firstAt: Map<string, Date>): TimelineStep[] {
   const started = new Map<string, TimelineStep>();
   for (const { id, workflowId } of resources) {

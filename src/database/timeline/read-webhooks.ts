@@ -4,15 +4,12 @@ import type { Keyring } from '../keys/keyring';
 import { readBodies } from '../webhook/read-body';
 import { idsInBody } from './find-subject';
 
-/**
- * What of a story is webhooks: what was announced, each attempt, and what is left of those that are
- * forgotten.
- */
+/** The webhooks of a timeline: announcements, attempts, and receipts of forgotten webhooks. */
 
 /**
- * The webhooks that were announced by the transactions of the events, as far as they are about
- * these ids; and those that charges, refunds and intents name themselves. Each with the transaction
- * that announced it, oldest first.
+ * Webhooks announced by the transactions of the events, where they are about these ids; and
+ * webhooks that charges, refunds and intents name themselves. Each comes with its announcing
+ * transaction, oldest first.
  */
 export async function readDeliveries(
   db: Executor,
@@ -59,7 +56,7 @@ export async function readDeliveries(
     });
 }
 
-/** The latest of them, oldest first. */
+/** The latest attempts, oldest first. */
 export async function readAttempts(
   db: Executor,
   deliveryIds: string[],
@@ -77,7 +74,7 @@ export async function readAttempts(
   return latest.toReversed();
 }
 
-/** What stays of webhooks that asked for money to be moved, once they are forgotten. */
+/** Receipts of forgotten webhooks that asked for money to be moved. */
 export async function readReceipts(db: Executor, deliveryIds: string[]): Promise<Step<'receipt'>[]> {
   return rows<Step<'receipt'>>(
     db,

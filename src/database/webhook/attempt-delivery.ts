@@ -29,7 +29,7 @@ export interface DeliveryToAttempt extends SealedSecrets {
   webhookType: WebhookType;
   status: DeliveryStatus;
   attempts: number;
-  /** Those made before it was last asked for again. */
+  /** Attempts before the latest redelivery. */
   earlierAttempts: number;
   /** The receiver's URL now, which may be another one than when it was announced. */
   url: string | null;
