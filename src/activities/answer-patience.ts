@@ -2,28 +2,28 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 /**
- * A moment's patience with banks that answer by program: a charge that is answered within it costs
- * its workflow one wake-up, not two.
+ * A short wait for banks that answer by program: an answered charge then costs its workflow a
+ * single wake-up, not two.
  *
- * However many charges are waited for, one statement asks for all of them, and none where nobody
- * waits. A waiter holds a slot for workflow tasks, so they are few, and fewer for one bank: one
- * that is slow must not take the patience from all others.
+ * A single statement asks for all awaited charges, and none runs without a waiter. A waiter holds a
+ * slot for workflow tasks, so waiters are few. Each bank has fewer still, so that a slow bank
+ * cannot use up the slots of all others.
  */
 export interface AnswerPatience {
   /**
-   * Ends when all these charges have ended; at the latest `PATIENCE_MS` after the last answer, and
+   * Ends when all these charges have ended, or `PATIENCE_MS` after the last answer, or after
    * `PATIENCE_MAX_MS` in all. Ends at once where too many wait.
    */
   waitForAnswers(charges: { id: string; bankId: string }[]): Promise<void>;
-  /** Nobody waits any longer, from now on. */
+  /** Ends all waits, now and from now on. */
   stop(): void;
 }
 
 /** Banks that answer by program do so in less. */
 const PATIENCE_MS = 1_500;
 /**
- * With all that prolongs it. A stop waits as long for what is in hand, and a workflow task has ten
- * seconds.
+ * Longest wait with all extensions. A stop waits as long for work in hand, and a workflow task has
+ * ten seconds.
  */
 const PATIENCE_MAX_MS = 5_000;
 const ASK_EVERY_MS = 25;
@@ -37,9 +37,9 @@ interface Waiter {
 }
 
 /**
- * @param slots the workflow tasks that one task queue runs at once. Calls that wait for an answer
- *   may hold half of them, and those that wait for the same bank a quarter
- * @param endedOf those of the charges that have ended
+ * @param slots the workflow tasks that a task queue runs at once. Waiting calls may hold half of
+ *   them, and calls that wait for the same bank a quarter
+ * @param endedOf the charges that have ended
  */
 export function createAnswerPatience(
   slots: number,
@@ -76,7 +76,7 @@ export function createAnswerPatience(
         if (waiters.size > 0) await wait(ASK_EVERY_MS);
       }
     } catch (error) {
-      // Their workflows read for themselves, and wait for Postgres as all do.
+      // The workflows then read for themselves, and wait for Postgres as usual.
       log.warn({ err: error }, 'nobody waits for answers while they cannot be read');
       leaveAll();
     } finally {

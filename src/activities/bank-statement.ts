@@ -10,19 +10,19 @@ import { counted } from '../domain/words/counted';
 import { workflowIds } from '../domain/workflow/workflow-id';
 
 /**
- * Matches a bank's file, in steps. How far each has come is in the database: a page counts once,
- * and a step that is tried again goes on.
+ * Matches a bank's file, in steps. The database keeps each step's progress: a page counts once, and
+ * a retried step goes on.
  */
 export interface BankStatementActivities {
-  /** Matches the lines with what the bank is to book. */
+  /** Matches the lines with the expected bookings of the bank. */
   matchLines(statementId: string): Promise<void>;
   /** Ends the exceptions that the lines explain. */
   endExplained(statementId: string): Promise<void>;
-  /** Finds what none of the bank's files has. */
+  /** Finds bookings that none of the bank's files has. */
   findMissingAtBank(statementId: string): Promise<void>;
-  /** Opens exceptions of what differs. */
+  /** Opens exceptions for differences. */
   openExceptions(statementId: string): Promise<void>;
-  /** @returns what came of the lines, in words */
+  /** @returns the results of the lines, in words */
   completeStatement(statementId: string): Promise<{ status: StatementStatus; counts: string }>;
 }
 
@@ -57,7 +57,7 @@ export function createBankStatementActivities(
   };
 }
 
-/** A worker that stops ends a step early; another goes on. */
+/** A worker that stops ends a step early; another worker goes on. */
 function beat(): void {
   const activity = Context.current();
   activity.heartbeat();

@@ -13,15 +13,15 @@ import { inMoney } from '../domain/money';
 import type { Moment } from '../domain/workflow/moment';
 import type { AnswerPatience } from './answer-patience';
 
-/** How it stands with the charges that a workflow waits for. */
+/** The state of the charges that a workflow waits for. */
 export interface Answers {
-  /** That have ended: how, and how long after they were accepted, in business time. */
+  /** Charges that have ended: their outcome, and their duration in business time. */
   ended: EndedCharge[];
-  /** Ids of those that their banks have not answered. */
+  /** Ids of charges that their banks have not answered. */
   open: string[];
-  /** What is asked for where it is one; null where there are none, or several. */
+  /** The only open charge; null where there are none, or several. */
   onlyOpen: Pick<EndedCharge, 'reference' | 'amount' | 'bank'> | null;
-  /** Ids of those, among the ended, whose money the payee's bank has not heard of. */
+  /** Ids of ended charges whose money the payee's bank has not heard of. */
   credits: string[];
   /** When the next window closes; null where nothing is open. */
   closes: Moment | null;
@@ -30,7 +30,7 @@ export interface Answers {
 export interface EndedCharge {
   billingRequestId: string;
   reference: string;
-  /** As people write it. */
+  /** The amount in major units, for people. */
   amount: string;
   /** The name of the bank that was asked. */
   bank: string;
@@ -43,24 +43,25 @@ export interface EndedCharge {
 }
 
 export interface Credits {
-  /** Ids of those that are still waited for. */
+  /** Ids of charges that still wait for the payee's bank. */
   waiting: string[];
-  /** When the first of them is overdue; null where none is waited for. */
+  /** When the first waiting charge is overdue; null where none waits. */
   overdue: Moment | null;
 }
 
 export interface BillingRequestActivities {
   /**
-   * Waits a moment for the banks' answers, and has them signal what is open after it.
+   * Waits a moment for the banks' answers, and makes those of open charges signal the workflow
+   * afterwards.
    *
-   * @param billingRequestIds none for those of the workflow that are open
+   * @param billingRequestIds empty for the workflow's open charges
    */
   awaitAnswer(billingRequestIds: string[], workflowId: string): Promise<Answers>;
-  /** Declines those of the charges whose window has passed. */
+  /** Declines the charges whose window has passed. */
   closeWindow(billingRequestIds: string[]): Promise<Answers>;
   /**
-   * Sees which payees' banks have heard of their money and settles it, and notes which have not for
-   * too long.
+   * Settles charges whose payees' banks have heard of their money, and notes the charges that are
+   * overdue.
    */
   awaitCredit(billingRequestIds: string[]): Promise<Credits>;
 }
@@ -80,7 +81,7 @@ export function createBillingRequestActivities(
         : awaitedCharges(db, billingRequestIds));
       const open = before.filter(isOpen);
       if (open.length === 0) return answersOf(before);
-      // A customer who is asked takes longer than anybody here would wait.
+      // A customer's approval takes longer than this wait.
       await patience.waitForAnswers(open.filter((one) => !one.approvalRequired && one.leftMs > 0));
       const ids = before.map(({ id }) => id);
       const after = await awaitedCharges(db, ids);

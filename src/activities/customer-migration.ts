@@ -8,7 +8,7 @@ interface MigrationProgress {
   /** Entries behind it, onboarded or not. */
   done: number;
   total: number;
-  /** What became of these, in words. */
+  /** Results of these entries, in words. */
   counts: string;
 }
 

@@ -5,9 +5,9 @@ import type { Keyring } from '../database/keys/keyring';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 
-/** How it stands with an intent, for its workflow and for who reads its history. */
+/** The state of an intent, for its workflow and for readers of its history. */
 interface Decided {
-  /** In words. */
+  /** The decision in words. */
   did: string;
   status: string;
   /** When its window closes; null once the intent has ended. */
@@ -15,7 +15,7 @@ interface Decided {
 }
 
 export interface IntentActivities {
-  /** Declines the intent if its window has passed. One that is open signals its end from now on. */
+  /** Declines the intent if its window has passed. An open intent signals its end from now on. */
   readDecision(intentId: string): Promise<Decided>;
 }
 

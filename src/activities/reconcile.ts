@@ -15,33 +15,33 @@ import { groupBy } from '../domain/group';
 import { endStuck, missingWork } from '../temporal/reconcile';
 
 /**
- * Finds rows whose workflow is gone, and has it started again through the outbox. A workflow that
- * runs all the same only gets a signal, so doing it twice does nothing twice.
+ * Finds rows whose workflow is gone, and has it started again through the outbox. A running
+ * workflow only gets a signal, so a repetition is harmless.
  */
 export interface ReconcileActivities {
   /** Rows that are past their moment and still open. */
   restartOverdue(): Promise<Reconciled>;
   /**
-   * Rows that are not due yet and have no workflow: some of each kind at each run, all in turn.
-   * After Temporal has lost its data, all of them at once.
+   * Starts rows that are not due yet and have no workflow: some of each kind at each run, all in
+   * turn. After a loss of Temporal's data, all of them at once.
    */
   restartMissing(): Promise<Reconciled>;
 }
 
 export interface Reconciled {
   checked: number;
-  /** How many were found of each kind. */
+  /** Rows found, by kind. */
   found: Partial<Record<WorkKind, number>>;
-  /** How many of them are started now; the others' starts wait in the outbox already. */
+  /** Rows started now; the others' starts wait in the outbox already. */
   restarted: number;
 }
 
-/** How many rows of a kind were found, and how many of them are started again. */
+/** Counts the rows of a kind that were found, and that were started again. */
 export type CountReconciled = (kind: WorkKind, found: number, restarted: number) => void;
 
 /**
- * Overdue rows of a kind that one run starts again. More are overdue when a service comes back, and
- * go on by themselves.
+ * Overdue rows of a kind that a run starts again. More are overdue after an outage, and their
+ * workflows go on by themselves.
  */
 const OVERDUE_MAX = 500;
 const OUTBOX_POLL_MS = 200;
@@ -67,7 +67,7 @@ export function createReconcileActivities(
     }
   }
 
-  /** All that is open after a loss has its workflow again once none waits to be started. */
+  /** All open rows have their workflows back once no start waits in the outbox. */
   async function endRestartOf(since: Date, { checked, restarted }: Reconciled): Promise<void> {
     const activity = Context.current();
     while ((await restartsWaiting(db)) > 0) {
@@ -84,7 +84,7 @@ export function createReconcileActivities(
       const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
       activity.heartbeat();
-      // A stuck workflow would take the signal in vain.
+      // A stuck workflow would get the signal in vain.
       await endStuck(client, overdue, () => activity.heartbeat()).catch((error: unknown) =>
         log.warn({ err: error }, 'stuck workflows are left for the next time'),
       );

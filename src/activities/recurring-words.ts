@@ -6,16 +6,16 @@ import { inMoney } from '../domain/money';
 import { spanInWords } from '../domain/words/span';
 
 /**
- * A schedule in plain words, for who reads its workflow: references, dates, amounts, and the names
+ * A schedule in plain words, for readers of its workflow: references, dates, amounts, and the names
  * of merchant and bank. People count billings from 1; the API's `n` begins at 0.
  */
 
-/** What happened to a schedule by its workflow; what people did to it is signalled. */
+/** Events of a schedule that its workflow caused; people's actions arrive as signals. */
 export function eventsInWords(events: ScheduleEvent[], schedule: ScheduleRow): string[] {
   return events.flatMap((event) => inWords(event, schedule) ?? []);
 }
 
-/** What the events of a schedule's billings say; JSON has dates and amounts as text. */
+/** Details of billings' events; JSON has dates and amounts as text. */
 interface Details {
   n: number;
   attempt: number;
@@ -60,7 +60,7 @@ function inWords({ type, cause, details }: ScheduleEvent, schedule: ScheduleRow)
 
 const moment = (at: Date | string) => new Date(at).toISOString();
 
-/** What it is waiting for; where it has ended, how. */
+/** The event that the schedule waits for; the outcome where it has ended. */
 export function waitingInWords({
   schedule,
   open,
@@ -93,7 +93,7 @@ function ranInWords({ ran, maxBillings }: ScheduleRow): string {
   return `${ran}${of} billing${(maxBillings ?? ran) === 1 ? '' : 's'} ${ran === 1 ? 'has' : 'have'} run`;
 }
 
-/** Skipped ones do not count towards the most, so the last may have a higher number. */
+/** Skipped billings do not count towards `maxBillings`, so the last may have a higher number. */
 function billingInWords(n: number, { maxBillings }: ScheduleRow): string {
   return `Billing ${n + 1}${maxBillings === null || n >= maxBillings ? '' : ` of ${maxBillings}`}`;
 }

@@ -19,48 +19,48 @@ import type { AnswerPatience } from './answer-patience';
 import { eventsInWords, waitingInWords } from './recurring-words';
 import type { DeliverFirstAttempts } from './webhook';
 
-/**
- * One turn of a schedule. It sends what was announced of the schedule, and says how that stands.
- */
+/** A turn of a schedule: sends its announcements, and returns its state. */
 type ScheduleActivity = (scheduleId: string, reported: ReportedUntil) => Promise<ScheduleState>;
 
 /**
- * What the workflow of a schedule does. Each brings the schedule in line with its agreement and
- * does what it is named for. One that comes too late, or twice, finds nothing to do.
+ * The steps of a schedule's workflow. Each brings the schedule in line with its agreement and does
+ * its own step. A step that comes too late, or twice, finds nothing to do.
  */
 export interface RecurringActivities {
   readSchedule: ScheduleActivity;
-  /** Makes the attempt at a billing that is due, and asks the bank. */
+  /** Makes the attempt at a due billing, and asks the bank. */
   chargeBilling: ScheduleActivity;
   /**
-   * Waits a moment for the bank's answer, and settles the billing in hand by it. A charge that the
-   * bank has not answered in time is declined. Where no billing is left, the schedule ends.
+   * Waits a moment for the bank's answer, and settles the billing in hand by it. A charge without
+   * an answer in time is declined. The schedule ends with its last billing.
    */
   settleBilling: ScheduleActivity;
   skipBillings: ScheduleActivity;
   giveNotice: ScheduleActivity;
   endSchedule: ScheduleActivity;
-  /** As an operator's act. */
+  /** Recorded as an operator's action. */
   cancelSchedule: ScheduleActivity;
 }
 
-/** How a schedule stands, for its workflow and for who reads its history. */
+/** The state of a schedule, for its workflow and for readers of its history. */
 export interface ScheduleState {
   facts: Facts;
-  /** How long after its moment the workflow wakes, behind others of the same moment. */
-  delayMs: number;
   /**
-   * What was done, in words. What had been done before, and is nowhere in the history, comes after
-   * it.
+   * Milliseconds after the due moment at which the workflow wakes, behind others of the same
+   * moment.
    */
+  delayMs: number;
+  /** Events of this turn, in words, then earlier events that the history lacks. */
   did: string[];
-  /** What of it went to whom, and at which attempt. */
+  /** Webhooks sent, by receiver and attempt. */
   told: string[];
-  /** Of the schedule's last event: with this result the history has all up to it. */
+  /**
+   * The sequence of the schedule's last event: with this result the history is complete up to it.
+   */
   sequence: number;
   /** RFC 3339; null when no further billing comes. */
   nextBillingDate: string | null;
-  /** What it waits for, in words; where it has ended, how. */
+  /** The event that the schedule waits for, in words; the outcome where it has ended. */
   waitingFor: string;
 }
 
@@ -102,7 +102,7 @@ function stateOf(taken: TurnTaken, told: string[]): ScheduleState {
   return {
     facts,
     delayMs,
-    // What is new comes first, for a summary has room for the first.
+    // This turn's events come first, because a summary has room for the first.
     did: [
       ...eventsInWords(events, schedule),
       ...(before.length > 0

@@ -6,23 +6,23 @@ import { inMoney } from '../domain/money';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 
-/** How it stands with a refund, for its workflow and for who reads its history. */
+/** The state of a refund, for its workflow and for readers of its history. */
 interface Refunded {
   /** In words. */
   did: string;
   status: string;
-  /** How often its bank has been reminded. */
+  /** Reminders sent to its bank so far. */
   reminders: number;
   /** When the bank is next reminded; null once the refund has ended. */
   next: Moment | null;
 }
 
 export interface RefundActivities {
-  /** One that is open signals its bank's answer from now on. */
+  /** An open refund signals its bank's answer from now on. */
   readRefund(refundId: string): Promise<Refunded>;
   /**
-   * Writes down that the bank is asked once more, where it is time to. What it announces is still
-   * to be sent.
+   * Records that the bank is asked again, where a reminder is due. The caller sends the
+   * announcements.
    */
   remindBank(refundId: string): Promise<Refunded>;
 }

@@ -16,67 +16,56 @@ import { withoutWorkflow } from '../temporal/reconcile';
 import type { Relay } from '../temporal/relay';
 
 /**
- * Moving a test clock. It only moves time and signals what sleeps; what is due is done by its own
- * workflow, with no worker ahead of it.
+ * Moves a test clock: it moves time and signals waiting workflows, which do the due work
+ * themselves.
  */
 export interface ClockPosition {
   /** RFC 3339 */
   now: string;
   /** Null once the clock has arrived. */
   target: string | null;
-  /**
-   * Workflows that somebody had ended although something of theirs was due: they are started again.
-   */
+  /** Workflows that had been ended by hand with work due: they are started again. */
   startedAgain: string[];
 }
 
 export interface SandboxClockActivities {
   /**
-   * Moves the clock from moment to moment at which something of its owner is due, for some seconds
-   * and at most to its target, and waits at each until what was due there is at rest.
+   * Moves the clock through the due moments of its owner, and waits at each until its work is at
+   * rest. A call lasts some seconds, and moves at most to the target.
    */
   moveClock(ownerId: string): Promise<ClockPosition>;
 }
 
 interface Rest {
   startedAgain: string[];
-  /** Something is still undone, and was given up. */
+  /** Some work is undone, and was given up. */
   stuck: boolean;
 }
 
 /**
- * For so long one call goes from moment to moment, and to one at least: a year of daily charges is
- * then some dozen calls in the clock's history, and each says where it has come.
+ * A call moves for this long, and to a moment at least. A year of daily charges is then some dozen
+ * calls in the clock's history, and each reports its position.
  */
 const MOVES_FOR_MS = 5_000;
 /**
- * How soon the database is asked again whether work is at rest: a year of daily charges has 365
- * such waits. What takes long is asked for less often, for many clocks may be on their way at once.
+ * First interval between readings of whether work is at rest: a year of daily charges has 365 such
+ * waits. Long waits read less often, for many clocks may move at once.
  */
 const POLL_MS = 50;
 const POLL_MAX_MS = 500;
 const POLL_SHARE = 0.25;
 /**
- * Work in hand that does not get on is signalled again after this long, should a signal have been
- * lost.
+ * Work in hand without progress is signalled again after this long, should a signal have been lost.
  */
 const SIGNAL_AGAIN_MS = 2_000;
-/**
- * After this long without any progress it is asked whether the workflows of what is due are there
- * at all.
- */
+/** After this long without progress, the workflows of due work are checked for existence. */
 const MISSED_AFTER_MS = 3_000;
-/**
- * Workflows asked about at once. What is due at one moment and has none may be more: then it is
- * found the next time.
- */
+/** Workflows checked at once. More may be missing at the same moment: the next check finds them. */
 const MISSED_MAX = 100;
-/** After this long without any progress a thing is stuck, and must not keep time from moving. */
+/** Work without progress for this long is stuck, and must not keep time from moving. */
 const STUCK_MS = 60_000;
 
-/**
- * @param clockWaitS seconds that a bank which has been asked may stay silent before time goes on
- */
+/** @param clockWaitS seconds for which a bank that was asked may stay silent before time goes on */
 export function createSandboxClockActivities(
   db: Database,
   client: Client,
@@ -92,9 +81,9 @@ export function createSandboxClockActivities(
   }
 
   /**
-   * Waits until what is due is done and told, and what banks were asked since is answered, or has
-   * been waited for long enough. A bank is told of its merchants' charges all the time, so webhooks
-   * are waited for that had been written when the work was last seen to get on, and no later ones.
+   * Waits until due work is done and announced, and banks' answers since are in, or overdue. A bank
+   * hears of its merchants' charges all the time. So only webhooks written by the latest progress
+   * are awaited, and no later ones.
    *
    * @param askedSince real time
    */
@@ -130,7 +119,7 @@ export function createSandboxClockActivities(
     }
   }
 
-  /** Without its workflow nothing that is due is ever done, and time would stand still. */
+  /** Due work without its workflow is never done, and time would stand still. */
   async function startMissing(ownerId: string): Promise<string[]> {
     const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, ownerId), 0);
     if (missing.length === 0) return [];
@@ -152,8 +141,8 @@ export function createSandboxClockActivities(
         startedAgain.push(...rested.startedAgain);
         return rested;
       };
-      // First what is due already, or was asked a moment ago: the next stop may be the end of its
-      // window. This is also where another worker takes up what one that died has left.
+      // First the work that is due already, or was asked for a moment ago: the next stop may be the
+      // end of its window. This is also where a worker takes up a dead worker's move.
       await signal(ownerId, now);
       let askedSince = new Date(realNow.getTime() - clockWaitMs);
       let rested = await restSince(askedSince);
@@ -161,7 +150,7 @@ export function createSandboxClockActivities(
       do {
         const position = await readClock(db, ownerId);
         const moment = await nextMoment(db, ownerId, rested.stuck ? position.now : '-infinity');
-        // A bank may have answered just after it was waited for: what that makes due comes before
+        // A bank may have answered just after the wait: work that its answer makes due comes before
         // time goes on.
         if (moment === null || moment > position.now) {
           stop = moment !== null && moment < target ? moment : target;
@@ -170,7 +159,7 @@ export function createSandboxClockActivities(
           await signal(ownerId, stop);
         }
         rested = await restSince(askedSince);
-        // What had been ended by hand is named at once.
+        // Workflows ended by hand are named at once.
       } while (stop < target && startedAgain.length === 0 && Date.now() - startedAt < MOVES_FOR_MS);
       if (stop < target) return { now: stop.toISOString(), target: target.toISOString(), startedAgain };
 

@@ -41,8 +41,8 @@ import { sweep, type Sweeps } from './sweep';
  */
 
 /**
- * How long a stop still takes requests that are on their way. Node resets a kept connection in
- * whose buffer a request waits, and its caller can't know whether it was carried out.
+ * A stop still takes requests that arrive within this time. Node resets a kept connection in whose
+ * buffer a request waits, and its caller can't know whether it was carried out.
  */
 const ARRIVAL_MS = 1_000;
 /** Longest wait for requests in hand. With `ARRIVAL_MS`, within the 10 s that supervisors give. */

@@ -8,24 +8,25 @@ import { OperatorError } from '../domain/failures';
 import { databaseFault } from './explain';
 
 /**
- * Waits until somebody else has migrated: a process that is rolled out together with its migrations
- * must not begin before they have run. It works as API and worker do, and changes nothing.
+ * Waits until another process has migrated: a process rolled out together with its migrations must
+ * not begin before they have run. It uses the login of API and worker, and changes nothing.
  */
 
 /**
- * Longest that it is waited for: a migration of a large table takes minutes. Whoever started this
- * decides whether to try again.
+ * Longest wait: a migration of a large table takes minutes. The supervisor then decides whether to
+ * try again.
  */
 const MIGRATED_WITHIN_MS = 600_000;
 const POLL_MS = 1_000;
 
-/** Postgres's codes for a table that is not there, and for one that may not be read yet. */
+/** Postgres's codes for a missing table, and for a table that may not be read yet. */
 const NOT_YET = /^(42P01|42501)$/;
 
 /**
  * @param url the login of API and worker
- * @param say told what is waited for, whenever that changes
- * @throws OperatorError where it takes too long; what Postgres refuses a login with
+ * @param say told of the reason to wait, whenever it changes
+ * @throws OperatorError where it takes too long
+ * @throws whatever Postgres refuses a login with
  */
 export async function schemaMigrated(
   url: string,
@@ -46,7 +47,7 @@ export async function schemaMigrated(
   }
 }
 
-/** What this version misses of the schema. What a later version has added is no matter. */
+/** The migrations that this version still needs. Migrations of a later version are ignored. */
 async function whatLacks(url: string): Promise<string | undefined> {
   try {
     const { missing } = await onDatabase(url, (client) => schemaDifference(executorOf(client)), {

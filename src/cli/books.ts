@@ -22,7 +22,7 @@ import { progress } from './output';
 /** SQLSTATE of a statement that writes on a server that only reads. */
 const READ_ONLY = '25006';
 
-/** What `books heads --json` has printed, and somebody has kept. */
+/** A file printed by `books heads --json`, kept outside the service. */
 interface Kept {
   keys: PublicKeys;
   heads: string[];
@@ -34,7 +34,7 @@ interface Options {
   kept?: string;
 }
 
-/** `assent books`: whether the ledger, and all that was written down, is right. */
+/** `assent books`: verifies the ledger and the audit events. */
 export function fill(books: Command): void {
   command(
     books,

@@ -5,20 +5,19 @@ import { OperatorError } from '../domain/failures';
 import { openEngine, readSettings, whereAway, type AdmitRing, type Engine } from './engine';
 import { progress, write } from './output';
 
-/** What a command has to tell: the object for programs, and the same in words. */
+/** The result of a command: an object for programs, and the same in words. */
 export interface Outcome {
   json: object;
   text: string;
 }
 
-/** For a command that was given an id that no entity has. */
 export function unknownEntity(): OperatorError {
   return new OperatorError('there is no such entity: see "assent entity list"');
 }
 
 type Action = (...given: unknown[]) => Promise<void>;
 
-/** A command below `parent` that takes `--json`. */
+/** A command of `parent` that takes `--json`. */
 export function command(parent: Command, name: string, description: string): Command {
   return takingJson(parent.command(name).description(description));
 }
@@ -29,7 +28,8 @@ export function takingJson(self: Command): Command {
 
 /**
  * An action that prints its outcome, as words or as JSON. Its arguments are the command's, then its
- * options. One without an outcome has written it by itself, because it may exceed the memory.
+ * options. An action without an outcome has printed already, because its output may exceed the
+ * memory.
  */
 export function reporting(work: (config: Config, ...args: never[]) => Promise<Outcome | void>): Action {
   return async (...given) => {
@@ -44,7 +44,7 @@ export function reporting(work: (config: Config, ...args: never[]) => Promise<Ou
 }
 
 /**
- * The same for a command that works on a running engine.
+ * Does the same for a command that works on a running engine.
  *
  * @param admitRing what it needs of the ring
  */

@@ -9,8 +9,8 @@ import { accepted } from './options';
 import { readSecret } from './secret';
 
 /**
- * `assent conformance`: plays the network's side to the webhook receiver of a bank, with all that
- * goes wrong between the two, and says what the bank does not stand. No engine is needed.
+ * `assent conformance`: plays the network to the webhook receiver of a bank, faults included, and
+ * reports the faults that the bank mishandles. No engine is needed.
  */
 
 interface Options {
@@ -23,7 +23,7 @@ interface Options {
   json?: boolean;
 }
 
-/** Of `patience`: who waits longer is not waiting for a program. */
+/** Longest `patience`: a longer wait is not for a program. */
 const PATIENCE_MAX_S = 600;
 const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
@@ -67,7 +67,7 @@ The bank's secrets are read from CLIENT_SECRET and WEBHOOK_SECRET, or asked for 
 may be any that the bank is set to while it is tried; a webhook secret is whsec_ and the base64 of
 32 bytes. Exit code 0: all passes; 1: something does not.`;
 
-/** @throws OperatorError for what cannot be played, or not here */
+/** @throws OperatorError for scenarios that cannot be played, or not here */
 function checked(
   config: Config,
   { webhookUrl: url, clientId, listen, patience, customerId, lookupId }: Options,
@@ -91,7 +91,7 @@ function checked(
   };
 }
 
-/** @throws OperatorError, which does not repeat it */
+/** @throws OperatorError, which does not repeat the secret */
 function webhookSecret(text: string): string {
   if (WEBHOOK_SECRET.test(text)) return text;
   throw new OperatorError('WEBHOOK_SECRET is not whsec_ and the base64 of 32 bytes');

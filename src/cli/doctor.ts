@@ -34,31 +34,29 @@ import { write } from './output';
 import { openTemporal } from './temporal';
 
 /**
- * `assent doctor`: what of an installation is wrong, and what to do about it. One check comes after
- * the other, from the settings on. A check that needs what an earlier one found wrong is named, and
- * not made.
+ * `assent doctor`: the faults of an installation, and their remedies. The checks run one after the
+ * other, from the settings on. A check that needs a failed one is named, and not made.
  */
 
-/** `unknown`: not checked, for what was found before it. */
+/** `unknown`: not checked, because an earlier check failed. */
 type State = 'ok' | 'warning' | 'wrong' | 'unknown';
 
 interface Finding {
   name: string;
   state: State;
-  /** What there is, or what is wrong and what to do about it. */
+  /** The state found; for a fault, its remedy too. */
   message: string;
 }
 
 /**
- * Tokens and the stamps of webhooks are judged by the clock of a machine, windows by that of
- * Postgres; receivers tolerate minutes.
+ * Tokens and webhook timestamps are judged by a machine's clock, windows by Postgres's clock;
+ * receivers tolerate minutes.
  */
 const CLOCKS_APART_MAX_MS = 5_000;
-/** What waits for longer has nobody who takes it. */
+/** Outbox rows that wait longer have no worker that takes them. */
 const OUTBOX_WAITS_MAX_S = 60;
-/** Half a million of them take half an hour where calls leave room. */
+/** Half a million outbox rows of rank `later` take half an hour where calls leave room. */
 const LATER_WAITS_MAX_S = 3_600;
-/** Longest wait for one answer of Temporal. */
 const ANSWER_WITHIN_MS = 5_000;
 
 export function fill(command: Command): void {
@@ -70,14 +68,14 @@ export function fill(command: Command): void {
   });
 }
 
-/** What a check is made with. Each opens on first use, so that its check tells where it cannot. */
+/** Connections of the checks. Each opens on first use, so that its own check reports a failure. */
 interface Means {
   config: Config;
   db: () => Database;
   client: () => Client;
 }
 
-/** Makes a check, unless one that it needs found something wrong. @param ask says what there is */
+/** Makes a check, unless a needed one failed. @param ask says what was found */
 type Check = (name: string, needs: Finding[], ask: () => Promise<string>) => Promise<Finding>;
 
 async function examine(): Promise<Finding[]> {
@@ -116,7 +114,7 @@ async function examine(): Promise<Finding[]> {
   }
 }
 
-/** Postgres, and all that only it can tell. @returns whether its schema fits */
+/** @returns whether the schema fits */
 async function examineDatabase(check: Check, { config, db }: Means): Promise<Finding> {
   const { NETWORK_TIMEZONE } = config;
   const postgres = await check('postgres', [], async () => {
@@ -186,13 +184,13 @@ async function judgeSchema(db: Database): Promise<string> {
 }
 
 /**
- * Whoever may connect, and is a member of `assent_app` for another database of the server, reads
- * and writes this one. Of a sandbox no money is at stake.
+ * A login with CONNECT that is a member of `assent_app` for another database of the server reads
+ * and writes this one. A sandbox has no money at stake.
  */
 async function judgeLogins(config: Config, db: Database): Promise<string> {
   if (config.ASSENT_MODE === 'sandbox') return 'a sandbox may be open to all logins of its server';
   const found = await oneRow<{
-    /** Who may connect without being named. */
+    /** Logins that may connect without being named. */
     open: string | null;
     database: string;
     login: string;
@@ -223,7 +221,7 @@ async function judgeLogins(config: Config, db: Database): Promise<string> {
   return `only those that are named may connect to "${database}"`;
 }
 
-/** A restore by hand may forget to switch on again what keeps rows from being changed. */
+/** A restore by hand may forget to enable the triggers that keep rows from being changed. */
 async function judgeTriggers(db: Database): Promise<string> {
   const { off } = await oneRow<{ off: string | null }>(
     db,
@@ -238,7 +236,7 @@ async function judgeTriggers(db: Database): Promise<string> {
 async function judgeClock(db: Database): Promise<string> {
   const before = Date.now();
   const server = await oneRow<{ now: Date }>(db, `SELECT clock_timestamp() AS now`);
-  // The answer was made at some moment between the two.
+  // Postgres answered at some moment between the two readings.
   const apartMs = Math.round(server.now.getTime() - (before + Date.now()) / 2);
   const words = `${Math.abs(apartMs)} ms ${apartMs < 0 ? 'ahead of' : 'behind'} that of Postgres`;
   if (Math.abs(apartMs) > CLOCKS_APART_MAX_MS)
@@ -246,7 +244,7 @@ async function judgeClock(db: Database): Promise<string> {
   return `this machine's is ${words}`;
 }
 
-/** Windows and retries hang on a worker. Two versions for long are a deploy that hangs. */
+/** Windows and retries depend on a worker. Two versions for long mean a hanging deploy. */
 async function judgeWorkers(db: Database): Promise<string> {
   const alive = (await listWorkers(db)).filter((one) => one.alive);
   if (alive.length === 0)
@@ -278,7 +276,7 @@ async function judgeWork(db: Database): Promise<string> {
   return 'nothing is overdue';
 }
 
-/** One that writes holds up the events feed, and any may hold a lock that others need. */
+/** A transaction that writes holds up the events feed, and any may hold a lock that others need. */
 async function judgeTransactions(db: Database): Promise<string> {
   // A transaction that hides its beginning may be about to end.
   const found = (await longTransactions(db)).filter(({ since, waiting }) => since !== null || waiting > 0);
@@ -289,14 +287,14 @@ async function judgeTransactions(db: Database): Promise<string> {
   return 'none is open for long';
 }
 
-/** @throws Wrong in words where Temporal gives none */
+/** @throws Wrong in words where Temporal gives no answer */
 function answerOf<Answer>(client: Client, ask: (client: Client) => Promise<Answer>): Promise<Answer> {
   return ask(client).catch((error: unknown) => {
     throw new Wrong(temporalFault(error, client.options.namespace).inWords);
   });
 }
 
-/** A worker takes a namespace over within seconds, unless it is another installation's. */
+/** A worker takes a new namespace over within seconds, unless it is another installation's. */
 async function judgeNamespace(db: Database, id: string, namespace: string): Promise<string> {
   const { namespaceId: known } = await readTemporalState(db);
   if (known !== null && known !== id)
@@ -308,8 +306,8 @@ async function judgeNamespace(db: Database, id: string, namespace: string): Prom
 }
 
 /**
- * Lost work is found, and the books are chained and verified, by Temporal Schedules that a hand may
- * stop. Each may also fail each time that it runs.
+ * Temporal Schedules find lost work, and chain and verify the books. An operator may pause them,
+ * and each run may fail.
  *
  * @param db undefined where it cannot say when each last ran
  */
@@ -331,9 +329,9 @@ async function judgeSchedules(client: Client, db: Database | undefined): Promise
   return `all run, next ${next.join(', ')}`;
 }
 
-/** A thing that is wrong; the message says what to do. */
+/** A fault; the message names its remedy. */
 class Wrong extends OperatorError {}
-/** A thing that keeps nobody from work now. */
+/** A fault that stops no work now. */
 class Warned extends OperatorError {}
 
 async function judge(name: string, ask: () => Promise<string>): Promise<Finding> {

@@ -9,28 +9,31 @@ import { lives, readEngineFile, withSettingsOf, type EngineFile } from '../start
 import { databaseFault } from './explain';
 
 /**
- * The engine that a command works on: that of `DATABASE_URL`, otherwise the one that `npm start`
- * runs in this folder, with the settings that it runs with.
+ * The engine of a command: that of `DATABASE_URL`, otherwise the one that `npm start` runs in this
+ * folder, with its settings.
  */
 export interface Engine {
   db: Database;
   ring: Keyring;
 }
 
-/** Where `npm start` keeps its data, from the folder that it was started in. */
+/** `npm start` keeps its data here, below the folder that it was started in. */
 const FOLDER = '.assent';
 
-/** A command does one thing after the other, or two at once. */
+/** A command sends its statements one after the other, or two at once. */
 const CONNECTIONS = 2;
 
-/** The owner changes a row on each: enough to share the disk's writes, and none delays a call. */
+/**
+ * The owner changes a row on each connection: enough to share the disk's writes, and none delays a
+ * call.
+ */
 const OWNER_CONNECTIONS = 4;
 /** A page of a table with tens of millions of rows takes minutes where most of it is done. */
 const OWNER_STATEMENT_WITHIN_MS = 60 * 60_000;
 
 /**
- * The settings of a command. Settings of the engine in this folder overrule those of the shell,
- * because a command of another zone would work on other days than the engine.
+ * The settings of a command. The settings of the engine in this folder overrule the shell's,
+ * because a command in another zone would count other days than the engine.
  *
  * @throws ConfigError naming every wrong setting
  */
@@ -40,7 +43,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Config {
   return readConfigUntraced(engine ? withSettingsOf(engine, environment) : environment);
 }
 
-/** What `npm start` runs in this folder, where a command works on the database of that. */
+/** The engine that `npm start` runs in this folder, where a command uses its database. */
 export function engineOf({ DATABASE_URL: url }: Pick<Config, 'DATABASE_URL'>): EngineFile | undefined {
   const engine = readEngineFile(FOLDER);
   const isItsOwn = url === undefined || url === engine?.databaseUrl || url === engine?.ownerUrl;
@@ -48,12 +51,12 @@ export function engineOf({ DATABASE_URL: url }: Pick<Config, 'DATABASE_URL'>): E
 }
 
 /**
- * Whether a ring will do for what a command does: `claimRing` where it encrypts, `requireRing`
- * where it decrypts.
+ * Checks that a ring suffices for a command: `claimRing` where it encrypts, `requireRing` where it
+ * decrypts.
  */
 export type AdmitRing = (db: Executor, ring: Keyring) => Promise<void>;
 
-/** For a command that decrypts nothing: it works also while somebody mends the ring. */
+/** Admits any ring: a command that decrypts nothing works while an operator repairs the ring. */
 export const anyRing: AdmitRing = () => Promise.resolve();
 
 /**
@@ -83,7 +86,7 @@ export function keysOf(config: Config): string {
   throw notGiven('ASSENT_KEYS');
 }
 
-/** For a setting that says which engine is meant. */
+/** The error for a missing setting that names the engine. */
 export function notGiven(setting: 'ASSENT_KEYS' | 'DATABASE_URL' | 'TEMPORAL_ADDRESS'): ConfigError {
   return new ConfigError(
     readEngineFile(FOLDER)
@@ -105,9 +108,9 @@ export function databaseUrl({ DATABASE_URL }: Config): string {
 }
 
 /**
- * Does something with the login that owns the schema.
+ * Works with the login that owns the schema.
  *
- * @throws OperatorError naming the setting, where the database does not let it in
+ * @throws OperatorError naming the setting, where the database refuses the login
  */
 export async function withOwnerUrl<Result>(
   config: Config,
@@ -123,7 +126,9 @@ export async function withOwnerUrl<Result>(
   }
 }
 
-/** Works as the owner of the tables, without the time limit of requests: it reads whole tables. */
+/**
+ * Works as the owner of the tables, without the time limit of requests, for reading whole tables.
+ */
 export async function asOwner<Result>(
   config: Config,
   work: (db: Database) => Promise<Result>,
@@ -148,7 +153,7 @@ export async function asOwner<Result>(
   });
 }
 
-/** The error itself, or in its place what to do about a database that does not answer. */
+/** The error itself, or the remedy for a database that does not answer. */
 export function whereAway(error: unknown, config: Config, setting = 'DATABASE_URL'): unknown {
   if (!isUnavailable(error)) return error;
   const engine = engineOf(config);

@@ -21,11 +21,11 @@ import { operator, parsedOption, reasonOption, type Explained } from './options'
 import { factsOf, tableOf } from './output';
 
 /**
- * `assent exceptions`: where the network's word and a bank's may differ, as the operator works them
- * off.
+ * `assent exceptions`: records of the network and a bank that may differ, for the operator to
+ * resolve.
  */
 
-/** Nobody reads more of them at once, and they are laid out whole. */
+/** The table is laid out whole in memory, and no operator reads more rows at once. */
 const LISTED_MAX = 1_000;
 
 interface Filter {
@@ -147,6 +147,6 @@ function exceptionsTable(exceptions: ExceptionRecord[]): string {
   return tableOf(head, table);
 }
 
-/** An age, as exceptions have it: nobody works them off by the minute. */
+/** An age in hours or days: exceptions are not resolved by the minute. */
 export const inDays = (s: number) =>
   s < 86_400 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`;

@@ -3,8 +3,8 @@ import { CommitLost, isUnavailable, refusedAppLogin } from '../database/pool/ava
 import { Failure, OperatorError } from '../domain/failures';
 
 /**
- * A Postgres that answers and cannot do now what was asked, by its SQLSTATE: its fault, and what to
- * do. Another URL would not help.
+ * Faults of a Postgres that answers but cannot do the work now, by SQLSTATE, with their remedies.
+ * Another URL would not help.
  */
 const FAULTS: [codes: RegExp, words: string][] = [
   [
@@ -28,10 +28,10 @@ const FAULTS: [codes: RegExp, words: string][] = [
   ],
 ];
 
-/** Postgres's code for a table that is not there. */
+/** Postgres's code for a missing table. */
 const UNDEFINED_TABLE = '42P01';
 
-/** @returns undefined where the database does not answer, and for what is not its fault */
+/** @returns undefined where the database does not answer, and for errors that are not its fault */
 export function databaseFault(error: unknown): string | undefined {
   if (error instanceof CommitLost)
     return 'the connection to the database was lost as it committed: what was asked for may have been done. Look before you repeat it.';
@@ -44,7 +44,7 @@ function codeOf(error: unknown): string {
   return isNativeError(error) && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** What went wrong, in words that help; a fault of ours with all that is known about it. */
+/** An error in words that help; a fault of ours with all that is known about it. */
 export function explained(error: unknown): string {
   if (error instanceof OperatorError || error instanceof Failure) return error.message;
   if (isUnavailable(error)) {

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import Table from 'cli-table3';
 
-/** How commands speak: facts and tables for people, and how far a long command is. */
+/** Output of commands: facts and tables for people, and the progress of a long command. */
 
 /** Writes to standard output; waits for a reader that is slower. */
 export async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
-/** What a cell shows; null and undefined are an empty one. */
+/** A cell's value; null and undefined make an empty cell. */
 export type Cell = string | number | boolean | Date | null | undefined;
 
 const shown = (cell: Cell) => (cell instanceof Date ? cell.toISOString() : (cell ?? ''));
@@ -19,7 +19,7 @@ export function tableOf(head: string[], rows: Cell[][]): string {
   return table.toString();
 }
 
-/** A line for each fact, the names in a column; facts without a value are left out. */
+/** Facts as lines, with the names in a column; facts without a value are left out. */
 export function factsOf(facts: [name: string, value: Cell][]): string {
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
   return facts
@@ -29,20 +29,20 @@ export function factsOf(facts: [name: string, value: Cell][]): string {
 }
 
 /**
- * How far a long command is, in one line of a terminal that is written over. It has no escape
+ * The progress of a long command, in a terminal line that is overwritten. It has no escape
  * sequences, so it is the same line on every terminal, with NO_COLOR, and in a log.
  */
 export interface Progress {
   say(line: string): void;
-  /** The same behind a bar, where it is known how much there is. */
+  /** Writes the line behind a bar, where the total is known. */
   part(done: number, of: number, line: string): void;
-  /** From now on nothing is said: the reader of JSON reads nothing else. */
+  /** Writes no further line: a reader of JSON wants nothing else. */
   silence(): void;
-  /** Leaves nothing of it behind. */
+  /** Erases the line. */
   end(): void;
 }
 
-/** Where a terminal does not tell how wide it is. */
+/** Width of a terminal that does not report it. */
 const COLUMNS = 80;
 
 const BAR_COLUMNS = 20;
@@ -61,7 +61,7 @@ export function createProgress(terminal: Terminal): Progress {
   let silent = false;
   const put = (line: string) => {
     if (!terminal.isTTY || silent) return;
-    // A line that is as wide as the terminal would go on in the next, and stay there.
+    // A line as wide as the terminal would continue on the next line, and stay there.
     const fitting = line.slice(0, (terminal.columns ?? COLUMNS) - 1);
     terminal.write(`\r${fitting.padEnd(written)}`);
     written = fitting.length;
@@ -80,5 +80,5 @@ export function createProgress(terminal: Terminal): Progress {
   };
 }
 
-/** Of the command that this process is. */
+/** The progress of this process's command. */
 export const progress = createProgress(process.stderr);

@@ -24,18 +24,19 @@ import { endRowlessOption, NO_ROWLESS, rowlessInWords, scanRowless, type Rowless
 import { openTemporal, temporalFailed } from './temporal';
 
 /**
- * `assent reconcile`: what the workflow of that name does a little of each minute, all of it and
- * now.
+ * `assent reconcile`: checks all open rows now; the workflow of that name checks some each minute.
  */
 
-/** What ends by itself does so within a second of its moment; a busy machine gets some more. */
+/**
+ * Work that ends by itself does so within a second of its moment; a busy machine gets some more.
+ */
 const OVERDUE_AFTER_S = 10;
 const OVERDUE_MAX = 1_000;
-/** Workflows that are named one by one; of more there is the number. */
+/** Workflows named one by one; the rest is a number. */
 const LISTED_MAX = 100;
-/** Longest that `--fix` waits while nothing moves. */
+/** Longest wait of `--fix` without progress. */
 const STARTED_WITHIN_S = 60;
-/** What is wrong with a workflow, with the words for its `since`. */
+/** Faults of a workflow, with the words for its `since`. */
 const SINCE = {
   overdue: 'since',
   'without a workflow': 'open since',
@@ -43,7 +44,7 @@ const SINCE = {
 };
 
 interface Wrong {
-  /** Null for a workflow without a row: nothing but its id says what it was for. */
+  /** Null for a workflow without a row, whose purpose only its id tells. */
   kind: WorkKind | null;
   workflowId: string;
   wrong: keyof typeof SINCE;
@@ -63,9 +64,9 @@ interface Report extends Scan {
   /** Nothing is wrong, or all of it was started again. */
   ok: boolean;
   rowless: Rowless;
-  /** How many workflows are still missing or overdue in the end. */
+  /** Workflows still missing or overdue in the end. */
   remaining: number;
-  /** Why it cannot go on. */
+  /** Reasons why it cannot go on. */
   problems: string[];
 }
 
@@ -98,7 +99,7 @@ export function fill(command: Command): void {
 }
 
 /**
- * @param by who has it started again; undefined where it is only looked at
+ * @param by who requested the restart; undefined for a check alone
  * @param endRowless how many workflows without a row are to be ended
  */
 async function reconcile(
@@ -137,15 +138,15 @@ async function reconcile(
 }
 
 /**
- * Everything that is open, started in a namespace that is not this database's, would run there a
- * second time: webhooks twice, for one. Workers take a new namespace over within seconds.
+ * Open rows started in a namespace of another database would run there a second time: webhooks
+ * twice, for example. Workers take a new namespace over within seconds.
  */
 const notTakenOver = (namespace: string) =>
   `the namespace "${namespace}" is not the one that the workflows of this database are in, and no worker of ` +
   'this database has taken it over. Correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE; where Temporal has lost its data, ' +
   'start a worker: it takes the new namespace over by itself.';
 
-/** Goes through all that is open. With `fix` each page is started again before the next is read. */
+/** Checks all open rows. With `fix`, each page is started again before the next is read. */
 async function scan(db: Database, client: Client, fix: boolean): Promise<Scan> {
   const overdue = await overdueWork(db, OVERDUE_AFTER_S, OVERDUE_MAX);
   if (fix) await endStuck(client, overdue);
@@ -176,7 +177,11 @@ function list(found: Wrong[], wrong: Wrong['wrong'], some: Named[]): void {
   found.push(...first.map(({ kind = null, workflowId, since }) => ({ kind, workflowId, wrong, since })));
 }
 
-/** Waits until all runs that is open, or nothing moves. @returns how much still does not run */
+/**
+ * Waits until every open row has a workflow, or no progress is seen.
+ *
+ * @returns how many still have none
+ */
 async function untilStarted(db: Database, client: Client): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let standsStillS = 0; best > 0 && standsStillS < STARTED_WITHIN_S; standsStillS++) {

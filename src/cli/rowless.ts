@@ -8,33 +8,33 @@ import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/r
 import { progress } from './output';
 
 /**
- * What `assent reconcile` does about workflows whose row is gone.
+ * Ends workflows whose row is gone, for `assent reconcile`.
  *
- * After a restore they are the rest of what was lost. Beside its original, a copy of the database
- * finds all of the original's that it does not know, and nothing here can tell the two apart. So an
- * operator says that they are to be ended, and how many.
+ * After a restore they are the rest of the lost work. A copy of the database, beside its original,
+ * takes the original's newer workflows for rowless, and the code cannot tell the two apart. So an
+ * operator confirms the end, and the number.
  */
 export interface Rowless {
   /** Workflows of ours that run. */
   checked: number;
   found: number;
   ended: number;
-  /** Found, and still there in the end. */
+  /** Rowless workflows still there in the end. */
   left: number;
 }
 
 export const NO_ROWLESS: Rowless = { checked: 0, found: 0, ended: 0, left: 0 };
 
-/** Workflows that are on record together before they are ended. */
+/** Workflows whose audit events are written together before they are ended. */
 const RECORDED_AT_ONCE = 200;
 
-/** A new one for each command, for commander keeps in it what was given. */
+/** A new option for each command, because commander stores the value in it. */
 export const endRowlessOption = (): Option =>
   new Option(
     '--end-rowless <count>',
     'with --fix, also end the workflows without a row, if there are so many: never where another copy of the database is at work',
   ).argParser((text) => {
-    // So many are kept in memory until they are ended: some 200 bytes for each.
+    // So many are kept in memory until they are ended, at some 200 bytes each.
     if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
     throw new InvalidArgumentError(
       'It must be the number that "assent reconcile" has found, and at most 999999.',
@@ -42,12 +42,12 @@ export const endRowlessOption = (): Option =>
   });
 
 /**
- * Goes through all that runs, and ends what has no row where there is as much as expected. What
- * begins meanwhile was not counted, and is left. Each is on record before it ends, should the
- * command die in the middle.
+ * Reads all running workflows, and ends the rowless ones where their number is the expected one. A
+ * workflow that begins meanwhile was not counted, and is left. Each audit event is written before
+ * its workflow ends, should the command die in the middle.
  *
  * @param end undefined where nothing is to be ended
- * @param list told of each
+ * @param list told of each rowless workflow
  */
 export async function scanRowless(
   db: Database,

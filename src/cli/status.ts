@@ -87,7 +87,7 @@ function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions
 const seconds = (s: number) => `${Math.round(s)} s`;
 const oldest = ({ messages, oldestAgeS }: OutboxBacklog) =>
   messages > 0 ? `, the oldest for ${seconds(oldestAgeS)}` : '';
-/** Where not all were counted, none of the numbers is exact. */
+/** No number is exact if any count stopped early. */
 const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
   `${isMinimum ? 'at least ' : ''}${count}`;
 

@@ -19,7 +19,7 @@ export function fill(token: Command): void {
           throw new OperatorError('this entity is disabled: "assent entity enable" lets it in again');
         const issued = await createAccessTokens({ db, ring, config }).issue({ entityId, ...found });
         const { token: accessToken, tokenId, expiresInS } = issued;
-        // Nobody has the token before its audit event is there.
+        // The audit event must exist before the token is printed.
         await db.transaction((trx) =>
           recordAct(trx, operator(options), {
             action: 'token.issued',

@@ -8,7 +8,7 @@ import { sentenceOf } from '../domain/words/timeline-words';
 import { onEngine, takingJson } from './command';
 import { anyRing, engineOf } from './engine';
 
-/** `assent why`: all that is known of one reference or id, as one line of time, in words. */
+/** `assent why`: the timeline of a reference or id, in words. */
 
 const UNKNOWN =
   'unknown here: nothing has this reference or id. Accepted are a reference, a bankTransactionId, and the id of a charge (brq_…), ' +
@@ -37,7 +37,7 @@ export function fill(command: Command): void {
 
 type WorkflowLinks = (workflowId: string) => { command: string; ui: string };
 
-/** How to look at a workflow: what to type, and where the Temporal UI has it. */
+/** Commands and a link to the Temporal UI that show a workflow. */
 function workflowLinks(config: Config): WorkflowLinks {
   const namespace = config.TEMPORAL_NAMESPACE;
   const uiUrl = engineOf(config)?.temporalUiUrl ?? '';
@@ -47,7 +47,7 @@ function workflowLinks(config: Config): WorkflowLinks {
   });
 }
 
-/** One line, for programs: what it is, and the same in words. */
+/** A step as a line for programs: its data, and the same in words. */
 function shown(moment: TimelineStep, look: WorkflowLinks) {
   const text = sentenceOf(moment);
   if (moment.what === 'webhook') return { ...moment, text: `${text}, sent by workflow ${moment.workflowId}` };

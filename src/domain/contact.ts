@@ -1,7 +1,7 @@
 import { accept, refuse, type Parsed } from './parsed';
 import { parseText } from './plain-text';
 
-/** How a party can be reached. What is behind an address is checked by whoever connects to it. */
+/** Addresses of a party. The code that connects to an address checks its host. */
 
 /** Longest address that a mail server takes (RFC 5321). */
 export const EMAIL_MAX = 254;
@@ -24,8 +24,7 @@ export const webhookSchemes = (allowPrivate: boolean): WebScheme[] =>
   allowPrivate ? ['https', 'http'] : ['https'];
 
 /**
- * What follows the scheme, as RFC 3986 has it: a name or an address, a port up to 65535, and the
- * rest. No user.
+ * The rest of an address after the scheme, by RFC 3986, without a user. A port is at most 65535.
  */
 const HOST = String.raw`([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])`;
 const PORT = '(:([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?';
@@ -33,13 +32,11 @@ const PATH = "(/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?";
 const QUERY = String.raw`(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?`;
 const FRAGMENT = QUERY.replace(String.raw`\?`, '#');
 
-/** Longest address on the web. */
 export const WEB_URL_MAX = 2048;
 
 export const webUrlPattern = (schemes: readonly WebScheme[]) =>
   `^(${schemes.join('|')})://${HOST}${PORT}${PATH}${QUERY}${FRAGMENT}$`;
 
-/** An address on the web. */
 export function parseWebUrl(schemes: readonly WebScheme[], given: string): Parsed<string> {
   const text = parseText(given, WEB_URL_MAX);
   if (!text.ok) return text;

@@ -3,9 +3,9 @@ import type { Viewer } from '../database/query/viewer';
 import type { Role } from '../domain/entity';
 import { formatAmount } from '../domain/money';
 
-/** A transaction as its parties read it, in answers and in files. */
+/** A transaction as its parties read it, in responses and in files. */
 
-/** Of the file, in this order. */
+/** Columns of the file, in this order. */
 const COLUMNS = [
   'transactionId',
   'reference',
@@ -26,15 +26,15 @@ const COLUMNS = [
   'settledAt',
 ] as const;
 
-/** What banks have beyond that. */
+/** Further columns in a bank's file. */
 const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
 
 export const columnsFor = (role: Role) =>
   role === 'bank' ? ([...COLUMNS, ...BANK_COLUMNS] as const) : ([...COLUMNS, 'metadata'] as const);
 
 /**
- * The id that the payer's bank has given is that bank's. The payee's bank has that of a debit, with
- * which it got `billing.credit`, and not that of a reversal.
+ * The payer's bank gave the id and may read it. The payee's bank has the id of a debit from its
+ * `billing.credit`, and none of a reversal.
  */
 export const bankTransactionIdFor = (
   viewer: Viewer,

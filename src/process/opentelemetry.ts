@@ -54,7 +54,7 @@ export type TracingSettings = Pick<
 /** Spans that wait to be sent: some seconds of a busy process, and about two megabytes. */
 const QUEUE_MAX = 2_048;
 const BATCH_MAX = 512;
-/** How long a span waits for others to be sent with. */
+/** A span waits this long for others to share its request. */
 const DELAY_MS = 1_000;
 /** Longest that one request to the collector lasts, with its repetitions. */
 const EXPORT_WITHIN_MS = 10_000;
@@ -62,7 +62,7 @@ const EXPORT_WITHIN_MS = 10_000;
 const FLUSH_WITHIN_MS = 800;
 /** Values are ids and words of the code, but for `X-Request-Id`, which a caller chooses. */
 const ATTRIBUTE_LENGTH_MAX = 256;
-/** How often the log says that spans are lost. */
+/** The log reports lost spans at most this often. */
 const SAY_EVERY_MS = 60_000;
 
 const KINDS: Record<SpanToOpen['kind'], SpanKind> = {
@@ -74,7 +74,8 @@ const KINDS: Record<SpanToOpen['kind'], SpanKind> = {
 
 /**
  * @param program its name where `OTEL_SERVICE_NAME` has none
- * @param keyedHash makes another id of a trace's, which no caller foresees, in all processes alike
+ * @param keyedHash derives an id that no caller can predict from a trace's id, alike in all
+ *   processes
  */
 export function createTracing(
   settings: TracingSettings,

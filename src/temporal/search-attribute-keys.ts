@@ -6,9 +6,9 @@ import {
 import type { WorkflowAttributes } from '../domain/workflow/workflow-id';
 
 /**
- * What operators filter workflows by. Every Temporal namespace has these registered before the
- * first worker starts (`temporal/register-search-attributes.ts`): an upsert of an unregistered one
- * fails workflow tasks for ever.
+ * Search attributes by which operators filter workflows. Every Temporal namespace needs them
+ * registered before the first worker starts (`temporal/register-search-attributes.ts`). An upsert
+ * of an unregistered attribute fails workflow tasks for ever.
  */
 export const SEARCH_ATTRIBUTE = {
   status: defineSearchAttributeKey('AssentStatus', 'KEYWORD'),

@@ -1,12 +1,11 @@
 import { Context } from '@temporalio/activity';
 
-/** Of a heartbeat's time-out: two may get lost. */
+/** Heartbeats within the time-out: two may get lost. */
 const BEATS = 3;
 
 /**
- * Tells Temporal that the worker lives for as long as the effect takes, so that it goes to another
- * worker soon after this one has died, and not when its longest duration is over. For effects that
- * have an end of their own: one that hangs would beat all the same.
+ * Sends heartbeats for as long as the effect takes, so that a dead worker's effect soon moves to
+ * another worker. The effect needs an end of its own: a hanging effect would beat all the same.
  */
 export function beating<Arguments extends unknown[], Result>(
   effect: (...given: Arguments) => Promise<Result>,

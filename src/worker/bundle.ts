@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode, Runtime, type WorkflowBundleOption } from '@temporalio/worker';
 
-/** Where `npm run build` leaves the workflows for production, beside the compiled sources. */
+/** `npm run build` writes the production workflows here, beside the compiled sources. */
 const BUNDLE_PATH = path.resolve(__dirname, '../../workflows.js');
 /** The same, for workers with tracing on. */
 const TRACED_BUNDLE_PATH = path.resolve(__dirname, '../../workflows.traced.js');
@@ -11,9 +11,8 @@ const TRACED_BUNDLE_PATH = path.resolve(__dirname, '../../workflows.traced.js');
 const bundlePath = (traced: boolean) => (traced ? TRACED_BUNDLE_PATH : BUNDLE_PATH);
 
 /**
- * The workflows, for all workers of a process. From source they are bundled here, which takes
- * seconds of a processor: each worker that is given their path in place of this would do it by
- * itself.
+ * The workflows, for all workers of a process. From source they are bundled here once, which takes
+ * seconds of a processor. Workers given a path would each bundle again.
  */
 export async function bundledWorkflows(traced: boolean): Promise<WorkflowBundleOption> {
   const codePath = bundlePath(traced);

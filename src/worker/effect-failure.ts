@@ -7,9 +7,9 @@ import { KeyringError } from '../database/keys/keyring';
 import { describeError } from '../process/log';
 
 /**
- * What an effect's failure leaves in a workflow's history: what it means in words, and its kind and
- * code, as the log has them. The error itself stays here, for Postgres quotes statements and values
- * in its messages, and histories are read by many.
+ * The failure that an effect leaves in a workflow's history: its meaning in words, and its kind and
+ * code, as in the log. The error itself stays out: Postgres quotes statements and values in its
+ * messages, and many people read histories.
  */
 export const effectFailures: ActivityInboundCallsInterceptor = {
   async execute(
@@ -34,17 +34,14 @@ export const effectFailures: ActivityInboundCallsInterceptor = {
         ...(type !== undefined && { type }),
         message: `${inWords(error)} (${what.filter((part) => part !== undefined).join(' ')})`,
       });
-      // Where it happened, without what was said there.
+      // The stack shows the place, without the error's own words.
       failure.stack = `${failure.name}: ${failure.message}\n${stack ?? ''}`;
       throw failure;
     }
   },
 };
 
-/**
- * What Postgres has answered, by SQLSTATE. Its other codes that pass by themselves say that it is
- * away.
- */
+/** Meanings of Postgres's errors, by SQLSTATE. Its other transient codes mean that it is away. */
 const ANSWERS: [codes: RegExp, words: string][] = [
   [/^57014$/, 'A statement took too long, and Postgres ended it'],
   [/^(55P03|40001|40P01)$/, 'Another transaction holds the row, or has changed it meanwhile'],
@@ -64,7 +61,7 @@ function inWords(error: unknown): string {
   return 'Something unexpected: the worker’s log says where';
 }
 
-/** Such errors show some of the text that could not be read. */
+/** These errors quote some of the text that could not be read. */
 function quotesWhatItRead(error: unknown): boolean {
   return isNativeError(error) && (error.name === 'SyntaxError' || error.name === 'RangeError');
 }

@@ -11,11 +11,11 @@ import { namespaceId, serviceWarnings } from '../temporal/readiness';
 import { VERSION } from '../process/version';
 
 /**
- * Says every few seconds, in Postgres, that this worker lives, that Temporal answers it, and what
- * it has in hand.
+ * Writes to Postgres every few seconds that this worker lives, whether Temporal answers it, and its
+ * tasks in hand.
  *
- * It runs on the event loop that does the work: a process that is frozen, or busy without end,
- * falls silent.
+ * The timer runs on the event loop that does the work: a process that is frozen, or busy without
+ * end, falls silent.
  */
 export interface HeartbeatTimer {
   stop(): Promise<void>;
@@ -23,15 +23,15 @@ export interface HeartbeatTimer {
 
 const BEAT_EVERY_MS = 3_000;
 /**
- * How often the namespace of a `reconcile` that does not run is attended to: a deleted Schedule
- * runs within a minute.
+ * While `reconcile` does not run, its namespace is attended to this often: a deleted Temporal
+ * Schedule runs again within a minute.
  */
 const ATTEND_AGAIN_MS = 60_000;
 
 /**
  * @param attended the namespace at the start
- * @param attend called for a namespace that this process has not seen before, until it succeeds,
- *   and again where `reconcile` does not run
+ * @param attend called for a namespace that is new to this process, until it succeeds, and again
+ *   while `reconcile` does not run
  */
 export function startHeartbeat(
   db: Database,
@@ -48,7 +48,7 @@ export function startHeartbeat(
   let againAt = 0;
   let beats = 0;
 
-  /** What is said, and attended to, at most once a minute. */
+  /** Warnings to log and attend to; at most once a minute. */
   async function newWarnings(): Promise<Problem[]> {
     const warnings = performance.now() < againAt ? [] : await serviceWarnings(db, client);
     if (warnings.length > 0) againAt = performance.now() + ATTEND_AGAIN_MS;
@@ -67,7 +67,7 @@ export function startHeartbeat(
     });
     if (namespace === undefined) return;
     const warnings = await newWarnings();
-    // At the start nothing is said: the whole service may not have run.
+    // The first beat logs nothing: the whole service may have been stopped until now.
     if (beats++ > 0) for (const { path, message } of warnings) log.warn(`${path} ${message}`);
     if (namespace === known && warnings.length === 0) return;
     try {

@@ -50,19 +50,16 @@ import { installRuntime } from './runtime';
 import { traceWorker } from './tracing';
 
 /**
- * The worker process: it runs the workflows and their effects, and carries to Temporal what the
- * outbox holds. Any number of them may run; they share nothing but Postgres and Temporal.
+ * The worker process: it runs the workflows and their effects, and carries the outbox to Temporal.
+ * Any number of workers may run; they share nothing but Postgres and Temporal.
  */
 
-/**
- * Longest that a start waits for Temporal. Whoever started this process decides whether to try
- * again.
- */
+/** Longest wait for Temporal at the start. The supervisor then decides whether to try again. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Longest that a stop waits for what is in hand. An effect that takes longer is cut off and runs
- * again in the next worker, which is safe for all of them.
+ * Longest wait at a stop for the work in hand. An effect that takes longer is cut off and runs
+ * again in the next worker, which is safe for all effects.
  */
 const SHUTDOWN_GRACE = '5s';
 const SHUTDOWN_FORCE = '7s';
@@ -197,8 +194,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * Another's namespace may come up behind the address at any time. What is in hand there is not this
- * database's.
+ * Another installation's namespace may appear behind the address at any time. The work in hand
+ * there belongs to another database.
  */
 function endAtOnce({ message }: ForeignNamespaceError, log: Logger): never {
   log.fatal(message);
@@ -236,6 +233,6 @@ function stopOnSignals(log: Logger, drain: () => void): void {
 
 main().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  // Not by itself: connections that nobody uses any more would keep it for half a minute.
+  // Not left to Node: unused connections would keep the process for half a minute.
   process.exit(1);
 });

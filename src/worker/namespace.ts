@@ -10,11 +10,12 @@ import { ensureSchedules, triggerReconcile } from '../temporal/schedules';
 import { registerSearchAttributes } from '../temporal/register-search-attributes';
 
 /**
- * What a worker does about a namespace that it has not met before: at its start, and when Temporal
- * comes back with other data. Before all else it is made sure that the namespace is this
- * database's. Whatever was waited for in other data is started again by `reconcile`, at once.
+ * Prepares a namespace that is new to this worker: at its start, and when Temporal comes back with
+ * other data. The first step checks that the namespace is this database's. After a loss of
+ * Temporal's data, `reconcile` starts all open workflows again at once.
  *
- * @throws ForeignNamespaceError; what Temporal or Postgres failed with, and doing it again is safe
+ * @throws ForeignNamespaceError
+ * @throws whatever Temporal or Postgres failed with; a repetition is safe
  */
 export async function attendNamespace(
   db: Database,
@@ -31,8 +32,8 @@ export async function attendNamespace(
   }
   const { restartingSince: lost } = await readTemporalState(db);
   if (lost) {
-    // Without them no workflow can be started. Whoever may not register them has had `migrate` do
-    // it.
+    // Without search attributes no workflow can start. A login that may not register them relies on
+    // `migrate`.
     await registerSearchAttributes(connection, client.options.namespace).catch((error: unknown) =>
       log.warn({ err: error }, 'the search attributes cannot be registered from here: run "migrate"'),
     );
@@ -43,9 +44,8 @@ export async function attendNamespace(
 const AGAIN_MS = 3_000;
 
 /**
- * The same at the start, before anything is polled or started in the namespace. Postgres and
- * Temporal are waited for, and a schema and a namespace that `migrate` has yet to make: until then
- * there is nothing to do.
+ * Does the same at the start, before the namespace is polled. It waits for Postgres and Temporal,
+ * and for a schema and a namespace that `migrate` has yet to create.
  *
  * @returns the namespace's id
  * @throws ForeignNamespaceError

@@ -3,10 +3,10 @@ import type { Worker } from '@temporalio/worker';
 type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
 /**
- * Runs the workers until all have ended. Where one fails the others stop as well. A process that
- * does half of its work would look alive, and keep its share of tasks from healthy processes.
+ * Runs the workers until all have ended. A failure of any stops the others. A process that does
+ * half of its work would look alive, and keep its share of tasks from healthy processes.
  *
- * @throws what the first of them failed with
+ * @throws the first worker's failure
  */
 export async function runTogether(workers: Runnable[]): Promise<void> {
   const ended = await Promise.allSettled(
@@ -22,7 +22,7 @@ export async function runTogether(workers: Runnable[]): Promise<void> {
   if (failed) throw failed.reason;
 }
 
-/** Those that run drain and end. */
+/** Stops the workers that still run; each drains and ends. */
 export function stopAll(workers: Runnable[]): void {
   for (const worker of workers) {
     if (worker.getState() === 'RUNNING') worker.shutdown();

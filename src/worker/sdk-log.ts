@@ -1,13 +1,13 @@
 import { DefaultLogger } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
-/** Said of the queue whose worker runs effects alone, as it is meant to. */
+/** Logged for the queue whose worker runs effects alone, as intended. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 
 /**
- * What the Temporal SDK has to say, as lines of our log: above all each failed attempt at an
- * effect, which is retried for as long as it fails and shows nowhere else. Of what the SDK adds,
- * only what tells which one it was, and the error as `describeError` lets it through.
+ * Turns warnings of the Temporal SDK into lines of our log: above all each failed attempt at an
+ * effect, whose retries show nowhere else. The SDK's metadata is cut to ids, activity type and
+ * attempt, and the error to the output of `describeError`.
  */
 export function sdkLogger(log: Pick<Logger, 'warn' | 'error'>): DefaultLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {

@@ -12,8 +12,8 @@ import type { TracingSinks } from '../workflows/tracing';
 import { ORIGIN_HEADER, WAKING_HEADER, type Waking } from '../workflows/waking';
 
 /**
- * What a worker traces: the start of a workflow, each of its wakings (`workflows/waking.ts`), each
- * activity, and each attempt at a webhook, which hands the trace on to its receiver.
+ * Traces of a worker: each workflow's start, each of its wakings (`workflows/waking.ts`), each
+ * activity and each webhook attempt. An attempt hands the trace on to its receiver.
  */
 export interface WorkerTraces {
   client: WorkflowClientInterceptor;
@@ -124,14 +124,14 @@ interface Run {
   runId: string;
 }
 
-/** By the names that Temporal's own tracing has for them. */
+/** The ids under the names of Temporal's own tracing. */
 function idsOf({ workflowId, runId }: Run): SpanAttributes {
   return { temporalWorkflowID: workflowId, temporalRunID: runId };
 }
 
 /**
- * The span of a waking, and where it belongs. It is made when the waking ends, after those of its
- * activities, which other processes may run: so its ids follow from what all of them know.
+ * The span of a waking, and its parent. It is created when the waking ends, after its activities'
+ * spans. Other processes may run those, so the span's ids follow from facts that all of them know.
  */
 function wakingOf(tracing: Pick<Tracing, 'keeps'>, { runId }: Run, { origin, number, apart }: Waking) {
   const cause = readTraceparent(origin);

@@ -13,7 +13,8 @@ import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 import { hearingSignals, type Heard } from './signals';
 
 /**
- * Of a run that was started again, or reset; and where the receiver has no URL, or is failing.
+ * Said after a restart or a reset of the workflow, and where the receiver has no URL, or is
+ * failing.
  */
 const NOTHING_TO_SEND =
   'Nothing was left to send: it had been sent, goes on in a workflow of its own, or is in the feed alone.';
@@ -21,36 +22,35 @@ const NOTHING_TO_SEND =
 const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(''));
 
 /**
- * What a charge, an intent and a refund have in common: a bank is asked, its answer is waited for,
- * and the merchant is told how it ended. Each step's summary first says what came of the step
- * before.
+ * The common part of a charge, an intent and a refund. A bank is asked, its answer is awaited, and
+ * the merchant is told the outcome. Each step's summary first reports the step before.
  */
 export interface BankQuestion {
   workflowId: string;
-  /** Sends the bank what has been announced to it. */
+  /** Sends the bank its announcements. */
   ask: (summary: string) => Promise<void>;
-  /** How the next step runs: one that reads or changes the rows. */
+  /** Options of the next step, which reads or changes the rows. */
   step: (summary: string) => LocalActivityOptions;
   /**
-   * Sleeps until the moment or a signal; not at all where it has come, or one came since the last
-   * `ask` or `sleep`. The rows are read after it.
+   * Sleeps until the moment or a signal; returns at once for a past moment, or a signal since the
+   * last `ask` or `sleep`. The caller reads the rows afterwards.
    *
    * @returns the signals that came; none where the time is over
    */
   sleep: (until: Moment, waitsFor: string) => Promise<Heard>;
-  /** Sends the merchant, or whoever else is to know it, how something has ended. */
+  /** Sends the outcome to the merchant, and to other parties that must know it. */
   deliver: (how: string[], summary: string) => Promise<void>;
 }
 
-/** Until when something may come, for who reads the timer. */
+/** The latest moment of an answer, for readers of the timer. */
 export const withinWords = ({ inMs, at }: Moment) => `within ${spanInWords(inMs)}, until ${at}`;
 
 /**
  * Runs the workflow of a question to a bank.
  *
  * @param refusal for the operator who requests its cancellation
- * @param run the story; it returns the status that it ended with
- * @returns how it ended, and who was told, in words
+ * @param run asks the bank and settles; returns the status that it ended with
+ * @returns the outcome and its receivers, in words
  */
 export async function bankQuestion(
   refusal: string,
@@ -58,7 +58,7 @@ export async function bankQuestion(
 ): Promise<string[]> {
   const { workflowId } = workflowInfo();
   const said: string[] = [];
-  /** What has been done and not been said in a summary. */
+  /** Results that no summary has reported yet. */
   let done: string[] = [];
 
   function step(summary: string): LocalActivityOptions {

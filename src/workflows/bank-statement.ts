@@ -17,8 +17,8 @@ const steps = proxyActivities<BankStatementActivities>({
   // noticed by its heartbeat, which comes with each page.
   startToCloseTimeout: '2h',
   heartbeatTimeout: '30s',
-  // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts
-  // it there.
+  // The possible failures are Postgres, which comes back, and a key missing in the ring until
+  // somebody adds it.
   retry: { initialInterval: '1s', maximumInterval: '1m' },
 });
 const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(

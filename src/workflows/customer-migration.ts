@@ -13,11 +13,11 @@ import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 
 const { onboardPage } = proxyActivities<CustomerMigrationActivities>({
   taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE,
-  // A page takes some ten milliseconds; one whose worker died is taken up by another after this
-  // long.
+  // A page takes some ten milliseconds; after this long another worker takes up the page of one
+  // that died.
   startToCloseTimeout: '15s',
-  // What may fail is Postgres, which comes back, or a key that the ring lacks until somebody puts
-  // it there.
+  // The possible failures are Postgres, which comes back, and a key missing in the ring until
+  // somebody adds it.
   retry: { initialInterval: '1s', maximumInterval: '1m' },
 });
 const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
@@ -27,11 +27,10 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
 /**
  * A large batch of customers: onboards them page by page, and tells the bank when all are done.
  *
- * How far it has come is in the database, so a page is onboarded once however often it is tried.
- * Each is an activity of its own, for an operator to see on the timeline: 40 of them at most, in
- * one readable history.
+ * The database keeps the batch's progress, so a page is onboarded once despite retries. Each page
+ * is an activity of its own, which operators see in the history: at most 40, in a readable history.
  *
- * @param batchId the batch and its pages are there before this starts
+ * @param batchId the batch and its pages exist before this starts
  */
 export async function customerMigration(batchId: string): Promise<void> {
   const { workflowId } = workflowInfo();

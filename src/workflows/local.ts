@@ -4,8 +4,8 @@ import type { LocalActivityOptions } from '@temporalio/workflow';
 const SUMMARY_MAX_BYTES = 340;
 
 /**
- * A summary that first says what came of the step before. The Temporal UI shows summaries in its
- * rows, and results only to who opens them.
+ * A summary that first reports the step before. The Temporal UI shows summaries in its rows, and
+ * results only after a click.
  *
  * @param done as many of its first sentences as there is room for
  */
@@ -22,13 +22,13 @@ const utf8 = new TextEncoder();
 const bytesOf = (text: string) => utf8.encode(text).length;
 
 /**
- * How short effects run: inside the worker that runs the workflow, at the price of one history
- * event.
+ * Options of short effects, which run inside the workflow's worker, for a single history event
+ * each.
  *
- * They are retried without end, for what they wait for (Postgres, above all) comes back, and until
- * then nothing is lost. The first retries come quickly; later ones as durable timers of six events
- * each. With one every two minutes an outage of a day adds about four thousand, and Temporal ends a
- * workflow at 51 200.
+ * Retries have no end: an effect waits for Postgres above all, which comes back, and until then
+ * nothing is lost. The first retries come quickly; later ones are durable timers of six events
+ * each. At a timer every two minutes an outage of a day adds about four thousand events, and
+ * Temporal ends a workflow at 51 200.
  */
 export function local(summary: string): LocalActivityOptions {
   return {

@@ -62,7 +62,7 @@ async function run(scheduleId: string, reportedUntil: number | null, signals: Si
   const startedAt = workflowInfo().startTime.toISOString();
   let sequence = reportedUntil;
   let ran = 0;
-  /** What has been done and not been said in a summary. */
+  /** Results that no summary has reported yet. */
   let done: string[] = [];
 
   /** Has an activity do its step, and notes how the schedule stands after it. */
@@ -145,7 +145,7 @@ const at = (state: ScheduleState, moment: number): ScheduleState => ({
 });
 
 /**
- * Keeps the search attributes up; each change is an event in the history, so only changes are sent.
+ * Updates the search attributes. Each change is an event in the history, so only changes are sent.
  */
 function index(status: string, nextBillingDate: string | null): void {
   const indexed = workflowInfo().typedSearchAttributes;

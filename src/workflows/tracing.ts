@@ -20,7 +20,7 @@ const { toPayload, fromPayload } = {
   fromPayload: defaultPayloadConverter.fromPayload.bind(defaultPayloadConverter),
 };
 
-/** Those that live for years: what they do after their first sleep is no part of the first call. */
+/** Workflows that live for years: the work after their first sleep is no part of the first call. */
 const LONG_LIVED = new Set(['recurring']);
 
 export const interceptors: WorkflowInterceptorsFactory = () => {
@@ -68,7 +68,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     outbound: [
       {
         startTimer(input, next) {
-          // Each sleep says what it waits for. What has no such words waits to repeat an activity.
+          // Each sleep has a summary. A timer without a summary waits to repeat an activity.
           if (input.options?.summary !== undefined) fallAsleep();
           return next(input);
         },

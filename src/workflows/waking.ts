@@ -1,19 +1,19 @@
 /**
- * What a workflow tells its activities of the trace that they belong to.
+ * The part of a trace that a workflow hands to its activities.
  *
- * A workflow that sleeps for a day, or for years, would make a span that nobody sees before its
- * end. So its spans are its wakings: what it does between two sleeps.
+ * A span of a whole workflow, asleep for a day or for years, would be invisible before its end. So
+ * the spans of a workflow are its wakings: the work between two sleeps.
  */
 export interface Waking {
   /** The `traceparent` of what started the workflow; undefined where that was not traced. */
   origin?: string;
-  /** Of this run, from 0. */
+  /** Counted within this run, from 0. */
   number: number;
-  /** It is a trace of its own, which the origin is linked to. */
+  /** The waking is a trace of its own, linked to the origin. */
   apart: boolean;
 }
 
-/** The header in which a workflow is started, and continued, with its origin. */
+/** Carries the origin when a workflow is started, or continued. */
 export const ORIGIN_HEADER = 'traceparent';
-/** The header in which an activity gets the waking that it belongs to. */
+/** Carries the waking to its activities. */
 export const WAKING_HEADER = 'waking';

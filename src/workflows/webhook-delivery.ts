@@ -18,9 +18,8 @@ const { attemptDelivery } = proxyActivities<WebhookActivities>({
   startToCloseTimeout: '75s',
   // A worker that died is noticed sooner than that.
   heartbeatTimeout: '10s',
-  // A receiver's failure is an answer, not an error. What is retried here is Postgres being away,
-  // for as long as it is: the delivery has its own end, and giving up before it would lose the
-  // message.
+  // A receiver's failure is an answer, not an error. Retries are for Postgres being away, however
+  // long: the delivery has its own end, and giving up before it would lose the message.
   retry: { initialInterval: '1s', maximumInterval: '1m' },
 });
 
@@ -31,15 +30,13 @@ const REFUSAL =
   'Cancellation refused: a webhook is given up after its last attempt, or when its receiver answers 410.';
 
 /**
- * One webhook that was not delivered at the first attempt, or got none: it is tried until it is
- * delivered, the table of retries is at its end, or the receiver says that it is gone (410).
+ * A webhook that was not delivered at the first attempt, or got none. Attempts end when it is
+ * delivered, when the table of retries ends, or when its receiver is gone (410).
  *
- * A signal has the row read, which says whether the next attempt is due: at once where somebody has
- * asked for it. Otherwise it sleeps on until then. Sent again by hand after its end, a delivery has
- * another run.
+ * A signal makes the workflow read the row, which says when the next attempt is due. A redelivery
+ * after the end starts another run.
  *
- * @param progress what the attempt in passing left behind; without it, the first attempt of this
- *   run comes now
+ * @param progress left by the latest attempt; without it, the first attempt of this run comes now
  */
 export async function webhookDelivery(
   deliveryId: string,
@@ -78,8 +75,8 @@ async function run(
     if (result.status === 'pending') {
       next = result;
     } else if (signals.heardAny()) {
-      // Asked for once more while the attempt was being made. Whether that was the answer, the
-      // database knows.
+      // A redelivery was requested during the attempt. The database knows whether the attempt
+      // answered it.
       next = undefined;
     } else {
       setCurrentDetails(

@@ -34,7 +34,7 @@ async function listPositions({
     };
   }
   const timezone = deps.config.NETWORK_TIMEZONE;
-  // Asked before anything is read: what is read afterwards is all there will be.
+  // Finality is read first, so that the positions of a final day are complete.
   const { final } = await readFinality(deps.db, timezone, date, caller);
   const found = await readPositions(deps.db, caller, date, LISTED_MAX + 1);
   if (found.length > LISTED_MAX) {

@@ -79,11 +79,12 @@ export function forgetSession(deps: Deps, req: Request, res: Response): void {
 }
 
 /**
- * On a developer's machine there is no https, and a browser may drop a `Secure` cookie. Where money
- * moves it is always that: a proxy that ends TLS may not say so.
+ * On a developer's machine there is no https, and a browser may drop a `Secure` cookie. Production
+ * always sets `Secure`: a proxy that ends TLS may not say so.
  *
- * Hosts of one domain can set cookies for each other, except by a name that begins with `__Host-`;
- * that asks for `Secure` and for the path `/`. Calls to the API then carry it too, unread.
+ * Hosts of the same domain can set cookies for each other, except under a name that begins with
+ * `__Host-`. That prefix requires `Secure` and the path `/`. Calls to the API then carry the cookie
+ * too, unread.
  */
 function cookieFor({ config }: Deps, req: Request) {
   const secure = req.secure || config.ASSENT_MODE === 'production';

@@ -10,11 +10,13 @@ import type { BodyPlace } from './places';
 /** Largest body of an ordinary request. 100 merchants with the longest URLs have more. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
 
-/** Longest wait for the next byte: by then its sender is lost. */
+/** Longest wait for the next byte: a sender silent for longer is lost. */
 const SILENCE_MS = 10_000;
-/** How often a body that is waited for is looked at. */
+/** Interval at which a waiting reader checks the pace of a body. */
 const TICK_MS = 250;
-/** Pieces of a body that are kept apart: each costs more than its bytes, and may have only one. */
+/**
+ * Pieces of a body that are kept apart: each costs more than its bytes, and may hold a single byte.
+ */
 const PIECES_MAX = 64;
 /** Longer than any media type that is taken. */
 const MEDIA_TYPE_MAX = 100;

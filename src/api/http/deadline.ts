@@ -8,7 +8,7 @@ import { withDeadline } from '../../process/deadline';
 export const ANSWER_WITHIN_MS = 4_000;
 /** The same for `/readyz`, which probes ask every few seconds. */
 export const READY_WITHIN_MS = 1_800;
-/** How long an answer of `GET /readyz` serves others: less than the interval of any probe. */
+/** An answer of `GET /readyz` is reused for this long: less than the interval of any probe. */
 export const READY_KEPT_MS = 1_000;
 
 /**

@@ -29,8 +29,8 @@ export type Success = {
   /** Fields of `data` whose example differs from the schema's. */
   example?: object;
 } & (
-  | { /** Of the envelope; left out where it has none. */ data?: z.ZodType }
-  | { /** Of a bare array. */ items: z.ZodType }
+  | { /** The envelope's `data`; left out without one. */ data?: z.ZodType }
+  | { /** The items of a bare array. */ items: z.ZodType }
 ) & { /** The answer may be asked for as CSV, or comes in no other form. */ csv?: 'offered' | 'only' };
 
 /** Sections of the reference, in order. */

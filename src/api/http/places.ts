@@ -3,8 +3,8 @@ import { Failure } from '../../domain/failures';
 import type { Caller } from './authentication';
 
 /**
- * How much of a process one owner, a provider with all its merchants, has under way. A provider
- * creates any number of merchants: three quarters of the places stay for other owners.
+ * The share of a process's places that an owner, a provider with all its merchants, may hold. A
+ * provider creates any number of merchants: three quarters of the places stay for other owners.
  */
 const shareOfOwner = (all: number) => Math.max(1, Math.floor(all / 4));
 

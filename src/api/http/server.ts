@@ -16,11 +16,12 @@ import { replyOfFailure } from './answer';
 import { countedAddress } from './client-address';
 
 /**
- * The HTTP server around the application: what a connection costs before its caller is known.
+ * The HTTP server around the application, which limits the cost of a connection before its caller
+ * is known.
  *
- * Each request gets a response in the envelope, also one that Node's parser refuses. A connection's
- * requests are served one at a time. What a refused request still sends is read and dropped, up to
- * a limit.
+ * Each request gets a response in the envelope, also a request that Node's parser refuses. A
+ * connection's requests are served one at a time. The rest of a refused request is read and
+ * dropped, up to a limit.
  */
 
 /** Request line with headers. An access token has a kilobyte, the longest query string two. */
@@ -46,7 +47,7 @@ const REST_MS = 5_000;
 const REST_CHECK_MS = 100;
 /** A connection without traffic is closed after this. A call has 20 s at most. */
 const STALLED_MS = 60_000;
-/** How long a refused connection stays open for its caller to read why. */
+/** A refused connection stays open for this long, so that its caller can read the reason. */
 const LINGER_MS = 1_000;
 
 const TOO_MANY = new Failure(

@@ -21,13 +21,13 @@ interface PageFiles {
 
 const ENTRIES = { sandbox: 'sandbox/main.tsx', console: 'finance/main.tsx' } as const;
 
-/** Where `npm run build` leaves them. */
+/** `npm run build` writes the pages here. */
 const BUILT = path.resolve(__dirname, '../../../pages');
 const LIST = 'pages.json';
 /** From this file's place among the sources, or among what is compiled of them. */
 const SOURCES = ['../../console', '../../../../src/console'].map((folder) => path.resolve(__dirname, folder));
 
-/** What the build has left; else they are compiled here, in a tenth of a second. */
+/** Reads the build's pages; without a build, compiles them in a tenth of a second. */
 export async function bundledPages(): Promise<PageBundle> {
   return existsSync(path.join(BUILT, LIST)) ? readBuilt() : compile();
 }
@@ -42,7 +42,7 @@ async function readBuilt(): Promise<PageBundle> {
 async function compile(): Promise<PageBundle> {
   const source = SOURCES.find((folder) => existsSync(path.join(folder, ENTRIES.sandbox)));
   if (source === undefined) throw new Error('the pages were not built: run "npm run build"');
-  // A compiler is of use only here: an installation that was built has none.
+  // esbuild is loaded only here: an installation from a build has no compiler.
   const { build, stop } = await import('esbuild');
   const { outputFiles, metafile } = await build({
     absWorkingDir: source,
@@ -76,7 +76,7 @@ async function compile(): Promise<PageBundle> {
 
 async function main(): Promise<void> {
   const { pages, files } = await compile();
-  // What an earlier build left would be served for ever.
+  // Files left by an earlier build would be served for ever.
   await rm(BUILT, { recursive: true, force: true });
   await mkdir(BUILT, { recursive: true });
   for (const [name, contents] of files) await writeFile(path.join(BUILT, name), contents);

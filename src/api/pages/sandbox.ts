@@ -4,12 +4,12 @@ import { readBytes, readJsonBody } from '../http/body';
 import { ownHostOnly, ownPagesOnly } from '../http/own-page';
 
 /**
- * What is below `/sandbox`: its parties are asked by their own page alone, and get bodies that were
- * read with the care that the API has for its own.
+ * Handlers below `/sandbox`. Only its own page may call its parties, and bodies are read by the
+ * API's own functions.
  */
 
 const ACT_BYTES_MAX = 16 * 1024;
-/** Above the largest webhook, of a hundred items. */
+/** Above the largest webhook, which has a hundred items. */
 const WEBHOOK_BYTES_MAX = 2 * 1024 * 1024;
 
 const WEBHOOKS = '/webhooks/';

@@ -23,7 +23,7 @@ async function listEvents({ caller, query, deps }: QueryCall<typeof schema.feedQ
     throw invalidRequest([{ path: 'query.after', message }]);
   }
   const events = await readFeed(deps.db, deps.ring, caller.entityId, position, limit);
-  // A bank that reads of money to credit has been told of it, as by a webhook.
+  // A bank that reads `billing.credit` in the feed knows of the money, as by a webhook.
   const credits = events.filter(({ webhookType }) => webhookType === 'billing.credit');
   if (credits.length > 0) {
     const eventIds = credits.map(({ eventId }) => eventId);

@@ -252,7 +252,7 @@ export async function overdueWork(
 export const openWork = (db: Executor, kind: WorkKind, after: string, limit: number): Promise<Work[]> =>
   waiting(db, kind, 'open_since', 'key > :after ORDER BY key LIMIT :limit', { after, limit });
 
-/** Those of a kind that are still open, by their keys. */
+/** Rows of a kind that are still open, by their keys. */
 export const stillOpen = (db: Executor, kind: WorkKind, keys: string[]): Promise<Work[]> =>
   waiting(db, kind, 'open_since', 'key = ANY(:keys)', { keys });
 
@@ -280,7 +280,7 @@ export async function restartWork(db: Executor, work: Work[], rank: OutboxRank =
   return enqueueMissingStarts(db, starts, rank);
 }
 
-/** How many restarts wait in the outbox. All are counted, for a waiting command sees them go. */
+/** Counts all restarts in the outbox: a waiting command watches the number fall. */
 export async function restartsWaiting(db: Executor): Promise<number> {
   const { count } = await oneRow<{ count: number }>(
     db,
@@ -289,7 +289,7 @@ export async function restartsWaiting(db: Executor): Promise<number> {
   return count;
 }
 
-/** How the ids of workflows begin that a row has for itself. */
+/** Prefixes of the ids of workflows that have a row of their own. */
 const OWN = new Map(
   Object.values<Kind>(KINDS).flatMap(({ table, own }) =>
     own ? [[own[0], { table, facts: own[1], title: own[2] }] as const] : [],

@@ -104,8 +104,8 @@ function tooMuch(what: string): Failure {
 }
 
 /**
- * Where the days end of a merchant whose clock says `now`. Almost all say the same day, of which it
- * is known.
+ * The end of the forecast for a merchant whose clock says `now`. Almost all merchants share a day,
+ * so its end is kept.
  */
 function windowEnds(days: number, timeZone: string): (now: Date) => Date {
   let known: { today: Date; tomorrow: Date; until: Date } | undefined;
@@ -173,7 +173,7 @@ function readAhead(
     of.bankId !== undefined && 's.bank_id = :bankId',
     of.providerId !== undefined && 's.provider_id = :providerId',
     's.id > :after',
-    // Who has nothing to do until then charges nothing either.
+    // Schedules whose next action is later charge nothing in the window.
     `s.acts_at < ${FURTHEST} + (:days + 1) * interval '1 day'`,
   );
   const inState = (status: string) =>
@@ -215,8 +215,8 @@ function readAhead(
 const RATE_REACH = 10_000;
 
 /**
- * Of the billings that ended in the last three months of each merchant's time, the part that the
- * bank paid, at whatever attempt: 0 to 1, or null where there was none.
+ * The part, from 0 to 1, of the billings of the last three months that the bank paid, at whatever
+ * attempt; null without billings. Months are those of each merchant's clock.
  */
 export async function successRate(db: Executor, of: ForecastOf): Promise<number | null> {
   const whose = allOf(

@@ -3,17 +3,17 @@ import { hasEnded, type ScheduleStatus } from './recurring';
 /**
  * The next step of a recurring schedule.
  *
- * `nextStep` is the whole order: from the facts, it names one step. The workflow takes the step and
+ * `nextStep` is the whole order: from the facts, it names a step. The workflow takes the step and
  * asks again, until the answer is to wait. The rule has no memory, so its answer after an outage of
  * a month is as right as after a second.
  *
- * Facts are moments, and no rule of the calendar: a workflow that is replayed years later, with
- * newer time zone data, decides as it did.
+ * Facts are moments, never calendar rules: a workflow replayed years later, with newer time zone
+ * data, decides as it did.
  */
 
 /**
- * A schedule as it stands, as plain JSON without a word about a person. Moments are milliseconds
- * since 1970, by the merchant's clock.
+ * A schedule's state, as plain JSON without personal data. Moments are milliseconds since 1970, by
+ * the merchant's clock.
  */
 export interface Facts {
   now: number;
@@ -25,15 +25,15 @@ export interface Facts {
   open: OpenBilling | null;
 }
 
-/** The first billing that is neither charged nor skipped. */
+/** The first billing neither charged nor skipped. */
 export interface NextBilling {
   n: number;
   dueAt: number;
-  /** When both sides are told of it; null where they are not, or have been. */
+  /** When both sides are told of the billing; null where they are not, or have been. */
   noticeAt: number | null;
-  /** From when it may be charged: later than due where too many were begun within a day. */
+  /** First moment to charge: later than `dueAt` where too many billings were begun within a day. */
   chargeFrom: number;
-  /** From when it is too late to charge it. */
+  /** First moment at which a charge is too late. */
   arrearsFrom: number;
   /** The due date lies in a span without charges. */
   heldFor: 'paused' | 'suspended' | null;
@@ -42,16 +42,15 @@ export interface NextBilling {
 export type OpenBilling = {
   n: number;
   attempts: number;
-  /** The next regular due date, whether or not it is charged. From it on there is no retry. */
+  /** The next regular due date, charged or not. From this moment on no retry is made. */
   overAt: number;
   /**
    * The bank has also called an attempt approved, and was refused, or has booked it with another
-   * amount: it may have debited, and nobody has yet found out.
+   * amount. The bank may have debited, which is still unresolved.
    */
   maybeDebited: boolean;
 } & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: number });
 
-/** How the latest attempt at a billing stands. */
 export type ChargeOutcome =
   | { status: 'pending'; expiresAt: number }
   | { status: 'successful' }
@@ -69,14 +68,14 @@ export type Step =
   | { do: 'succeed'; n: number }
   /** The latest attempt was declined; another comes at `retryAt`. */
   | { do: 'retry'; n: number; retryAt: number }
-  /** It was declined, and no further attempt will be made. */
+  /** The latest attempt was declined, and no further attempt will be made. */
   | { do: 'fail'; n: number }
   | { do: 'skip'; n: number; dueAt: number; reason: SkipReason }
   /** Tell both sides that a charge is coming. */
   | { do: 'notify'; n: number; dueAt: number }
   | { do: 'end'; as: 'completed' | 'failed' }
   | { do: 'wait'; until: number }
-  /** It has ended, and nothing of it is open. */
+  /** The schedule has ended, and no charge is open. */
   | { do: 'nothing' };
 
 type Wait = Extract<Step, { do: 'wait' }>;
@@ -84,7 +83,6 @@ type Wait = Extract<Step, { do: 'wait' }>;
 /** Failed billings, with none that succeeded between them, that end a schedule. */
 const FAILURES_THAT_END = 3;
 
-/** What comes next by these facts. */
 export function nextStep(facts: Facts): Step {
   const { now, status, next, open } = facts;
   if (open?.status === 'pending') {
@@ -112,7 +110,7 @@ export function isAsked(open: OpenBilling | null): boolean {
   return open?.status === 'pending' && open.charge.status === 'pending';
 }
 
-/** The attempt has an outcome: what becomes of its billing. */
+/** The step for a billing whose attempt has an outcome. */
 function settled(
   { n, maybeDebited }: OpenBilling,
   charge: Exclude<ChargeOutcome, { status: 'pending' }>,
@@ -126,15 +124,15 @@ function settled(
 }
 
 /**
- * A charge that is still open when its schedule ends runs to its own end; one that waits for a
- * retry does not.
+ * At the end of its schedule, an open charge runs to its own end; a billing that waits for a retry
+ * fails.
  */
 function afterTheEnd(open: OpenBilling | null): Step {
   if (!open) return { do: 'nothing' };
   return open.status === 'retrying' ? { do: 'fail', n: open.n } : waitFor(open, 'active');
 }
 
-/** The notice comes late rather than never. */
+/** A notice comes late rather than never. */
 function beforeDue({ n, dueAt, noticeAt }: NextBilling, now: number): Step {
   if (noticeAt === null) return { do: 'wait', until: dueAt };
   return now < noticeAt ? { do: 'wait', until: noticeAt } : { do: 'notify', n, dueAt };
@@ -150,7 +148,7 @@ function whenDue(next: NextBilling, { now, status, open }: Facts): Step {
   return now < chargeFrom ? { do: 'wait', until: chargeFrom } : { do: 'charge', n, attempt: 1 };
 }
 
-/** Until the billing in hand changes by itself. */
+/** The moment at which the billing in hand changes by itself. */
 function waitFor(open: OpenBilling, status: ScheduleStatus): Wait {
   if (open.status === 'retrying') {
     return { do: 'wait', until: isHeld(status) ? open.overAt : open.retryAt };

@@ -3,10 +3,7 @@ import { billingRetryAt, isRetryable } from '../retry';
 import { hasEnded, type ScheduleStatus } from './recurring';
 import { isHeld, type ChargeOutcome, type Facts, type NextBilling } from './recurring-step';
 
-/**
- * The moments that `nextStep` compares: what the calendar and the network's settings make of a
- * schedule.
- */
+/** The moments that `nextStep` compares, computed from the calendar and the network's settings. */
 
 /** The network's settings for schedules. */
 export interface RecurringRules {
@@ -27,7 +24,7 @@ export interface Schedule {
   startAt: Date;
   frequency: Frequency;
   interval: number;
-  /** A billing due at this very moment is still made. */
+  /** A billing due at this very moment is still charged. */
   endAt: Date | null;
   maxBillings: number | null;
   createdAt: Date;
@@ -41,7 +38,7 @@ export interface Schedule {
   failedInARow: number;
 }
 
-/** The billing in hand, as its rows have it. */
+/** The billing in hand, from its rows. */
 export interface InHand {
   n: number;
   attempts: number;
@@ -49,7 +46,7 @@ export interface InHand {
   lastAttemptAt: Date;
   maybeDebited: boolean;
   status: 'pending' | 'retrying';
-  /** Only of one that is retrying. */
+  /** Set only while the billing is retrying. */
   retryAt: Date | null;
   chargeStatus: 'pending' | 'successful' | 'declined';
   /** The latest attempt's, in the bank's words. */
@@ -68,7 +65,7 @@ export interface Billings {
 }
 
 const DAY_MS = 86_400_000;
-/** How long before a charge both sides are told of it. */
+/** A charge is announced to both sides this long before. */
 const NOTICE_MS = DAY_MS;
 /** The span in which `catchUpPerDay` billings may be begun. */
 const CATCH_UP_SPAN_MS = DAY_MS;
@@ -86,14 +83,14 @@ export function factsOf(schedule: Schedule, billings: Billings, now: Date, rules
   };
 }
 
-/** The billing that comes next and when it is due; undefined where the schedule has no more. */
+/** @returns undefined where the schedule has no further billing */
 export function nextBilling(
   schedule: Schedule,
   hasOpen: boolean,
   rules: RecurringRules,
 ): { n: number; dueAt: Date } | undefined {
   if (hasEnded(schedule.status)) return undefined;
-  // The open one will run, whichever way it ends.
+  // The open billing will run, however it ends.
   const used = schedule.ran + (hasOpen ? 1 : 0);
   if (schedule.maxBillings !== null && used >= schedule.maxBillings) return undefined;
   const dueAt = due(schedule, schedule.nextN, rules);
@@ -119,8 +116,8 @@ function nextOf(
 }
 
 /**
- * There is no notice where a day's notice was not possible because the schedule is younger, none
- * for a schedule that charges daily, and none while nothing is charged.
+ * No notice is given where the schedule was created after the notice's moment, for daily schedules,
+ * and while nothing is charged.
  */
 function isNoticed({ frequency, noticedN, createdAt, status }: Schedule, n: number, noticeAt: number) {
   return frequency !== 'daily' && noticedN !== n && noticeAt >= createdAt.getTime() && !isHeld(status);

@@ -1,7 +1,7 @@
 /**
- * What workflows and their callers agree on: task queues, types of workflows, and what a workflow
- * hands to its next run. A payload holds ids, and the names of merchants and banks; never a
- * customer's name, address or account. The ids of workflows are in
+ * The contract of workflows and their callers: task queues, workflow types, and the state that a
+ * workflow hands to its next run. A payload holds ids, and the names of merchants and banks; never
+ * a customer's name, address or account. The ids of workflows are in
  * `domain/workflow/workflow-id.ts`, the signals in `domain/workflow/signal.ts`.
  */
 
@@ -10,8 +10,8 @@ import type { WebhookType } from '../webhook/webhook';
 /** Workflow tasks and the short, local effects. */
 export const TASK_QUEUE = 'assent';
 /**
- * Schedules: thousands fall due at one moment, and a charge that somebody waits for must not queue
- * behind them.
+ * Schedules: thousands fall due at the same moment, and an interactive charge must not queue behind
+ * them.
  */
 export const RECURRING_TASK_QUEUE = 'assent-recurring';
 /**
@@ -25,8 +25,8 @@ export const WEBHOOK_TASK_QUEUE = 'assent-webhook';
  */
 export const CUSTOMER_MIGRATION_TASK_QUEUE = 'assent-customer-migration';
 /**
- * The matching of statements, one step at a time: whoever waits for it waits for a file, and the
- * charges keep the connections to Postgres.
+ * Matching of bank files, step by step: a bank file is never urgent, and the charges keep the
+ * connections to Postgres.
  */
 export const BANK_STATEMENT_TASK_QUEUE = 'assent-bank-statement';
 
@@ -45,14 +45,14 @@ export const WORKFLOW_TYPE = {
   verify: 'verify',
 } as const;
 
-/** How far a webhook delivery has come when another attempt follows. */
+/** A webhook delivery's progress, handed on when another attempt follows. */
 export interface DeliveryProgress {
   webhookType: WebhookType;
-  /** Why it is not delivered yet, of a fixed set of words: see `failureInWords`. */
+  /** The reason for the failure, from a fixed set of words: see `failureInWords`. */
   why: string;
-  /** Made so far. */
+  /** Attempts so far. */
   attempts: number;
-  /** The one with this number is the last. */
+  /** The attempt with this number is the last. */
   maxAttempts: number;
   retryInMs: number;
 }

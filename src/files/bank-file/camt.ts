@@ -7,18 +7,18 @@ import { bookingDay, createLineReader, type BookableDays, type LineReader, type 
 import { textsOf } from './utf8';
 
 /**
- * A statement as ISO 20022 has it, `camt.053.001.02` to `.13`, read while it arrives.
+ * Reads an ISO 20022 statement, `camt.053.001.02` to `.13`, while it arrives.
  *
- * An entry (`Ntry`) that is booked is one line, with its `AcctSvcrRef` as the bank's id. Where it
- * stands for several transactions (`TxDtls`) that have ids of their own, each of these is a line,
- * with an amount of its own: the entry's is the sum of them all. The reference is the `EndToEndId`.
- * Everything else, names and accounts above all, is passed over and never kept.
+ * A booked entry (`Ntry`) is a line, with its `AcctSvcrRef` as the bank's id. Several transactions
+ * (`TxDtls`) of an entry are lines instead, if they have ids of their own. Each has an amount of
+ * its own: the entry's amount is their sum. The reference is the `EndToEndId`. Everything else,
+ * names and accounts above all, is skipped and never kept.
  *
- * There is no document type and so no entity: what could make a small file large, or reach for
- * another, is refused by its first character.
+ * A document type is refused by its first character, so no entity can make a small file large, or
+ * reach for another file.
  */
 
-/** The versions have the same elements for all that is read, but for the form of `Sts`. */
+/** All versions share the elements read here, but for the form of `Sts`. */
 const NAMESPACE = /^urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.(?:0[2-9]|1[0-3])$/;
 const STATEMENT = '/Document/BkToCstmrStmt/Stmt';
 const ENTRY = `${STATEMENT}/Ntry`;
@@ -26,18 +26,18 @@ const DETAILS = `${ENTRY}/NtryDtls/TxDtls`;
 
 /** The message's own deepest element has some twenty. */
 const DEPTH_MAX = 64;
-/** Longest that a piece of the file goes on without a tag that ends: it is in memory until then. */
+/** Longest piece of the file without the end of a tag: it stays in memory until then. */
 const PIECE_MAX_CHARS = 1024 * 1024;
 /**
- * Longest that a name is with its attributes: they are kept while their element is open, and looked
- * at for each that is in it.
+ * Longest name with its attributes. They are kept while their element is open, and compared for
+ * each element inside.
  */
 const TAG_MAX_CHARS = 4 * 1024;
-/** Counted for each attribute: to compare thousands of short ones with each other takes seconds. */
+/** Counted for each attribute: comparing thousands of short attributes takes seconds. */
 const ATTRIBUTE_CHARS = 32;
 /** Far longer than any field of ours, but for the blanks before it. */
 const FIELD_MAX_CHARS = 1024;
-/** Stands for the rest of a longer one: no field takes what ends so, for it is longer than any. */
+/** Stands for the rest of a longer text: no field takes a text that ends so. */
 const CUT = '…';
 
 /** An entry, or one of its transactions. */
@@ -67,7 +67,7 @@ const PERIOD_END = `${STATEMENT}/FrToDt/ToDtTm`;
 /** A statement has its balances in its own currency, also where it has no entry. */
 const BALANCE = `${STATEMENT}/Bal/Amt`;
 
-/** Every element that something is read of, and all that it is in. */
+/** Every element that is read, and all elements around it. */
 const PATHS = new Set(
   [...FIELD_AT.keys(), PERIOD_END, BALANCE].flatMap((path) => {
     const names = path.split('/');
@@ -103,11 +103,11 @@ class CamtMessage {
   private readonly parser = new SaxesParser({ xmlns: true });
   private lines: ReadLine[] = [];
   private count = 0;
-  /** One for each open element that is read, outermost first. */
+  /** The path of each open element that is read, outermost first. */
   private readonly paths: (string | undefined)[] = [];
   private namespace = '';
   private isStatement = false;
-  /** Characters since something was complete. */
+  /** Characters since the last complete piece. */
   private pending = 0;
   private tagChars = 0;
   private text = '';
@@ -116,7 +116,7 @@ class CamtMessage {
   private lastDay: string | undefined;
   private entry: Said | undefined;
   private detail: Said | undefined;
-  /** The last transaction of the entry that has ended: it may be the only one. */
+  /** The entry's latest transaction that has ended: it may be the only one. */
   private latest: Said | undefined;
   /** The entry at hand: how many transactions it has, and how many of them have an id. */
   private details = 0;
@@ -234,7 +234,7 @@ class CamtMessage {
   private endEntry(): void {
     const { latest = {}, details } = this;
     if (details > 1) this.addOneOfSeveral(latest);
-    // The only transaction of its entry has all of it, whatever the customer paid in.
+    // The only transaction of its entry takes the entry's amount, whatever the customer paid in.
     if (details <= 1) this.add({ ...latest, amount: this.entry?.amount, currency: this.entry?.currency });
     else if (this.named === 0) this.add({});
     else if (this.named < details) {
@@ -244,7 +244,7 @@ class CamtMessage {
     this.entry = undefined;
   }
 
-  /** The entry's amount is the sum of all of them, and none of this one's. */
+  /** The entry's amount is the sum of several transactions, so this transaction needs its own. */
   private addOneOfSeveral(detail: Said): void {
     if (detail.bankTransactionId === undefined) return;
     this.named += 1;
