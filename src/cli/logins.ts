@@ -44,9 +44,9 @@ export function loginStatements({ DATABASE_URL, DATABASE_OWNER_URL }: Config): O
 }
 
 /**
- * Lets nobody but these logins into a database. The role has its grants in each database of the
- * server, and Postgres lets every login into each: that of a sandbox could write a production. So
- * it could by what the role itself is granted, which all logins have.
+ * Closes a database to all but these logins. Postgres lets every login into each database of a
+ * server, and the role has grants in each: a sandbox's login could write a production. A grant of
+ * CONNECT to the role opens the database too, because all logins have the role.
  *
  * @param database quoted, as the logins are
  */

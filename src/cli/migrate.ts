@@ -40,7 +40,7 @@ export function fill(command: Command): void {
               progress.part(number - 1, of, `${number} of ${counted(of, 'migrations')}: ${name}`),
           ),
         );
-        // The embedded Temporal has been prepared by `npm start`; any other one by nobody but this.
+        // `npm start` has prepared the embedded Temporal; only `migrate` prepares any other.
         const { TEMPORAL_ADDRESS } = config;
         if (TEMPORAL_ADDRESS !== undefined && engineOf(config) === undefined) {
           const settings = { ...config, TEMPORAL_ADDRESS };

@@ -19,7 +19,7 @@ import { progress, tableOf } from './output';
 /** Some 150 MB of memory; on a day of most networks there are a hundredth of that. */
 const POSITIONS_MAX = 200_000;
 
-/** A table is laid out whole, and nobody reads more of it. JSON has all. */
+/** A table is laid out whole in memory, and no person reads more rows. JSON has all. */
 const TABLE_ROWS_MAX = 1_000;
 
 /** A position with the party's name, or the sum of all positions of a currency. */

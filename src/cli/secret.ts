@@ -3,10 +3,10 @@ import { Writable } from 'node:stream';
 import { OperatorError } from '../domain/failures';
 
 /**
- * A secret that a command needs: from the environment, or typed on a terminal that does not show
- * it. Never from the command line, which every user of the machine can read.
+ * Reads a secret from the environment, or typed on a terminal without echo. Never from the command
+ * line, which every user of the machine can read.
  *
- * @param what in words, for whoever is asked
+ * @param what in words, for the person asked
  * @throws OperatorError where there is neither
  */
 export async function readSecret(

@@ -72,7 +72,7 @@ async function readStatus({ db, ring }: Engine, config: Config) {
   }
 }
 
-/** Exceptions without a resolution: those that wait, and those that somebody has in hand. */
+/** Exceptions without a resolution: waiting, or under investigation. */
 function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions>>) {
   const kinds = unresolved.map(({ count, investigating, ...one }) => ({
     ...one,

@@ -219,8 +219,8 @@ async function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog>
  * Takes up to `limit` messages of a rank: as many of each owner, oldest first, without those that
  * another process has locked. A rollback of the transaction brings them back.
  *
- * It is planned anew each time. A plan made for few rows would sort all that wait: half a second
- * for each batch out of 500 000.
+ * Each call plans its statement for its own values. A plan made for few rows would sort all that
+ * wait: half a second for each batch out of 500 000.
  *
  * @param after the last owner that had its turn: the next owners follow, and after the last the
  *   first

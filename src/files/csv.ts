@@ -10,7 +10,7 @@ export interface CsvFile {
    * written.
    */
   columns: readonly string[];
-  /** Columns of numbers, which nobody types: there a leading minus is no formula. */
+  /** Columns of computed numbers: their leading minus is no formula. */
   numbers?: readonly string[];
   /** Read only as fast as the file is taken, so its memory stays the same at any length. */
   pages: AsyncGenerator<object[], void, void>;

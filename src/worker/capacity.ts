@@ -38,8 +38,8 @@ export const WEBHOOKS = {
 } satisfies Partial<WorkerOptions>;
 
 /**
- * Pages of customers, each a transaction of some ten milliseconds that is nobody's to wait for: two
- * at a time leave the other connections to Postgres, of which there are eight, to the charges.
+ * Pages of customers are transactions of some ten milliseconds that no caller waits for. Two at a
+ * time leave the other connections to Postgres, of which there are eight, to the charges.
  */
 export const CUSTOMER_MIGRATIONS: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskExecutions: 2,

@@ -6,8 +6,8 @@ import { sdkLogger } from './sdk-log';
 /** The SDK's exporter answers out of its own memory. */
 const ANSWER_WITHIN_MS = 1_000;
 /**
- * Each try fails only where somebody takes the port between our finding it free and the SDK's using
- * it.
+ * A try fails only where another process takes the port between our finding it free and the SDK's
+ * using it.
  */
 const TRIES = 3;
 

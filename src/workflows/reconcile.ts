@@ -21,10 +21,10 @@ const { restartMissing } = proxyActivities<ReconcileActivities>({
 });
 
 /**
- * Once a minute, by a Temporal Schedule: finds work that nobody waits for any more, because its
- * workflow was terminated or Temporal has lost it, and has it started again.
+ * Runs once a minute, by a Temporal Schedule. It finds open work without a workflow, terminated or
+ * lost by Temporal, and has it started again.
  *
- * @returns what it found, in words, for who looks at it in the UI
+ * @returns what it found, in words, for readers of the Temporal UI
  */
 export async function reconcile(): Promise<string> {
   const overdue = await restartOverdue();

@@ -22,7 +22,7 @@ const { moveClock } = proxyActivities<SandboxClockActivities>({
  */
 const CALLS_PER_RUN = 300;
 
-/** Enough to see what somebody did; the answers of the calls have all of them. */
+/** Enough to show what was ended by hand; the results of the calls name all. */
 const NAMED_MAX = 10;
 
 /**

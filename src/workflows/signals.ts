@@ -25,8 +25,8 @@ export interface Signals {
 export type Heard = ReadonlySet<string | typeof CANCELLATION>;
 
 /**
- * Heard once, where a cancellation of the workflow was requested and not refused. It is no name,
- * for whoever sends a signal by hand chooses that.
+ * Heard once after a request to cancel the workflow that was not refused. A symbol, because a
+ * signal sent by hand may have any name.
  */
 export const CANCELLATION = Symbol('cancellation requested');
 

@@ -6,9 +6,8 @@ import { sentenceOf } from '../../domain/words/timeline-words';
 import type { Caller } from '../http/authentication';
 
 /**
- * The story of a charge, as far as it is a party's own. The limits in which it counted stand with
- * the customer's decisions and agreements. The workflow that carries it is where nobody but an
- * operator can look.
+ * The timeline of a charge, as far as it is a party's own. Its limits are listed with the
+ * customer's decisions and agreements. Its workflow is for operators alone.
  */
 
 /** @param payeeBankId of a payment between customers: the bank that has asked for it */

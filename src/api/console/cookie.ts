@@ -5,9 +5,9 @@ import { KeyringError, type Keyring } from '../../database/keys/keyring';
 import type { ApiDeps } from '../http/deps';
 
 /**
- * A sign-in to the console, kept in the person's browser alone: in a cookie that no script can
- * read, encrypted so that nobody else can read or make one. The service remembers only sessions
- * that were ended before their time, so any process serves any session.
+ * A sign-in to the console, kept in the person's browser alone. No script can read its cookie, and
+ * only the service can decrypt or make it. The service remembers only sessions that were ended
+ * before their time, so any process serves any session.
  */
 export interface Session {
   /** Its name in the log, in links, and among the ended sessions. */
@@ -27,7 +27,7 @@ type Deps = Pick<ApiDeps, 'db' | 'ring' | 'config'>;
 const NAME = 'assent_console';
 const PLACE: SealedPlace = 'console.session:cookie';
 
-/** A session that nobody has used for this long is over: whoever left the desk is signed out. */
+/** A session unused for this long is over, so that an unattended desk is signed out. */
 const IDLE_MS = 30 * 60_000;
 
 /** The session that a request comes with, undefined where it has none that is still good. */

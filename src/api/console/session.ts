@@ -115,8 +115,8 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     const session = read && { ...read, usedAt: Date.now() };
     // Not being signed in is an answer here, and no failure.
     const own = session && (await shown(req, res, session).catch(isUnauthenticated));
-    // One that is over is left where it is, and opens nothing: in its place the browser may have
-    // that of somebody who has signed in since.
+    // The cookie of a session that is over stays, and opens nothing: by now the browser may hold
+    // the cookie of a later sign-in.
     if (session && own) keepSession(deps, req, res, session);
     send(res, 200, own ? `Signed in as ${own.name}` : 'Nobody is signed in', { session: own ?? null });
   }

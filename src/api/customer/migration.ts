@@ -39,7 +39,7 @@ import { BATCH_ENTRIES_MAX, onboardingBody, person, tooMany } from './customer-s
 const BODY_LIMIT_BYTES = 16 * 1024 * 1024;
 /** A person with every field at its longest, escaped throughout, has less. */
 const ENTRY_MAX_BYTES = 32 * 1024;
-/** A reason that is longer helps nobody to mend an entry. */
+/** A longer reason does not help to mend an entry. */
 const REASON_MAX = 1_000;
 /** A batch at its largest is read in about two seconds. */
 const RETRY_S = 2;

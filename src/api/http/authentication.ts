@@ -34,7 +34,7 @@ export function createAuthenticate(
 
   /**
    * The standing of a token's entity, from memory for a while. A token of a later generation than
-   * that has it read anew.
+   * the standing has it read again.
    */
   async function standingOf({ entityId, tokenGeneration }: Claims): Promise<Standing | undefined> {
     const known = standings.get(entityId);

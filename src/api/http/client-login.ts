@@ -20,13 +20,13 @@ import { noteTokenRequest, requestIdOf } from './request-log';
 import { actorOf } from './route';
 
 /**
- * An access token for whoever proves to be a client: asked for by a program at the token endpoint,
- * or by a person who signs in to the console.
+ * Issues an access token to a client that proves its identity. A program asks at the token
+ * endpoint, and a person signs in to the console.
  *
- * The secret is looked at before anything is counted, and the buckets of right and wrong ones are
- * apart: no number of wrong secrets, from wherever they come, keeps the owner of the right one out.
- * Another bound keeps that cheap: one look-up at a time serves all requests that wait for one, and
- * secrets are hashed with one round of SHA-256.
+ * The secret is checked before anything is counted, and right and wrong secrets have separate
+ * buckets. So no number of wrong secrets, from any address, keeps out the owner of the right one.
+ * The check stays cheap: a single look-up at a time serves all requests that wait, and secrets are
+ * hashed with a single round of SHA-256.
  *
  * @throws Failure unauthenticated where id and secret do not belong together; rate_limited
  */

@@ -1,9 +1,6 @@
 import { ID_PREFIX, type IdKind } from '../../domain/identifier/ids';
 
-/**
- * Values for the examples of the document: one little story, in which each thing has one id
- * everywhere.
- */
+/** Values for the examples of the document, in which each thing has the same id everywhere. */
 
 /** Each kind of id, as a sentence goes on after "Id of". */
 export const ID_NAME: Record<IdKind, string> = {

@@ -120,7 +120,7 @@ export const email = read(parseEmail).meta({
   example: 'ada.obi@example.com',
 });
 
-/** An address on the web; what may be behind it is checked by whoever connects to it. */
+/** An address on the web. The code that connects to it checks its host. */
 export const webUrl = (schemes: readonly WebScheme[]) =>
   read((given) => parseWebUrl(schemes, given)).meta({
     minLength: 1,

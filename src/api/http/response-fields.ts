@@ -42,7 +42,7 @@ export const timezone = z.string().meta({
 
 export const count = (description: string, example: number) => z.int().min(0).meta({ description, example });
 
-/** Text of any length, as somebody wrote it. */
+/** Text of any length, unchanged. */
 export const words = (description: string, example: string) => z.string().meta({ description, example });
 
 export const wordsOrNull = (description: string, example: string | null = null) =>

@@ -61,8 +61,8 @@ export async function listCustomers(
       bindings: { ...searched?.bindings, bankId },
       id: 'id',
       sort: CUSTOMER_SORTS[page.sortBy],
-      // Postgres plans anew: many matches are read in order until the page is full, few by their
-      // index.
+      // Postgres plans for the given search: many matches are read in order until the page is full,
+      // few by their index.
       plan: searched && 'anew',
       instead: 'narrow it with search',
     },

@@ -46,8 +46,8 @@ const STEPS_AT_ONCE = 100;
 const LINES_MAX = 20_000;
 
 /**
- * Spans of one schedule that are looked at, the latest: more of them than somebody pauses it during
- * one outage.
+ * The latest spans of a schedule that a forecast reads: more than a person's pauses during an
+ * outage.
  */
 const HOLDS_MAX = 100;
 

@@ -47,8 +47,8 @@ function wrongHeader(): Failure {
 }
 
 /**
- * A line whose every field is at its longest has a tenth. A longer one is a quote that was never
- * closed: nobody knows how many lines it has swallowed.
+ * A line with every field at its longest has a tenth. A longer line is a quote that was never
+ * closed, and has swallowed an unknown number of lines.
  */
 export const RECORD_MAX_CHARS = 64 * 1024;
 
