@@ -170,7 +170,7 @@ describe('an announcement', () => {
           type: 'webhookDelivery',
           args: [id],
           attributes: { status: 'pending', merchantId: merchant.entityId },
-          summary: `webhook.test to ${merchant.entityId}`,
+          summary: 'webhook.test to merchant',
         },
       },
     ]);
