@@ -90,9 +90,13 @@ export function formatAmount(minor: bigint, currency: string): number {
 export function inMoney({ amount, currency }: { amount: bigint; currency: string }): string {
   const digits = minorUnitDigits(currency);
   if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
-  const [whole = '', decimals] = new Big(amount.toString()).times(`1e-${digits}`).toFixed(digits).split('.');
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-  return `${currency} ${grouped}${decimals === undefined ? '' : `.${decimals}`}`;
+  const positive = amount < 0n ? -amount : amount;
+  const [whole = '', decimals] = new Big(positive.toString())
+    .times(`1e-${digits}`)
+    .toFixed(digits)
+    .split('.');
+  const grouped = BigInt(whole).toLocaleString('en-US');
+  return `${currency} ${amount < 0n ? '-' : ''}${grouped}${decimals === undefined ? '' : `.${decimals}`}`;
 }
 
 /** A sum in major units, as a JSON number that is rounded if it has too many digits. */

@@ -201,7 +201,7 @@ test('the list is a table for people', async () => {
   const { out } = await cli.run('exceptions', 'list', '--kind', 'conflicting_answer');
   const line = out.split('\n').find((one) => one.includes(exceptionId));
   expect(line).toContain(reference);
-  expect(line).toContain('100 NGN');
+  expect(line).toContain('NGN 100.00');
 });
 
 test('"status" hides no kind behind more of another than it counts, and says where it stopped to count', async () => {

@@ -15,16 +15,9 @@ export const CHANGED: readonly Change[] = [
   { file: FILE, find: '  continueAsNew,\n', replace: '  continueAsNew,\n  patched,\n' },
   {
     file: FILE,
-    find: `    signals.forget();
-    const state`,
-    replace: `    signals.forget();
-    if (activity === 'chargeBilling' && patched('look-before-charging')) {
-      await activities.readSchedule.executeWithOptions(local('See once more how it stands.'), [
-        scheduleId,
-        workflowId,
-      ]);
-    }
-    const state`,
+    find: `        state = await take(chargeBilling, CHARGE);`,
+    replace: `        if (patched('look-before-charging')) await take(readSchedule, 'See once more how it stands.');
+        state = await take(chargeBilling, CHARGE);`,
   },
 ];
 

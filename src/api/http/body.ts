@@ -4,6 +4,7 @@ import { MIMEType } from 'node:util';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Request } from 'express';
 import { Failure } from '../../domain/failures';
+import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
 import type { BodyPlace } from './places';
 
@@ -14,10 +15,6 @@ export const BODY_LIMIT_BYTES = 256 * 1024;
 const SILENCE_MS = 10_000;
 /** Interval at which a waiting reader checks the pace of a body. */
 const TICK_MS = 250;
-/**
- * Pieces of a body that are kept apart: each costs more than its bytes, and may hold a single byte.
- */
-const PIECES_MAX = 64;
 /** Longer than any media type that is taken. */
 const MEDIA_TYPE_MAX = 100;
 
@@ -87,14 +84,12 @@ function isOfType(req: Request, wanted: string, parameters: readonly string[]): 
 
 /** @throws Failure as `bodyChunks`, and what the place throws */
 export async function readBytes(req: Request, limitBytes: number, place?: BodyPlace): Promise<Buffer> {
-  let pieces: Buffer[] = [];
-  let size = 0;
+  const bytes = new GrowingBuffer();
   for await (const piece of bodyChunks(req, limitBytes, place ? PACE : PACE_WITHOUT_PLACE)) {
-    size += piece.length;
-    place?.has(size);
-    if (pieces.push(piece) === PIECES_MAX) pieces = [Buffer.concat(pieces)];
+    bytes.add(piece);
+    place?.has(bytes.length);
   }
-  return Buffer.concat(pieces);
+  return bytes.whole();
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Failure } from '../../domain/failures';
+import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
 
 /** Ten thousand empty objects have 30 KB; the rest leaves room for a readable refusal. */
@@ -15,8 +16,7 @@ const WHITE = new Set(Buffer.from(' \t\n\r'));
  * The frame is the body with `{}` in place of each object. It is small, and parsed at the end.
  */
 export class JsonListReader {
-  private frameBytes = Buffer.alloc(0);
-  private frameLength = 0;
+  private readonly frameBytes = new GrowingBuffer();
   /** Brackets that are open in the frame. */
   private readonly open: number[] = [];
   private inString = false;
@@ -24,7 +24,7 @@ export class JsonListReader {
   /** Brackets that are open in the object at hand; 0 between objects. */
   private depth = 0;
   /** Bytes of the object at hand; undefined once there are too many. */
-  private held: Buffer | undefined = Buffer.alloc(0);
+  private held: GrowingBuffer | undefined = new GrowingBuffer();
 
   /** @param maxBytes of one object; a larger one is not kept */
   constructor(private readonly maxBytes: number) {}
@@ -45,8 +45,8 @@ export class JsonListReader {
         else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) this.depth--;
         if (this.depth === 0) {
           this.hold(chunk.subarray(from, i + 1));
-          yield this.held;
-          this.held = Buffer.alloc(0);
+          yield this.held?.whole();
+          this.held = new GrowingBuffer();
         }
       } else if (byte === OPEN_OBJECT && this.isInList()) {
         this.depth = 1;
@@ -64,7 +64,7 @@ export class JsonListReader {
    * @throws Failure invalid_request
    */
   frame(): unknown {
-    return parseJson(this.frameBytes.subarray(0, this.frameLength));
+    return parseJson(this.frameBytes.whole());
   }
 
   private readFrame(byte: number): void {
@@ -79,19 +79,16 @@ export class JsonListReader {
   }
 
   private keep(byte: number): void {
-    if (this.frameLength === FRAME_MAX_BYTES) {
+    if (this.frameBytes.length === FRAME_MAX_BYTES) {
       throw new Failure('invalid_request', 'The body is not one list of objects', {
         problems: [{ path: 'body', message: 'has too much beside the objects of its list' }],
       });
     }
-    if (this.frameLength === this.frameBytes.length) {
-      this.frameBytes = Buffer.concat([this.frameBytes], Math.max(64, 2 * this.frameLength));
-    }
-    this.frameBytes[this.frameLength++] = byte;
+    this.frameBytes.add([byte]);
   }
 
   private hold(part: Buffer): void {
-    if (this.held === undefined || this.held.length + part.length > this.maxBytes) this.held = undefined;
-    else this.held = Buffer.concat([this.held, part]);
+    if (this.held && this.held.length + part.length > this.maxBytes) this.held = undefined;
+    this.held?.add(part);
   }
 }

@@ -524,7 +524,7 @@ describe('a large batch', () => {
         type: 'customerMigration',
         args: [id],
         attributes: { status: 'processing', bankId: bank.entityId },
-        summary: `1200 customers of ${bank.entityId}`,
+        summary: '1200 customers of First Bank',
       },
     });
 
