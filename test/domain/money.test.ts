@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { CURRENCIES } from '../../src/domain/currency';
-import { formatAmount, formatSum, MAX_AMOUNT_MINOR, parseAmount } from '../../src/domain/money';
+import { formatAmount, formatSum, inMoney, MAX_AMOUNT_MINOR, parseAmount } from '../../src/domain/money';
 
 const currency = fc.constantFrom(...CURRENCIES);
 const minorUnits = fc.bigInt({ min: 1n, max: MAX_AMOUNT_MINOR });
@@ -142,5 +142,16 @@ describe('a sum on its way out', () => {
         );
       }),
     );
+  });
+});
+
+describe('an amount as people write it', () => {
+  it.each([
+    [150_050n, 'NGN', 'NGN 1,500.50'],
+    [-50n, 'NGN', 'NGN -0.50'],
+    [1_234_567n, 'JPY', 'JPY 1,234,567'],
+    [9_000_000_000_000_000_001n, 'NGN', 'NGN 90,000,000,000,000,000.01'],
+  ])('of %p %s is %s', (amount, code, written) => {
+    expect(inMoney({ amount, currency: code })).toBe(written);
   });
 });
