@@ -54,12 +54,12 @@ const ARROWS: Record<string, readonly string[]> = {
   domain: [],
   settings: ['domain'],
   database: ['domain'],
-  // What every process of ours has: its log, metrics, tracing, version.
+  // Log, metrics, tracing and version of each process.
   process: ['domain', 'settings', 'database'],
   temporal: ['database', 'domain', 'process/log'],
   workflows: ['domain', 'temporal/search-attribute-keys'],
   activities: ['domain', 'database', 'temporal', 'process/log', 'process/deadline'],
-  // What is written into files, and read from them: statements, lists, a bank's file.
+  // Statements, lists and bank files: written, and read.
   files: ['domain', 'database'],
   api: [
     'domain',
