@@ -13,7 +13,8 @@ import { Failure } from '../domain/failures';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { workflowSummary } from '../domain/workflow/workflow-summary';
 import { BOTH } from './http/callers';
-import { section, type Call } from './http/route';
+import type { Call } from './http/call';
+import { section } from './http/route';
 import { invalidRequest } from './http/validation';
 import { moment } from './http/response-fields';
 

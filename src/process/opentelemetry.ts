@@ -37,7 +37,7 @@ import { withDeadline } from './deadline';
 import type { TraceContext } from '../domain/workflow/trace-context';
 import { VERSION } from './version';
 import { spanAtHand, withinSpan } from './at-hand';
-import type { OpenSpan, SpanAttributes, SpanToOpen, Tracing } from './tracing';
+import type { OpenSpan, SpanAttributes, SpanToOpen, Tracing } from './span';
 
 /**
  * Spans by OpenTelemetry, over OTLP and HTTP. The exporter itself reads what the settings leave of

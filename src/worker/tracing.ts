@@ -7,7 +7,7 @@ import type { TraceAttempt } from '../activities/webhook';
 import { readTraceparent, traceparentOf, type TraceContext } from '../domain/workflow/trace-context';
 import type { TraceStart } from '../temporal/relay';
 import { traceparentAtHand, withinSpan } from '../process/at-hand';
-import type { SpanAttributes, Tracing } from '../process/tracing';
+import type { SpanAttributes, Tracing } from '../process/span';
 import type { TracingSinks } from '../workflows/tracing';
 import { ORIGIN_HEADER, WAKING_HEADER, type Waking } from '../workflows/waking';
 

@@ -1,5 +1,6 @@
 import type { DocumentedAnswer } from '../../src/api/http/documented-response';
-import { section, type Call, type Handler } from '../../src/api/http/route';
+import type { Call } from '../../src/api/http/call';
+import { section, type Handler } from '../../src/api/http/route';
 import { acceptedIntent, echoed } from '../../src/api/billing/intent-schema';
 import { batch as batchShown, largeBatch, smallBatch } from '../../src/api/customer/customer-schema';
 import { decision as decisionShown } from '../../src/api/customer/decision-schema';

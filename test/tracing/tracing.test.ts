@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import type { TraceContext } from '../../src/domain/workflow/trace-context';
 import { traceFields } from '../../src/process/at-hand';
 import { createTracing } from '../../src/process/opentelemetry';
-import type { Tracing } from '../../src/process/tracing';
+import type { Tracing } from '../../src/process/span';
 import { startCollector, type Collector } from '../support/collector';
 import { eventually } from '../support/engine';
 

@@ -6,7 +6,8 @@ import { holdActive } from '../../database/entity/create-entity';
 import { Failure } from '../../domain/failures';
 import { PROVIDER } from '../http/callers';
 import { acceptedItem } from '../http/items';
-import { actorOf, section, type Call } from '../http/route';
+import { actorOf, type Call } from '../http/call';
+import { section } from '../http/route';
 import * as schema from './merchant-schema';
 
 /** Merchants, as their providers manage them. */

@@ -9,7 +9,7 @@ import {
 } from '../../database/bank-file/receive-bank-file';
 import { counted } from '../../domain/words/counted';
 import { formatAmount } from '../../domain/money';
-import type { Caller } from '../http/authentication';
+import type { Caller } from '../http/caller';
 import { BANK } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
 import { bodyChunks, requireType } from '../http/body';
@@ -22,7 +22,8 @@ import {
   type CoveredDays,
   type StatementType,
 } from '../../files/bank-file/intake';
-import { section, type Call, type PathCall, type Received, type Upload } from '../http/route';
+import type { Call, PathCall } from '../http/call';
+import { section, type Received, type Upload } from '../http/route';
 import * as schema from './bank-statement-schema';
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */

@@ -5,7 +5,8 @@ import { termsOf } from '../customer/decision';
 import * as schema from '../customer/decision-schema';
 import type { ApiDeps } from '../http/deps';
 import { listAnswer } from '../http/list';
-import { section, type PathCall, type QueryCall } from '../http/route';
+import type { PathCall, QueryCall } from '../http/call';
+import { section } from '../http/route';
 import { pageOf } from '../http/response-fields';
 
 /** The agreements of a merchant with its customers, for the merchant and its provider. */

@@ -3,7 +3,8 @@ import { readFinality } from '../../database/ledger/read-statement';
 import { Failure } from '../../domain/failures';
 import { shownSums, sumsInFull } from '../../domain/money';
 import { ANYONE } from '../http/callers';
-import { section, type QueryCall } from '../http/route';
+import type { QueryCall } from '../http/call';
+import { section } from '../http/route';
 import * as schema from './statement-schema';
 
 /** Net positions: who owes whom of what settled on a day. */

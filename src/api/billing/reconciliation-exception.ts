@@ -8,11 +8,12 @@ import {
 } from '../../database/reconciliation-exception/list-exceptions';
 import { takeBanksAnswer } from '../../database/resolution/resolve-exception';
 import { Failure } from '../../domain/failures';
-import type { Caller } from '../http/authentication';
+import type { Caller } from '../http/caller';
 import { ANSWER, ANYONE } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
-import { section, type Call, type PathCall, type QueryCall } from '../http/route';
+import type { Call, PathCall, QueryCall } from '../http/call';
+import { section } from '../http/route';
 import { pageOf } from '../http/response-fields';
 import * as schema from './reconciliation-exception-schema';
 

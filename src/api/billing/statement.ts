@@ -20,7 +20,8 @@ import { ANYONE } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
 import { digestOf, statementFile as contentOf } from '../../files/statement-file';
 import type { Download } from '../http/download';
-import { section, type Call, type QueryCall } from '../http/route';
+import type { Call, QueryCall } from '../http/call';
+import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
 import * as schema from './statement-schema';
 

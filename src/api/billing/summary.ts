@@ -14,7 +14,8 @@ import {
 } from '../../domain/books/summary';
 import { ANYONE } from '../http/callers';
 import { day, oneOf } from '../http/request-fields';
-import { section, type QueryCall } from '../http/route';
+import type { QueryCall } from '../http/call';
+import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
 import * as parts from '../http/response-fields';
 

@@ -3,7 +3,7 @@ import type { Role } from '../../domain/entity';
 import { isId } from '../../domain/identifier/ids';
 import type { Step, TimelineStep } from '../../domain/words/timeline';
 import { sentenceOf } from '../../domain/words/timeline-words';
-import type { Caller } from '../http/authentication';
+import type { Caller } from '../http/caller';
 
 /**
  * The timeline of a charge, as far as it is a party's own. Its limits are listed with the

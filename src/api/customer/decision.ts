@@ -4,7 +4,8 @@ import { listDecisions, readDecision, type DecisionRecord } from '../../database
 import { formatAmount, shownSums } from '../../domain/money';
 import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
-import { section, type Call, type QueryCall } from '../http/route';
+import type { Call, QueryCall } from '../http/call';
+import { section } from '../http/route';
 import { pageOf } from '../http/response-fields';
 import * as schema from './decision-schema';
 

@@ -1,18 +1,11 @@
 import type { Request, Response } from 'express';
 import { readStanding, type Standing } from '../../database/entity/create-entity';
-import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { remember } from '../../domain/remember';
 import type { AccessTokens, Claims } from '../../database/keys/access-token';
+import type { Caller } from './caller';
 import type { ApiDeps } from './deps';
 import type { FailedAuthentication } from './failed-authentication';
-
-export interface Caller {
-  entityId: string;
-  role: Role;
-  /** The provider that made the merchant. */
-  providerId?: string | undefined;
-}
 
 /** The sender of the request. @throws Failure unauthenticated, rate_limited */
 export type Authenticate = (req: Request, res: Response) => Promise<Caller>;

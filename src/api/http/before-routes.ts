@@ -3,7 +3,7 @@ import type { RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
 import { Failure } from '../../domain/failures';
-import type { Tracing } from '../../process/tracing';
+import type { Tracing } from '../../process/span';
 import type { FailedAuthentication } from './failed-authentication';
 import { sendFault } from './answer';
 import { requestLog } from './request-log';

@@ -17,7 +17,7 @@ import { answered } from './deadline';
 import { gathered } from './gathered';
 import { meter, meterCaller } from './rate-limit';
 import { noteTokenRequest, requestIdOf } from './request-log';
-import { actorOf } from './route';
+import { actorOf } from './call';
 
 /**
  * Issues an access token to a client that proves its identity. A program asks at the token

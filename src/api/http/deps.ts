@@ -4,10 +4,10 @@ import type { Config } from '../../settings/config';
 import type { Database } from '../../database/pool/connection';
 import type { Keyring } from '../../database/keys/keyring';
 import type { Problem } from '../../domain/failures';
-import type { Tracing } from '../../process/tracing';
+import type { Tracing } from '../../process/span';
 import type { CallerLimiter } from './places';
 import type { TokenBuckets } from './rate-limit';
-import type { MeasureUnknown } from './unknown-identifier';
+import type { MeasureUnknown } from './request-metrics';
 
 /** Dependencies of the API; the entry point composes them. */
 export interface ApiDeps {

@@ -1,17 +1,12 @@
 import { isSilence } from '../../database/pool/availability';
 import { Failure } from '../../domain/failures';
-import type { Caller } from './authentication';
+import { ownerOf, type Caller } from './caller';
 
 /**
  * The share of a process's places that an owner, a provider with all its merchants, may hold. A
  * provider creates any number of merchants: three quarters of the places stay for other owners.
  */
 const shareOfOwner = (all: number) => Math.max(1, Math.floor(all / 4));
-
-/** The party that answers for a caller: the provider of a merchant, or the caller itself. */
-export function ownerOf({ entityId, providerId }: Caller): string {
-  return providerId ?? entityId;
-}
 
 interface Kind {
   /** Its use, in the words of a refusal. */

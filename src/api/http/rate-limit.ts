@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import type { Database } from '../../database/pool/connection';
+import type { Config } from '../../settings/config';
 import {
   takeTokens,
   type Bucket as SharedBucket,
@@ -9,11 +10,9 @@ import {
   type TokenWish,
 } from '../../database/call/rate-limit';
 import { Failure } from '../../domain/failures';
-import type { Caller } from './authentication';
-import type { ApiDeps } from './deps';
+import { ownerOf, type Caller } from './caller';
 import { answered } from './deadline';
 import { gathered } from './gathered';
-import { ownerOf } from './places';
 
 /** The setting of each token bucket. */
 const SETTINGS = {
@@ -53,7 +52,10 @@ export function ownerBucket(name: string, { perSecond, burst }: BucketRate, call
   return [{ key: `${name}:owner:${ownerOf(caller)}`, rate }];
 }
 
-type Metering = Pick<ApiDeps, 'config' | 'buckets'>;
+interface Metering {
+  config: Config;
+  buckets: TokenBuckets;
+}
 
 /**
  * Takes a token from a bucket, and says in the response how much is left.

@@ -1,12 +1,15 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { MeasureUnknown } from './unknown-identifier';
 
 /** Methods with a series. Others share `other`, so callers create no series. */
 export const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** A read takes some milliseconds, a request without its database a few seconds. */
 const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export type IdentifierKind = 'lookup_id' | 'payment_id' | 'email' | 'device';
+
+export type MeasureUnknown = (kind: IdentifierKind, count: number) => void;
 
 /** Counts identifiers that named nothing: guessing shows here. */
 export function measureUnknownIdentifiers(registry: Registry): MeasureUnknown {

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { readTraceparent } from '../../domain/workflow/trace-context';
 import { traceFields, withinSpan } from '../../process/at-hand';
-import type { Tracing } from '../../process/tracing';
+import type { Tracing } from '../../process/span';
 import { pathOf, requestIdOf } from './request-log';
 import { METHODS } from './request-metrics';
 

@@ -1,12 +1,11 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
-import type { Actor } from '../../database/record/audit-event';
 import type { Transaction } from '../../database/pool/connection';
 import type { Indexes } from '../../database/keys/keyring';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { replyOf, type Answer, type Reply } from './answer';
-import type { Authenticate, Caller } from './authentication';
+import type { Authenticate } from './authentication';
 import {
   BODY_LIMIT_BYTES,
   hasBody,
@@ -16,6 +15,8 @@ import {
   requireJson,
   requireType,
 } from './body';
+import type { Accepted, Call } from './call';
+import type { Caller } from './caller';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import type { DocumentedAnswer, Excess } from './documented-response';
@@ -28,50 +29,6 @@ import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
-
-/** One authenticated, validated request, as a handler sees it. */
-export interface Call<Body = unknown, Query = unknown, Params = unknown> {
-  caller: Caller;
-  body: Body;
-  query: Query;
-  params: Params;
-  /** The `Accept` header asks for CSV rather than JSON. */
-  prefersCsv: boolean;
-  deps: ApiDeps;
-  requestId: string;
-  ownRequestId: string;
-  /**
-   * Runs the work of the request in one transaction. On a route that takes idempotency keys, key
-   * and answer are part of it, and a repeat gets the stored answer.
-   *
-   * An error undoes the work. A `Failure` about the thing, and not about the request, is kept as
-   * the key's answer.
-   *
-   * @param afterRefusal runs when that `Failure` has undone the work, and before it is kept; may
-   *   throw another one
-   */
-  accept: <const Given extends Answer>(
-    work: (trx: Transaction) => Promise<Given>,
-    afterRefusal?: (refusal: Failure) => Promise<void>,
-  ) => Promise<Given | Accepted>;
-}
-
-export type QueryCall<Query extends z.ZodType> = Call<unknown, z.output<Query>>;
-export type PathCall<Path extends z.ZodType> = Call<unknown, unknown, z.output<Path>>;
-
-declare const BY_ACCEPT: unique symbol;
-
-/** A `Reply` of `accept`. The brand keeps a handler from making one that is not documented. */
-export type Accepted = Reply & { readonly [BY_ACCEPT]: true };
-
-/** The actor of an audit event. */
-export function actorOf({
-  caller,
-  requestId,
-  ownRequestId,
-}: Pick<Call, 'caller' | 'requestId' | 'ownRequestId'>): Actor {
-  return { actor: caller.entityId, cause: caller.role, requestId, ownRequestId, reason: null };
-}
 
 interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];

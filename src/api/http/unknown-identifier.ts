@@ -2,11 +2,12 @@ import type { Config } from '../../settings/config';
 import { overdrawTokens, type Bucket } from '../../database/call/rate-limit';
 import type { Transaction } from '../../database/pool/connection';
 import type { Failure } from '../../domain/failures';
-import type { Caller } from './authentication';
+import type { Accepted, Call } from './call';
+import type { Caller } from './caller';
 import type { ApiDeps } from './deps';
 import { answerItems } from './items';
 import { ownerBucket, tooManyRequests } from './rate-limit';
-import type { Accepted, Call } from './route';
+import type { IdentifierKind } from './request-metrics';
 
 /**
  * Bounds how fast a caller finds out which lookupIDs, paymentIDs, e-mail addresses and devices
@@ -19,10 +20,6 @@ import type { Accepted, Call } from './route';
  * A call of a hundred identifiers is answered with one token left, and the rest is a debt, which
  * flows in before the next call. One statement takes the tokens, so concurrent calls gain nothing.
  */
-
-export type IdentifierKind = 'lookup_id' | 'payment_id' | 'email' | 'device';
-
-export type MeasureUnknown = (kind: IdentifierKind, count: number) => void;
 
 /** The buckets that pay for a caller's unknown identifiers. */
 export function unknownBuckets(

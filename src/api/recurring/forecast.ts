@@ -5,7 +5,8 @@ import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/recurring/forecas
 import { shownSum } from '../../domain/money';
 import { ANYONE } from '../http/callers';
 import { idFilter, wholeNumber } from '../http/request-fields';
-import { section, type QueryCall } from '../http/route';
+import type { QueryCall } from '../http/call';
+import { section } from '../http/route';
 import * as shown from '../http/response-fields';
 
 /** The charges that schedules will make, for each party its own. */

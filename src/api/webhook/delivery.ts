@@ -7,7 +7,8 @@ import {
 import { Failure } from '../../domain/failures';
 import { ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
-import { section, type PathCall, type QueryCall } from '../http/route';
+import type { PathCall, QueryCall } from '../http/call';
+import { section } from '../http/route';
 import { pageOf } from '../http/response-fields';
 import * as schema from './webhook-schema';
 

@@ -10,7 +10,8 @@ import {
   rotateWebhookSecret,
 } from '../../database/webhook/change-endpoint';
 import { ANYONE } from '../http/callers';
-import { actorOf, section, type Call } from '../http/route';
+import { actorOf, type Call } from '../http/call';
+import { section } from '../http/route';
 import * as schema from './webhook-schema';
 
 /** The caller's webhook URL. Each attempt to send a webhook checks where the URL leads. */

@@ -2,7 +2,8 @@ import { settleCredits } from '../../database/credit/follow-credit';
 import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../../database/webhook/read-event-feed';
 import { counted } from '../../domain/words/counted';
 import { ANYONE } from '../http/callers';
-import { section, type QueryCall } from '../http/route';
+import type { QueryCall } from '../http/call';
+import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
 import * as schema from './webhook-schema';
 

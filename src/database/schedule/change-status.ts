@@ -11,7 +11,7 @@ import type { AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { enqueueBulkSignals, enqueueStarts, signalSleepers } from '../outbox';
 import { announceStatus } from './announce-schedules';
-import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './read-holds';
+import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold-schedules';
 
 /**
  * Recurring schedules, and what the agreement behind one does to it.
@@ -228,7 +228,7 @@ async function align(
 }
 
 /** A locked schedule, and its next state. */
-export interface Transition {
+interface Transition {
   before: ScheduleRow;
   status: ScheduleStatus;
   /** The merchant's wish, which a suspension hides and does not end. */

@@ -1,5 +1,5 @@
 import { Places } from '../../../src/api/http/places';
-import type { Caller } from '../../../src/api/http/authentication';
+import type { Caller } from '../../../src/api/http/caller';
 
 const PROVIDER: Caller = { entityId: 'prv_1', role: 'provider' };
 const merchant = (n: number): Caller => ({ entityId: `mch_${n}`, role: 'merchant', providerId: 'prv_1' });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createLogger } from '../../../src/process/log';
-import type { Tracing } from '../../../src/process/tracing';
+import type { Tracing } from '../../../src/process/span';
 import { enter, serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 

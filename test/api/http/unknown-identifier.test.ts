@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../../src/settings/config';
 import { row, rows } from '../../../src/database/pool/connection';
-import type { IdentifierKind } from '../../../src/api/http/unknown-identifier';
+import type { IdentifierKind } from '../../../src/api/http/request-metrics';
 import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { person } from '../../support/person';

@@ -1,6 +1,11 @@
-import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring/recurring';
+import {
+  agreed,
+  hasEnded,
+  SCHEDULE_ENDS,
+  type permitted,
+  type ScheduleStatus,
+} from '../../domain/recurring/recurring';
 import { rows, type Executor } from '../pool/connection';
-import type { Transition } from './change-status';
 
 /**
  * Spans in which nothing is charged. Spans of a schedule come from its customer's decision, or its
@@ -38,34 +43,48 @@ export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: s
   );
 }
 
-/** Begins and ends the spans of schedules, by their status after the transitions. */
-export async function holdOrFree(trx: Executor, transitions: Transition[]): Promise<void> {
+/** A schedule before a change, and its state after it. */
+interface Change {
+  before: {
+    id: string;
+    currency: string;
+    paused: boolean;
+    agreement: Parameters<typeof permitted>[0];
+    heldByAgreement: boolean;
+    now: Date;
+  };
+  status: ScheduleStatus;
+  paused: boolean;
+}
+
+/** Begins and ends the spans of schedules, by their status after the changes. */
+export async function holdOrFree(trx: Executor, changes: Change[]): Promise<void> {
   for (const reason of ['suspended', 'paused'] as const) {
     await openHolds(
       trx,
       reason,
-      transitions.filter((one) => !heldBefore(one, reason) && heldAfter(one, reason)),
+      changes.filter((one) => !heldBefore(one, reason) && heldAfter(one, reason)),
     );
     await closeHolds(
       trx,
       reason,
-      transitions.filter((one) => heldBefore(one, reason) && !heldAfter(one, reason)),
+      changes.filter((one) => heldBefore(one, reason) && !heldAfter(one, reason)),
     );
   }
 }
 
 type HoldReason = 'suspended' | 'paused';
 
-function heldBefore({ before }: Transition, reason: HoldReason): boolean {
+function heldBefore({ before }: Change, reason: HoldReason): boolean {
   return reason === 'paused' ? before.paused : before.heldByAgreement;
 }
 
-function heldAfter({ before, status, paused }: Transition, reason: HoldReason): boolean {
+function heldAfter({ before, status, paused }: Change, reason: HoldReason): boolean {
   const held = reason === 'paused' ? paused : !agreed(before.agreement, before.currency);
   return held && !hasEnded(status);
 }
 
-async function openHolds(trx: Executor, reason: HoldReason, held: Transition[]): Promise<void> {
+async function openHolds(trx: Executor, reason: HoldReason, held: Change[]): Promise<void> {
   if (held.length === 0) return;
   await rows(
     trx,
@@ -76,7 +95,7 @@ async function openHolds(trx: Executor, reason: HoldReason, held: Transition[]):
   );
 }
 
-async function closeHolds(trx: Executor, reason: HoldReason, freed: Transition[]): Promise<void> {
+async function closeHolds(trx: Executor, reason: HoldReason, freed: Change[]): Promise<void> {
   if (freed.length === 0) return;
   await rows(
     trx,
@@ -87,9 +106,9 @@ async function closeHolds(trx: Executor, reason: HoldReason, freed: Transition[]
   );
 }
 
-function momentsOf(transitions: Transition[]): { ids: string[]; ats: Date[] } {
+function momentsOf(changes: Change[]): { ids: string[]; ats: Date[] } {
   return {
-    ids: transitions.map(({ before }) => before.id),
-    ats: transitions.map(({ before }) => before.now),
+    ids: changes.map(({ before }) => before.id),
+    ats: changes.map(({ before }) => before.now),
   };
 }
