@@ -21,7 +21,7 @@ import {
   type Sizes,
   type Work,
 } from './plan';
-import { untilAsleep } from './asleep';
+import { untilWaiting } from './waiting';
 import { read } from './reads';
 import { inFlight } from './load';
 import { loadNow, makeReport, printed, type Report, type Samples } from './report';
@@ -168,7 +168,7 @@ function workOn(
   const sleepers = new DueWork((at, count) => floor.workflows.sleepUntil(at, count, starts));
   const schedules = new DueWork(async (at, count) => {
     const done = await merchant.schedule(at, count, starts);
-    await untilAsleep(engine.ownerUrl, at);
+    await untilWaiting(engine.ownerUrl, at);
     return done;
   });
   return {

@@ -92,7 +92,7 @@ export async function up(knex: Knex): Promise<void> {
       type             text NOT NULL CHECK (type IN ('bank', 'merchant', 'provider')),
       name             text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
       -- The public face of a merchant, sent to banks with each intent: business data, so not
-      -- sealed.
+      -- encrypted.
       email            text CHECK (length(email) <= 254),
       website          text CHECK (length(website) <= 2048),
       icon             text CHECK (length(icon) <= 2048),
@@ -240,22 +240,22 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT, UPDATE (ends_at), DELETE ON ended_console_sessions TO assent_app;
 
     CREATE TABLE idempotency_keys (
-      caller_id          text REFERENCES entities,
-      path               text,
-      key                text CHECK (length(key) BETWEEN 1 AND 255),
-      request_hash       bytea NOT NULL CHECK (length(request_hash) = 32),
-      http_status        int NOT NULL CHECK (http_status BETWEEN 200 AND 499),
-      answer_sealed      bytea NOT NULL,
+      caller_id             text REFERENCES entities,
+      path                  text,
+      key                   text CHECK (length(key) BETWEEN 1 AND 255),
+      request_hash          bytea NOT NULL CHECK (length(request_hash) = 32),
+      http_status           int NOT NULL CHECK (http_status BETWEEN 200 AND 499),
+      answer_encrypted      bytea NOT NULL,
       -- Only where the answer holds secrets: what is shown once the hour for showing them again is
       -- over.
-      secret_free_sealed bytea,
-      created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
-      expires_at         timestamptz NOT NULL,
+      secret_free_encrypted bytea,
+      created_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+      expires_at            timestamptz NOT NULL,
       PRIMARY KEY (caller_id, path, key),
       CHECK (expires_at > created_at)
     ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
     CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
-    CREATE INDEX idempotency_keys_with_secrets ON idempotency_keys (created_at) WHERE secret_free_sealed IS NOT NULL;
+    CREATE INDEX idempotency_keys_with_secrets ON idempotency_keys (created_at) WHERE secret_free_encrypted IS NOT NULL;
     GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_keys TO assent_app;
 
     -- Token buckets. A crash of Postgres empties the table, which only fills the buckets again.

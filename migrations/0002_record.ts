@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 
 /**
  * Events of each resource and the chains of hashes with their signed heads, kept for good; keys
- * that sign and seal.
+ * that sign and encrypt.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -50,19 +50,19 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER event_chain_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON event_chain
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
 
-    CREATE TABLE act_chain (
+    CREATE TABLE audit_chain (
       n      bigint PRIMARY KEY CHECK (n > 0),
       row_id bigint NOT NULL UNIQUE,
       hash   bytea NOT NULL CHECK (length(hash) = 32)
     );
-    GRANT SELECT, INSERT ON act_chain TO assent_app;
+    GRANT SELECT, INSERT ON audit_chain TO assent_app;
 
-    CREATE TRIGGER act_chain_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON act_chain
+    CREATE TRIGGER audit_chain_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_chain
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
 
     -- Where the next look for rows that are in no chain begins.
     CREATE TABLE chain_progress (
-      stream     text PRIMARY KEY CHECK (stream IN ('ledger', 'events', 'acts')),
+      stream     text PRIMARY KEY CHECK (stream IN ('ledger', 'events', 'audit')),
       -- No row up to this id can still appear.
       after      text NOT NULL,
       -- The next such id, which holds once all transactions below this number have ended.
@@ -75,7 +75,7 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, UPDATE (after, next_after, next_xmax, chained_at, last_head) ON chain_progress TO assent_app;
 
     INSERT INTO chain_progress (stream, after, next_after)
-      VALUES ('ledger', '0', '0'), ('events', '', ''), ('acts', '0', '0');
+      VALUES ('ledger', '0', '0'), ('events', '', ''), ('audit', '0', '0');
 
     CREATE TABLE chain_heads (
       number      bigint PRIMARY KEY CHECK (number > 0),
@@ -93,10 +93,10 @@ export async function up(knex: Knex): Promise<void> {
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
     CREATE TABLE chain_keys (
-      kid                text PRIMARY KEY,
-      private_key_sealed bytea NOT NULL,
-      created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
-      retired_at         timestamptz
+      kid                   text PRIMARY KEY,
+      private_key_encrypted bytea NOT NULL,
+      created_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+      retired_at            timestamptz
     );
     -- One key signs at a time: of two processes that both make the first, one loses here.
     CREATE UNIQUE INDEX chain_keys_one_current ON chain_keys ((true)) WHERE retired_at IS NULL;
@@ -127,12 +127,12 @@ export async function up(knex: Knex): Promise<void> {
       FOR EACH ROW EXECUTE FUNCTION require_audit_event('client\\_secret.%');
 
     CREATE TABLE signing_keys (
-      kid                text PRIMARY KEY,
-      private_key_sealed bytea NOT NULL,
-      created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
-      retired_at         timestamptz,
+      kid                   text PRIMARY KEY,
+      private_key_encrypted bytea NOT NULL,
+      created_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+      retired_at            timestamptz,
       -- Dead at once, with all tokens that it signed.
-      revoked_at         timestamptz,
+      revoked_at            timestamptz,
       CHECK (retired_at >= created_at),
       CHECK (revoked_at >= retired_at),
       CHECK (revoked_at IS NULL OR retired_at IS NOT NULL)
@@ -147,14 +147,14 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER signing_keys_record_time BEFORE INSERT ON signing_keys
       FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
 
-    CREATE TABLE sealing_keys (
+    CREATE TABLE encryption_keys (
       kid         text PRIMARY KEY CHECK (length(kid) BETWEEN 1 AND 32),
       -- Derived from the key, one way: the same for the same bytes, and of no use for anything
       -- else.
       check_value bytea NOT NULL CHECK (length(check_value) = 32),
-      -- False once all is sealed by another, and only paymentIDs and deviceIds need it still.
-      seals       boolean NOT NULL DEFAULT true
+      -- False once all is encrypted by another, and only paymentIDs and deviceIds need it still.
+      encrypts    boolean NOT NULL DEFAULT true
     );
-    GRANT SELECT, INSERT, UPDATE (seals) ON sealing_keys TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (encrypts) ON encryption_keys TO assent_app;
   `);
 }

@@ -60,70 +60,70 @@ export async function up(knex: Knex): Promise<void> {
       DELETE ON worker_heartbeats TO assent_app;
 
     CREATE TABLE webhook_endpoints (
-      entity_id              text PRIMARY KEY REFERENCES entities,
-      url                    text CHECK (length(url) <= 2048),
-      secret_sealed          bytea NOT NULL,
-      previous_secret_sealed bytea,
-      previous_secret_until  timestamptz,
+      entity_id                 text PRIMARY KEY REFERENCES entities,
+      url                       text CHECK (length(url) <= 2048),
+      secret_encrypted          bytea NOT NULL,
+      previous_secret_encrypted bytea,
+      previous_secret_until     timestamptz,
       -- Set by the first failed attempt, cleared by a delivered one: a failing receiver gets no
       -- quick try.
-      failing_since          timestamptz,
+      failing_since             timestamptz,
       -- The last event that the entity was given of its feed. It never goes back.
-      feed_read_xid          xid8 NOT NULL DEFAULT '0',
-      feed_read_event_id     text NOT NULL DEFAULT '',
-      CHECK ((previous_secret_sealed IS NULL) = (previous_secret_until IS NULL))
+      feed_read_xid             xid8 NOT NULL DEFAULT '0',
+      feed_read_event_id        text NOT NULL DEFAULT '',
+      CHECK ((previous_secret_encrypted IS NULL) = (previous_secret_until IS NULL))
     );
-    GRANT SELECT, INSERT, UPDATE (url, secret_sealed, previous_secret_sealed, previous_secret_until, failing_since,
+    GRANT SELECT, INSERT, UPDATE (url, secret_encrypted, previous_secret_encrypted, previous_secret_until, failing_since,
       feed_read_xid, feed_read_event_id) ON webhook_endpoints TO assent_app;
 
     CREATE TABLE retired_webhook_secrets (
-      id            text DEFAULT (gen_random_uuid())::text PRIMARY KEY,
-      entity_id     text NOT NULL REFERENCES entities,
-      -- Sealed as it was in webhook_endpoints.
-      secret_sealed bytea NOT NULL,
-      retired_at    timestamptz NOT NULL
+      id               text DEFAULT (gen_random_uuid())::text PRIMARY KEY,
+      entity_id        text NOT NULL REFERENCES entities,
+      -- Encrypted as it was in webhook_endpoints.
+      secret_encrypted bytea NOT NULL,
+      retired_at       timestamptz NOT NULL
     );
     CREATE INDEX retired_webhook_secrets_by_time ON retired_webhook_secrets (retired_at);
     CREATE INDEX retired_webhook_secrets_of_entity ON retired_webhook_secrets (entity_id, retired_at);
     GRANT SELECT, INSERT, DELETE ON retired_webhook_secrets TO assent_app;
 
     CREATE TABLE webhook_deliveries (
-      id                text PRIMARY KEY CHECK (id ~ '^dlv_'),
+      id                   text PRIMARY KEY CHECK (id ~ '^dlv_'),
       -- The id of the same message in the recipient's events feed.
-      event_id          text NOT NULL UNIQUE CHECK (event_id ~ '^evt_'),
-      entity_id         text NOT NULL REFERENCES entities,
-      webhook_type      text NOT NULL,
-      batch_id          text CHECK (batch_id ~ '^bat_'),
-      -- The exact bytes that every attempt sends, sealed: they hold the customer's e-mail for the
+      event_id             text NOT NULL UNIQUE CHECK (event_id ~ '^evt_'),
+      entity_id            text NOT NULL REFERENCES entities,
+      webhook_type         text NOT NULL,
+      batch_id             text CHECK (batch_id ~ '^bat_'),
+      -- The exact bytes that every attempt sends, encrypted: they hold the customer's e-mail for the
       -- bank.
-      body_sealed       bytea NOT NULL,
-      status            text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed')),
-      workflow_id       text NOT NULL,
-      attempts          int NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+      body_encrypted       bytea NOT NULL,
+      status               text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed')),
+      workflow_id          text NOT NULL,
+      attempts             int NOT NULL DEFAULT 0 CHECK (attempts >= 0),
       -- Visibility order for the feed: a reader goes no further than the oldest transaction still
       -- open.
-      created_xid       xid8 NOT NULL DEFAULT pg_current_xact_id(),
-      created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
-      finished_at       timestamptz,
+      created_xid          xid8 NOT NULL DEFAULT pg_current_xact_id(),
+      created_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
+      finished_at          timestamptz,
       -- Of its attempts, those made before it was last asked for again: the table of retries counts
       -- from there.
-      earlier_attempts  int NOT NULL DEFAULT 0,
+      earlier_attempts     int NOT NULL DEFAULT 0,
       -- Of a delivery that tells the old endpoint of its recipient's move: where to, and what it is
-      -- signed with, sealed as the endpoint's own. It is attempted once.
-      old_url           text CHECK (length(old_url) <= 2048),
-      old_secret_sealed bytea,
+      -- signed with, encrypted as the endpoint's own. It is attempted once.
+      old_url              text CHECK (length(old_url) <= 2048),
+      old_secret_encrypted bytea,
       -- Attempts by which the recipient may have got it, those on their way included.
-      sent              int NOT NULL DEFAULT 0 CHECK (sent >= 0),
+      sent                 int NOT NULL DEFAULT 0 CHECK (sent >= 0),
       -- Whoever makes an attempt has until then to record it; nobody else makes one meanwhile.
-      claimed_until     timestamptz,
+      claimed_until        timestamptz,
       -- When it was taken back, before a byte of it was sent and before it was read in the feed. It
       -- stays so for good.
-      withdrawn_at      timestamptz,
+      withdrawn_at         timestamptz,
       -- No attempt is made before. Null: at once, as nothing has failed yet.
-      next_attempt_at   timestamptz,
+      next_attempt_at      timestamptz,
       CHECK ((status = 'pending') = (finished_at IS NULL)),
       CHECK (earlier_attempts >= 0 AND earlier_attempts <= attempts),
-      CHECK ((old_url IS NULL) = (old_secret_sealed IS NULL)),
+      CHECK ((old_url IS NULL) = (old_secret_encrypted IS NULL)),
       CHECK (withdrawn_at IS NULL OR (status = 'failed' AND sent = 0))
     ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
     CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (entity_id, created_at DESC, id DESC);
@@ -138,26 +138,26 @@ export async function up(knex: Knex): Promise<void> {
     -- What waits for its recipient to be let in again.
     CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (entity_id, id) WHERE status = 'pending';
     GRANT SELECT, INSERT, UPDATE (status, workflow_id, attempts, finished_at, earlier_attempts, old_url,
-      old_secret_sealed, sent, claimed_until, withdrawn_at, next_attempt_at), DELETE
+      old_secret_encrypted, sent, claimed_until, withdrawn_at, next_attempt_at), DELETE
       ON webhook_deliveries TO assent_app;
 
     CREATE TRIGGER webhook_deliveries_record_time BEFORE INSERT ON webhook_deliveries
       FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
 
     CREATE TABLE webhook_attempts (
-      delivery_id          text REFERENCES webhook_deliveries,
-      n                    int CHECK (n > 0),
-      at                   timestamptz NOT NULL DEFAULT clock_timestamp(),
-      duration_ms          int NOT NULL CHECK (duration_ms >= 0),
-      http_status          int,
-      error                text,
+      delivery_id             text REFERENCES webhook_deliveries,
+      n                       int CHECK (n > 0),
+      at                      timestamptz NOT NULL DEFAULT clock_timestamp(),
+      duration_ms             int NOT NULL CHECK (duration_ms >= 0),
+      http_status             int,
+      error                   text,
       -- The first 1 KiB of what the receiver said.
-      response_head        text CHECK (octet_length(response_head) <= 4096),
+      response_head           text CHECK (octet_length(response_head) <= 4096),
       -- Of attempts from before this migration it is not known.
-      reached              text CHECK (reached IN ('no', 'maybe', 'yes')),
-      response_head_sealed bytea,
+      reached                 text CHECK (reached IN ('no', 'maybe', 'yes')),
+      response_head_encrypted bytea,
       PRIMARY KEY (delivery_id, n),
-      CHECK ((octet_length(response_head_sealed) <= 4096)) NOT VALID
+      CHECK ((octet_length(response_head_encrypted) <= 4096)) NOT VALID
     ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
     GRANT SELECT, INSERT, DELETE ON webhook_attempts TO assent_app;
 
@@ -216,7 +216,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE FUNCTION replace_unseen_body(delivery text, body bytea) RETURNS boolean LANGUAGE sql SECURITY DEFINER
       SET search_path = pg_catalog, public, pg_temp AS $$
     WITH replaced AS (
-      UPDATE webhook_deliveries d SET body_sealed = body FROM webhook_endpoints w
+      UPDATE webhook_deliveries d SET body_encrypted = body FROM webhook_endpoints w
       WHERE d.id = delivery AND w.entity_id = d.entity_id AND d.sent = 0 AND d.status <> 'delivered'
         AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)
       RETURNING d.id)

@@ -36,13 +36,13 @@ export async function up(knex: Knex): Promise<void> {
     -- Entries of a large batch, a page a row. Written while the request arrives, before there is a
     -- batch; gone with the transaction that onboards them.
     CREATE TABLE staged_customers (
-      batch_id       text CHECK (batch_id ~ '^bat_'),
+      batch_id          text CHECK (batch_id ~ '^bat_'),
       -- Place in the batch of the page's first entry.
-      first_index    int CHECK (first_index >= 0),
-      entries_sealed bytea NOT NULL,
+      first_index       int CHECK (first_index >= 0),
+      entries_encrypted bytea NOT NULL,
       -- The request was accepted; what stays unaccepted is of a request that broke off.
-      accepted       boolean NOT NULL DEFAULT false,
-      staged_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+      accepted          boolean NOT NULL DEFAULT false,
+      staged_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (batch_id, first_index)
     );
     CREATE INDEX staged_customers_abandoned ON staged_customers (staged_at) WHERE NOT accepted;
@@ -64,32 +64,32 @@ export async function up(knex: Knex): Promise<void> {
     END $$;
 
     CREATE TABLE customers (
-      id                    text PRIMARY KEY CHECK (id ~ '^cus_'),
-      bank_id               text NOT NULL REFERENCES entities,
-      batch_id              text NOT NULL REFERENCES customer_batches,
+      id                       text PRIMARY KEY CHECK (id ~ '^cus_'),
+      bank_id                  text NOT NULL REFERENCES entities,
+      batch_id                 text NOT NULL REFERENCES customer_batches,
       -- The normal form: lower case, words and digits joined by hyphens.
-      lookup_id             text NOT NULL UNIQUE CHECK (lookup_id ~ '^([a-z]+-){4}[0-9]{2}$'),
-      client_ref            text NOT NULL CHECK (length(client_ref) BETWEEN 1 AND 200),
-      firstname             text NOT NULL CHECK (length(firstname) BETWEEN 1 AND 200),
-      lastname              text NOT NULL CHECK (length(lastname) BETWEEN 1 AND 200),
-      account_name          text NOT NULL CHECK (length(account_name) BETWEEN 1 AND 200),
-      country               text NOT NULL CHECK (country ~ '^[A-Z]{2}$'),
-      reference             text CHECK (length(reference) BETWEEN 1 AND 200),
-      email_sealed          bytea NOT NULL,
-      email_index           bytea NOT NULL CHECK (length(email_index) = 32),
-      account_number_sealed bytea NOT NULL,
-      account_number_index  bytea NOT NULL CHECK (length(account_number_index) = 32),
-      created_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
-      middlename            text CHECK (length(middlename) BETWEEN 1 AND 200),
-      display_picture       text CHECK (length(display_picture) BETWEEN 1 AND 2048),
-      address_sealed        bytea,
-      phone_sealed          bytea,
+      lookup_id                text NOT NULL UNIQUE CHECK (lookup_id ~ '^([a-z]+-){4}[0-9]{2}$'),
+      client_ref               text NOT NULL CHECK (length(client_ref) BETWEEN 1 AND 200),
+      firstname                text NOT NULL CHECK (length(firstname) BETWEEN 1 AND 200),
+      lastname                 text NOT NULL CHECK (length(lastname) BETWEEN 1 AND 200),
+      account_name             text NOT NULL CHECK (length(account_name) BETWEEN 1 AND 200),
+      country                  text NOT NULL CHECK (country ~ '^[A-Z]{2}$'),
+      reference                text CHECK (length(reference) BETWEEN 1 AND 200),
+      email_encrypted          bytea NOT NULL,
+      email_index              bytea NOT NULL CHECK (length(email_index) = 32),
+      account_number_encrypted bytea NOT NULL,
+      account_number_index     bytea NOT NULL CHECK (length(account_number_index) = 32),
+      created_at               timestamptz NOT NULL DEFAULT clock_timestamp(),
+      middlename               text CHECK (length(middlename) BETWEEN 1 AND 200),
+      display_picture          text CHECK (length(display_picture) BETWEEN 1 AND 2048),
+      address_encrypted        bytea,
+      phone_encrypted          bytea,
       -- Null until the first change.
-      updated_at            timestamptz,
-      searched_names        text GENERATED ALWAYS AS (
+      updated_at               timestamptz,
+      searched_names           text GENERATED ALWAYS AS (
                               lower((firstname || ' ' || coalesce(middlename || ' ', '') || lastname || ' ' || account_name)
                                 COLLATE pg_c_utf8)) STORED COLLATE "pg_c_utf8" NOT NULL,
-      searched_parts        text[] GENERATED ALWAYS AS (letters_and_pairs(
+      searched_parts           text[] GENERATED ALWAYS AS (letters_and_pairs(
                               lower((firstname || ' ' || coalesce(middlename || ' ', '') || lastname || ' ' || account_name)
                                 COLLATE pg_c_utf8))) STORED COLLATE "pg_c_utf8" NOT NULL,
       UNIQUE (bank_id, account_number_index),
@@ -102,8 +102,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX customers_of_bank_by_lastname ON customers (bank_id, lastname, id);
     CREATE INDEX customers_of_batch ON customers (batch_id, id);
     CREATE INDEX customers_of_email ON customers (email_index, bank_id, id);
-    GRANT SELECT, INSERT, UPDATE (firstname, lastname, account_name, middlename, display_picture, address_sealed,
-      phone_sealed, updated_at) ON customers TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (firstname, lastname, account_name, middlename, display_picture, address_encrypted,
+      phone_encrypted, updated_at) ON customers TO assent_app;
 
     CREATE TABLE customer_prompts (
       customer_id text REFERENCES customers,
@@ -117,12 +117,12 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT, UPDATE (prompts), DELETE ON customer_prompts TO assent_app;
 
     CREATE TABLE devices (
-      id                 text PRIMARY KEY CHECK (id ~ '^dev_'),
-      fingerprint_sealed bytea NOT NULL,
-      fingerprint_index  bytea NOT NULL UNIQUE CHECK (length(fingerprint_index) = 32),
+      id                    text PRIMARY KEY CHECK (id ~ '^dev_'),
+      fingerprint_encrypted bytea NOT NULL,
+      fingerprint_index     bytea NOT NULL UNIQUE CHECK (length(fingerprint_index) = 32),
       -- The key that all tokens of this device are made with, however the ring rotates.
-      token_key          text NOT NULL CHECK (length(token_key) BETWEEN 1 AND 32),
-      created_at         timestamptz NOT NULL DEFAULT clock_timestamp()
+      token_key             text NOT NULL CHECK (length(token_key) BETWEEN 1 AND 32),
+      created_at            timestamptz NOT NULL DEFAULT clock_timestamp()
     );
     GRANT SELECT, INSERT ON devices TO assent_app;
 

@@ -98,7 +98,7 @@ export async function up(knex: Knex): Promise<void> {
       bank_delivery_id  text,
       created_at        timestamptz NOT NULL,
       recorded_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
-      asleep            boolean NOT NULL DEFAULT false,
+      waiting           boolean NOT NULL DEFAULT false,
       metadata          jsonb NOT NULL DEFAULT '{}',
       -- The customer's decision when the merchant asked.
       decided_before    text NOT NULL
@@ -117,7 +117,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX intents_open_by_end ON intents (expires_at) WHERE status = 'pending';
     CREATE INDEX intents_open_of_merchant ON intents (merchant_id, expires_at) WHERE status = 'pending';
     GRANT SELECT, INSERT, UPDATE (status, reason, customer_decision, daily_limit, monthly_limit, block_merchant,
-      closed_at, sequence, asleep) ON intents TO assent_app;
+      closed_at, sequence, waiting) ON intents TO assent_app;
 
     CREATE TRIGGER intents_record_time BEFORE INSERT ON intents
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
@@ -160,7 +160,7 @@ export async function up(knex: Knex): Promise<void> {
       recorded_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
       provider_id     text REFERENCES entities,
       told            int NOT NULL DEFAULT 0 CHECK (told >= 0),
-      asleep          boolean NOT NULL DEFAULT false,
+      waiting         boolean NOT NULL DEFAULT false,
       -- How long after its next due moment its workflow wakes, so that those of one moment do not all
       -- wake at once. Null until it is known.
       delay_ms        int CHECK (delay_ms >= 0),
@@ -187,7 +187,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX schedules_of_provider_by_status ON schedules (provider_id, status, id DESC)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT, UPDATE (amount, description, metadata, end_at, max_billings, status, paused, next_n,
-      next_due_at, noticed_n, ran, failed_in_a_row, acts_at, sequence, updated_at, told, asleep,
+      next_due_at, noticed_n, ran, failed_in_a_row, acts_at, sequence, updated_at, told, waiting,
       delay_ms) ON schedules TO assent_app;
 
     CREATE TRIGGER schedules_name_provider BEFORE INSERT ON schedules
@@ -313,7 +313,7 @@ export async function up(knex: Knex): Promise<void> {
       credit_due_at       timestamptz,
       credit_overdue      boolean NOT NULL DEFAULT false,
       credit_settled      boolean NOT NULL DEFAULT false,
-      asleep              boolean NOT NULL DEFAULT false,
+      waiting             boolean NOT NULL DEFAULT false,
       reversed_amount     bigint NOT NULL DEFAULT 0,
       metadata            jsonb NOT NULL DEFAULT '{}',
       UNIQUE (schedule_id, billing_n, attempt),
@@ -404,7 +404,7 @@ export async function up(knex: Knex): Promise<void> {
       WHERE credit_due_at IS NOT NULL AND (NOT credit_settled);
     GRANT SELECT, INSERT, UPDATE (status, closed_by, decline_reason, bank_transaction_id, bank_metadata, answer_action,
       counted_day, counted_month, closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
-      credit_overdue, credit_settled, asleep, reversed_amount) ON billing_requests TO assent_app;
+      credit_overdue, credit_settled, waiting, reversed_amount) ON billing_requests TO assent_app;
 
     CREATE TRIGGER billing_requests_name_provider BEFORE INSERT ON billing_requests
       FOR EACH ROW EXECUTE FUNCTION name_provider();

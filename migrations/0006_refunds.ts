@@ -35,7 +35,7 @@ export async function up(knex: Knex): Promise<void> {
       provider_id           text REFERENCES entities,
       -- By which webhooks the bank was asked: the first, then the reminders.
       bank_delivery_ids     text[] NOT NULL DEFAULT '{}',
-      asleep                boolean NOT NULL DEFAULT false,
+      waiting               boolean NOT NULL DEFAULT false,
       returned_at           timestamptz,
       return_transaction_id text UNIQUE CHECK (return_transaction_id ~ '^txn_'),
       return_reference      text UNIQUE,
@@ -84,7 +84,7 @@ export async function up(knex: Knex): Promise<void> {
       (CASE WHEN status IN ('completed', 'returned') THEN closed_at END))
       WHERE CASE WHEN status IN ('completed', 'returned') THEN closed_at END IS NOT NULL AND provider_id IS NOT NULL;
     GRANT SELECT, INSERT, UPDATE (status, overdue, reject_reason, bank_transaction_id, reminders, acts_at, closed_at,
-      sequence, bank_delivery_ids, asleep, returned_at, return_transaction_id, return_reference,
+      sequence, bank_delivery_ids, waiting, returned_at, return_transaction_id, return_reference,
       returned_by) ON refunds TO assent_app;
 
     CREATE TRIGGER refunds_name_provider BEFORE INSERT ON refunds

@@ -80,7 +80,7 @@ export class Explainer {
   }
 
   private database(): Database {
-    const query = async (text: string, values: unknown[] = [], plan?: 'anew') => {
+    const query = async (text: string, values: unknown[] = [], plan?: 'custom plan') => {
       if (values.length === 0) return this.client.query(text);
       if (!plan)
         return this.client.query({ name: createHash('md5').update(text).digest('hex'), text, values });

@@ -70,7 +70,7 @@ export async function generate(server: Server, sizes: Volume, say: (line: string
   });
 }
 
-/** By the engine's own hand: their webhook secrets are sealed. */
+/** By the engine's own hand: their webhook secrets are encrypted. */
 async function makeEntities(server: Server, { banks, providers, merchants }: Volume): Promise<void> {
   const db = openDatabase(server.databaseUrl, 4);
   const ring = readKeyring(server.keyring);
@@ -148,7 +148,7 @@ function steps(
     [
       'customers',
       `INSERT INTO customers (id, bank_id, batch_id, lookup_id, client_ref, firstname, lastname, account_name, country,
-         email_sealed, email_index, account_number_sealed, account_number_index, created_at)
+         email_encrypted, email_index, account_number_encrypted, account_number_index, created_at)
        SELECT 'cus_' || growth.stamp(${ms('at')}) || left(md5('c' || n), 16), b.id, 'bat_0000000000' || lpad(b.i::text, 16, '0'),
          translate(to_hex(n), '0123456789', 'ghijklmnop') || '-growth-of-tables-' || lpad((n % 100)::text, 2, '0'),
          'ref-' || n, first, last, first || ' ' || last, 'NG',
@@ -213,7 +213,7 @@ function steps(
     [
       'schedules',
       `INSERT INTO schedules (id, agreement_id, merchant_id, customer_id, bank_id, provider_id, amount, currency, description,
-         frequency, every, start_at, status, paused, next_n, next_due_at, ran, acts_at, asleep, created_at, updated_at, recorded_at)
+         frequency, every, start_at, status, paused, next_n, next_due_at, ran, acts_at, waiting, created_at, updated_at, recorded_at)
        SELECT schedule_id, id, merchant_id, customer_id, bank_id, provider_id, 250000, 'NGN', 'Monthly membership', 'monthly', 3, at,
          status, status = 'paused', runs, CASE WHEN ended THEN NULL ELSE due END, runs, CASE WHEN ended THEN NULL ELSE due END,
          NOT ended, at, at, at
@@ -287,7 +287,7 @@ function steps(
       'webhook_deliveries',
       // To the bank, and when it has answered to the merchant. One in a hundred of those was never
       // taken.
-      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, status, workflow_id, attempts,
+      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_encrypted, status, workflow_id, attempts,
          created_xid, created_at, finished_at)
        SELECT 'dlv_' || stamp || left(hash, 15) || s, 'evt_' || stamp || left(hash, 15) || (s + 4),
          CASE s WHEN 0 THEN bank_id ELSE merchant_id END, CASE s WHEN 0 THEN 'billing.request' ELSE 'billing.response' END,
@@ -308,7 +308,7 @@ function steps(
     ],
     [
       'idempotency_keys',
-      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_sealed, created_at, expires_at)
+      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, created_at, expires_at)
        SELECT m.id, '/v1/customer/bill', gen_random_uuid(), sha256(n::text::bytea), 201, decode(repeat(md5(n::text), 20), 'hex'),
          clock - interval '7 days' * (1.01 - n / ${idempotencyKeys}::float8),
          clock - interval '7 days' * (0.01 - n / ${idempotencyKeys}::float8)
@@ -317,7 +317,7 @@ function steps(
     ],
     [
       'devices',
-      `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
+      `INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)
          SELECT 'dev_0000000000' || lpad(n::text, 16, '0'), '\\x01', sha256(n::text::bytea), '${kid}'
          FROM generate_series(0, ${devices - 1}) AS n;
        INSERT INTO device_holders (device_id, holder_id)

@@ -30,7 +30,7 @@ import {
   readTransaction,
   readTransactions,
 } from '../../src/database/ledger/list-transactions';
-import type { Viewer } from '../../src/database/query/viewer';
+import type { Party } from '../../src/database/query/party';
 import {
   claimUnattempted,
   deliveryToAttempt,
@@ -67,9 +67,9 @@ const LAST = { page: LIST_REACH / 100, limit: 100 };
 const FIRST = { page: 1, limit: 20 };
 
 export function paths(s: Subjects, keyring: Keyring): Path[] {
-  const bank: Viewer = { entityId: s.bank, role: 'bank' };
-  const merchant: Viewer = { entityId: s.merchant, role: 'merchant' };
-  const provider: Viewer = { entityId: s.provider, role: 'provider' };
+  const bank: Party = { entityId: s.bank, role: 'bank' };
+  const merchant: Party = { entityId: s.merchant, role: 'merchant' };
+  const provider: Party = { entityId: s.provider, role: 'provider' };
   const byOpening = { sortBy: 'openedAt', sortOrder: 'desc' } as const;
   const byTime = { sortBy: 'createdAt', sortOrder: 'desc' } as const;
   const charge = { amount: 5_000n, currency: 'NGN', description: 'Membership' };
@@ -79,18 +79,18 @@ export function paths(s: Subjects, keyring: Keyring): Path[] {
   ) =>
     acceptCharges(db, keyring, RULES, s.merchant, lines, charge, (_, [id = '']) => `billing-request/${id}`);
   const history =
-    (viewer: Viewer, filter: Parameters<typeof listTransactions>[2] = {}, page = FIRST): Path['run'] =>
+    (party: Party, filter: Parameters<typeof listTransactions>[2] = {}, page = FIRST): Path['run'] =>
     (db) =>
-      listTransactions(db, viewer, filter, { ...page, ...byTime });
+      listTransactions(db, party, filter, { ...page, ...byTime });
   const file =
     (
-      viewer: Viewer,
+      party: Party,
       filter: Parameters<typeof listTransactions>[2],
       sortBy: 'createdAt' | 'amount' = 'createdAt',
     ): Path['run'] =>
     async (db) => {
       let pages = 0;
-      for await (const _ of readTransactions(db, viewer, filter, { ...byTime, sortBy }))
+      for await (const _ of readTransactions(db, party, filter, { ...byTime, sortBy }))
         if (++pages === 3) break;
     };
   const searched = (db: Database, search: string, page = FIRST) =>

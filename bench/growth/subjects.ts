@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { seal } from '../../src/database/keys/encrypt';
+import { encrypt } from '../../src/database/keys/encrypt';
 
 /** Who and what is measured: the largest of each kind, for theirs are the longest lists. */
 export interface Subjects {
@@ -129,8 +129,8 @@ export async function findSubjects(client: Client, keyring: Keyring): Promise<Su
   }
   // Who is charged must have an e-mail address that opens.
   for (const id of customers) {
-    const sealed = seal(keyring, 'ada@example.test', `customers.email_sealed:${id}`);
-    await client.query('UPDATE customers SET email_sealed = $2 WHERE id = $1', [id, sealed]);
+    const encrypted = encrypt(keyring, 'ada@example.test', `customers.email_encrypted:${id}`);
+    await client.query('UPDATE customers SET email_encrypted = $2 WHERE id = $1', [id, encrypted]);
   }
   return subjects;
 }

@@ -21,7 +21,7 @@ export interface BooksActivities {
  * @param timeZone of the network, in which days begin
  * @param wholeMax entries of the ledger up to which a night compares all there is
  */
-const NAMES = { ledger: 'the ledger', events: 'events', acts: 'audit events' } as const;
+const NAMES = { ledger: 'the ledger', events: 'events', audit: 'audit events' } as const;
 
 export function createBooksActivities(
   db: Database,

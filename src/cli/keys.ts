@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { rotateChainKey } from '../database/chain/chain-key';
 import { olderSecrets } from '../database/entity/client-credential';
-import { keyUse, reseal } from '../database/key-rotation/re-encrypt';
+import { keyUse, reencrypt } from '../database/key-rotation/re-encrypt';
 import { claimRing } from '../database/key-rotation/claim-keyring';
 import { revokeSigningKey, rotateSigningKey } from '../database/keys/signing-key';
 import { OperatorError } from '../domain/failures';
@@ -52,7 +52,7 @@ export function fill(keys: Command): void {
       );
       const head = ['key', 'in the ring', 'encrypts', 'paymentIDs', 'deviceIds', 'client secrets'];
       const table = all.map((one) => {
-        const columns = Object.entries(one.seals).map(([column, count]) => `${count} ${column}`);
+        const columns = Object.entries(one.encrypts).map(([column, count]) => `${count} ${column}`);
         return [one.kid, one.ring, columns.join('\n'), one.paymentIds, one.deviceIds, one.clientSecrets];
       });
       return { json: { current: ring.current, keys: all }, text: tableOf(head, table) };
@@ -63,7 +63,7 @@ export function fill(keys: Command): void {
     .addOption(reasonOption())
     .action(
       onEngine(async ({ ring }, config, options: Explained) => {
-        const say = ({ table, number, of, changed }: Parameters<Parameters<typeof reseal>[3]>[0]) =>
+        const say = ({ table, number, of, changed }: Parameters<Parameters<typeof reencrypt>[3]>[0]) =>
           progress.part(
             number - 1,
             of,
@@ -72,7 +72,7 @@ export function fill(keys: Command): void {
         const { changed, clientSecretsLeft } = await asOwner(config, async (db) => {
           await claimRing(db, ring);
           return {
-            changed: await reseal(db, ring, operator(options), say),
+            changed: await reencrypt(db, ring, operator(options), say),
             clientSecretsLeft: await olderSecrets(db, ring),
           };
         });

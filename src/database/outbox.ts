@@ -147,16 +147,16 @@ export async function enqueueBulkSignals(
 
 /**
  * Signals the waiting workflows among those whose rows the caller has changed. The caller read
- * `asleep` in the same statements.
+ * `waiting` in the same statements.
  *
  * A signal must not meet the task in which its workflow ends. The server would fail that task and
  * run its local activities again, and the history would lack who was told. So a workflow writes
- * into its row that it waits, by one UPDATE of what is still open (`fallAsleep` of each kind). Its
+ * into its row that it waits, by one UPDATE of what is still open (`startWaiting` of each kind). Its
  * timer begins after that. The row's lock puts the UPDATE and the caller's change in an order. In
  * each order the workflow learns of the change:
  *
  * - The change comes first. The UPDATE finds the row closed, and the workflow reads how it ended.
- * - The UPDATE comes first. The change finds `asleep`, and signals. Temporal keeps a signal that
+ * - The UPDATE comes first. The change finds `waiting`, and signals. Temporal keeps a signal that
  *   comes before the timer.
  * - The worker dies between UPDATE and timer. After ten seconds Temporal gives the task to another
  *   worker, which reads.
@@ -167,15 +167,15 @@ export async function enqueueBulkSignals(
  * A workflow that was just signalled, or started again, still counts as waiting. It may get a
  * signal too many: it reads once more, or its last task runs again. Both are rare and harmless.
  */
-export async function signalSleepers(
+export async function signalWaiting(
   trx: Executor,
   signal: Signal,
-  changed: (Addressee & { asleep: boolean })[],
+  changed: (Addressee & { waiting: boolean })[],
 ): Promise<void> {
   await enqueueSignals(
     trx,
     signal,
-    changed.filter(({ asleep }) => asleep),
+    changed.filter(({ waiting }) => waiting),
   );
 }
 
@@ -249,7 +249,7 @@ export async function takeOutboxRows(
      RETURNING id, rank, workflow_id, start, signal, owner_id, created_at,
        (SELECT CASE WHEN count(*) < :limit::int THEN '' ELSE max(owner_id) END FROM owners) AS last`,
     { limit, after },
-    'anew',
+    'custom plan',
   );
   return { taken: found, after: found[0]?.last ?? '' };
 }

@@ -1,5 +1,5 @@
 import type { TransactionRecord } from '../database/ledger/list-transactions';
-import type { Viewer } from '../database/query/viewer';
+import type { Party } from '../database/query/party';
 import type { Role } from '../domain/entity';
 import { formatAmount } from '../domain/money';
 
@@ -37,13 +37,13 @@ export const columnsFor = (role: Role) =>
  * `billing.credit`, and none of a reversal.
  */
 export const bankTransactionIdFor = (
-  viewer: Viewer,
+  party: Party,
   {
     type,
     bankId,
     bankTransactionId,
   }: Pick<TransactionRecord, 'bankId' | 'bankTransactionId'> & { type: string },
-): string | null => (bankId === viewer.entityId || type === 'charge' ? bankTransactionId : null);
+): string | null => (bankId === party.entityId || type === 'charge' ? bankTransactionId : null);
 
 export const inMajorUnits = ({
   currency,

@@ -25,7 +25,7 @@ export async function openKeyring(
   } catch (cause) {
     if (given !== undefined || !(cause instanceof KeyringError)) throw cause;
     throw new StartError(
-      `${file} is ${isKept ? `damaged, or of other data (${cause.message})` : 'gone'}, and without it nothing sealed in ` +
+      `${file} is ${isKept ? `damaged, or of other data (${cause.message})` : 'gone'}, and without it nothing encrypted in ` +
         'the database can be opened again. Put it back from a backup or set ASSENT_KEYS; or, if the data may be ' +
         'lost as well, start with an empty database.',
       { cause },

@@ -5,7 +5,7 @@ import { rows, type Database, type Executor } from '../../src/database/pool/conn
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { createIntents } from '../../src/database/intent/ask-intents';
 import { answerIntent } from '../../src/database/intent/end-intents';
-import { fallAsleep } from '../../src/database/intent/read-intent';
+import { startWaiting } from '../../src/database/intent/read-intent';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -115,7 +115,7 @@ const waiting = () =>
     return found.length > 0;
   });
 
-describe('an answer that comes while the workflow falls asleep', () => {
+describe('an answer that comes while the workflow starts to wait', () => {
   test('just before it is seen, and signals nobody', async () => {
     const intentId = await ask();
     let seen: ReturnType<typeof readDecision> | undefined;
@@ -132,7 +132,7 @@ describe('an answer that comes while the workflow falls asleep', () => {
     const intentId = await ask();
     let answered: Promise<void> | undefined;
     await db.transaction(async (trx) => {
-      expect(await fallAsleep(trx, intentId)).toMatchObject({ status: 'pending' });
+      expect(await startWaiting(trx, intentId)).toMatchObject({ status: 'pending' });
       answered = db.transaction(answer);
       await waiting();
     });

@@ -4,7 +4,7 @@ import { acceptCharges } from '../../src/database/billing-request/accept-billing
 import { rows, type Database, type Transaction } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { answerRefund, fallAsleep } from '../../src/database/refund/settle-refund';
+import { answerRefund, startWaiting } from '../../src/database/refund/settle-refund';
 import { initiateRefund } from '../../src/database/refund/accept-refund';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -113,7 +113,7 @@ const waiting = () =>
     return found.length > 0;
   });
 
-describe('an answer that comes while the workflow falls asleep', () => {
+describe('an answer that comes while the workflow starts to wait', () => {
   test('just before it is seen, and signals nobody', async () => {
     let seen: ReturnType<typeof readRefund> | undefined;
     await db.transaction(async (trx) => {
@@ -128,7 +128,7 @@ describe('an answer that comes while the workflow falls asleep', () => {
   test('just after it signals the workflow', async () => {
     let answered: Promise<unknown> | undefined;
     await db.transaction(async (trx) => {
-      expect(await fallAsleep(trx, refundId)).toMatchObject({ status: 'pending' });
+      expect(await startWaiting(trx, refundId)).toMatchObject({ status: 'pending' });
       answered = db.transaction(answer);
       await waiting();
     });

@@ -52,7 +52,7 @@ function after(ms: number, from = new Date()): Date {
 /** Its workflow has begun, and sleeps. */
 async function sleepingSchedule(terms: { frequency: 'daily' | 'weekly' }): Promise<string> {
   const id = await makeSchedule(db, keyring, standing, terms);
-  await rows(db, `UPDATE schedules SET asleep = true WHERE id = :id`, { id });
+  await rows(db, `UPDATE schedules SET waiting = true WHERE id = :id`, { id });
   return id;
 }
 
@@ -181,7 +181,7 @@ describe('an advance', () => {
       told += 1;
       await rows(
         db,
-        `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, workflow_id)
+        `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_encrypted, workflow_id)
          VALUES (:id, :eventId, :owner, 'billing.request', '', 'billing-request/of-a-merchant')`,
         { id, eventId, owner },
       );

@@ -294,8 +294,8 @@ describe('webhooks of a disabled entity', () => {
     const id = await announceTo(bank.entityId);
     await rows(
       db,
-      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_sealed, workflow_id)
-       SELECT 'dlv_' || lpad(n::text, 26, '0'), 'evt_' || lpad(n::text, 26, '0'), entity_id, webhook_type, body_sealed,
+      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_encrypted, workflow_id)
+       SELECT 'dlv_' || lpad(n::text, 26, '0'), 'evt_' || lpad(n::text, 26, '0'), entity_id, webhook_type, body_encrypted,
          'webhook-delivery/dlv_' || lpad(n::text, 26, '0')
        FROM webhook_deliveries, generate_series(1, 2500) AS n WHERE id = :id`,
       { id },
@@ -444,8 +444,8 @@ describe('the old endpoint', () => {
       await rows(
         db,
         `WITH kept AS (DELETE FROM retired_webhook_secrets WHERE entity_id = :id RETURNING *)
-         INSERT INTO retired_webhook_secrets (entity_id, secret_sealed, retired_at)
-         SELECT entity_id, secret_sealed, retired_at - interval '72 hours' FROM kept`,
+         INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
+         SELECT entity_id, secret_encrypted, retired_at - interval '72 hours' FROM kept`,
         { id: bank.entityId },
       );
       await rotate(other.entityId);

@@ -10,7 +10,7 @@ import { changeStatus } from '../../src/database/entity-control/control-entity';
 import { createEntity } from '../../src/database/entity/create-entity';
 import { newId } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { open, seal } from '../../src/database/keys/encrypt';
+import { decrypt, encrypt } from '../../src/database/keys/encrypt';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { claimUnattempted, deliveryToAttempt } from '../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../src/database/webhook/list-deliveries';
@@ -130,13 +130,13 @@ async function attemptsOf(deliveryId: string) {
     head: Buffer | null;
   }>(
     db,
-    `SELECT n, http_status AS "httpStatus", error, response_head_sealed AS head FROM webhook_attempts
+    `SELECT n, http_status AS "httpStatus", error, response_head_encrypted AS head FROM webhook_attempts
      WHERE delivery_id = :deliveryId ORDER BY n`,
     { deliveryId },
   );
   return attempts.map(({ head, ...one }) => ({
     ...one,
-    head: head && open(keyring, head, `webhook_attempts.response_head_sealed:${deliveryId}/${one.n}`),
+    head: head && decrypt(keyring, head, `webhook_attempts.response_head_encrypted:${deliveryId}/${one.n}`),
   }));
 }
 
@@ -248,11 +248,11 @@ describe('a webhook as its receiver sees it', () => {
     const newSecret = newWebhookSecret();
     await rows(
       db,
-      `UPDATE webhook_endpoints SET previous_secret_sealed = secret_sealed, secret_sealed = :secret,
+      `UPDATE webhook_endpoints SET previous_secret_encrypted = secret_encrypted, secret_encrypted = :secret,
          previous_secret_until = clock_timestamp() + interval '1 day' WHERE entity_id = :entityId`,
       {
         entityId: bank.entityId,
-        secret: seal(keyring, newSecret, `webhook_endpoints.secret:${bank.entityId}`),
+        secret: encrypt(keyring, newSecret, `webhook_endpoints.secret:${bank.entityId}`),
       },
     );
     const ids = await announceTo([bank.entityId, bank.entityId], 'billing-request/c');
@@ -376,9 +376,9 @@ describe('first attempts', () => {
     const { url, received } = await receiver(taken);
     const [bank, other] = [await bankAt(url), await bankAt(url)];
     const [id = ''] = await announceTo([bank.entityId, other.entityId], 'billing-batch/h');
-    await rows(db, `UPDATE webhook_endpoints SET secret_sealed = :sealed WHERE entity_id = :entityId`, {
+    await rows(db, `UPDATE webhook_endpoints SET secret_encrypted = :encrypted WHERE entity_id = :entityId`, {
       entityId: bank.entityId,
-      sealed: seal(
+      encrypted: encrypt(
         readKeyring(makeKeyring()),
         bank.webhookSecret,
         `webhook_endpoints.secret:${bank.entityId}`,
@@ -742,11 +742,11 @@ describe('the log of an attempt', () => {
     }
     const [stored] = await rows<{ body: Buffer }>(
       db,
-      `SELECT body_sealed AS body FROM webhook_deliveries WHERE id = :id`,
+      `SELECT body_encrypted AS body FROM webhook_deliveries WHERE id = :id`,
       { id },
     );
-    expect(open(keyring, stored?.body ?? Buffer.alloc(0), `webhook_deliveries.body_sealed:${id}`)).toContain(
-      'ada@example.com',
-    );
+    expect(
+      decrypt(keyring, stored?.body ?? Buffer.alloc(0), `webhook_deliveries.body_encrypted:${id}`),
+    ).toContain('ada@example.com');
   });
 });

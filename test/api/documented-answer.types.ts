@@ -153,8 +153,8 @@ const rotating = <Data extends object, Later extends object>(data: Data, dataWit
 };
 onRotation(rotating({ webhookSecret: 'a', ...until }, until));
 // @ts-expect-error: the data has too much
-onRotation(rotating({ ...until, secretSealed: 'b' }, until));
+onRotation(rotating({ ...until, secretEncrypted: 'b' }, until));
 // @ts-expect-error: what is kept of the answer has too much
-onRotation(rotating(until, { ...until, secretSealed: 'b' }));
+onRotation(rotating(until, { ...until, secretEncrypted: 'b' }));
 // @ts-expect-error: past the document, by a body made by hand
 onClock(() => Promise.resolve({ status: 200, body: { secret: 'a' } }));

@@ -72,13 +72,13 @@ test('a jump is there at once', async () => {
   expect(aheadDays).toBeLessThan(31.1);
 });
 
-test('a jump is heard by a schedule that has read the clock before it, and falls asleep after it', async () => {
+test('a jump is heard by a schedule that has read the clock before it, and starts to wait after it', async () => {
   const standing = await standingApproval(db, api.deps.ring);
   const scheduleId = await makeSchedule(db, api.deps.ring, standing);
   const token = await tokenOf(api, standing.credentials.merchant);
   await rows(db, 'DELETE FROM outbox');
   const step = await openTransaction(db);
-  await rows(step.trx, `UPDATE schedules SET asleep = true WHERE id = :scheduleId`, { scheduleId });
+  await rows(step.trx, `UPDATE schedules SET waiting = true WHERE id = :scheduleId`, { scheduleId });
   const jump = { by: 'P2M', jump: true };
   const jumped = send(api.url, 'POST', ADVANCE, jump, { authorization: `Bearer ${token}` });
   await Promise.race([jumped, eventually(isBlocked)]);

@@ -17,7 +17,7 @@ let test: TestDatabase;
 let cli: ReturnType<typeof createCli>;
 beforeAll(async () => {
   test = await createTestDatabase();
-  // As each process does that seals.
+  // As each process does that encrypts.
   await claimRing(test.db, keyring);
   cli = createCli({ url: test.url, keys });
 });
@@ -90,7 +90,7 @@ describe('assent books verify', () => {
     expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({ code: 0 });
     await asOwner(
       test.url,
-      `SET session_replication_role = replica; DELETE FROM chain_heads; TRUNCATE ledger_chain, event_chain, act_chain;
+      `SET session_replication_role = replica; DELETE FROM chain_heads; TRUNCATE ledger_chain, event_chain, audit_chain;
        UPDATE chain_progress SET last_head = 0`,
     );
     expect(await cli.run('books', 'verify')).toMatchObject({ code: 0 });

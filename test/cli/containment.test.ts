@@ -31,7 +31,7 @@ const hasOldWebhookSecret = async (entityId: string) =>
   (
     await row<{ has: boolean }>(
       test.db,
-      `SELECT previous_secret_sealed IS NOT NULL AS has FROM webhook_endpoints WHERE entity_id = :entityId`,
+      `SELECT previous_secret_encrypted IS NOT NULL AS has FROM webhook_endpoints WHERE entity_id = :entityId`,
       { entityId },
     )
   )?.has;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => test.drop());
 
 describe('an operator whose keyring has leaked', () => {
-  it('sees what each key seals, brings all under the new one, and revokes the key that signs', async () => {
+  it('sees what each key encrypts, brings all under the new one, and revokes the key that signs', async () => {
     const old = readKeyring(OLD);
     await standingApproval(test.db, old);
     const [signer] = await usableSigningKeys(test.db, old, 3600);
@@ -34,8 +34,8 @@ describe('an operator whose keyring has leaked', () => {
     expect(status).toMatchObject({
       current: kid,
       keys: [
-        { kid, ring: 'current', seals: { 'customers.email_sealed': 1 } },
-        { kid: old.current, ring: 'full', seals: {}, paymentIds: 1, deviceIds: 0 },
+        { kid, ring: 'current', encrypts: { 'customers.email_encrypted': 1 } },
+        { kid: old.current, ring: 'full', encrypts: {}, paymentIds: 1, deviceIds: 0 },
       ],
     });
     expect(revoked).toEqual({
@@ -67,8 +67,8 @@ describe('with the logins of production, none of which is a superuser', () => {
     const kid = readKeyring(NEW).current;
     expect(await cli.json<object>('keys', 'status')).toMatchObject({
       keys: [
-        { kid, ring: 'current', seals: {} },
-        { kid: old.current, ring: 'full', seals: { 'customers.email_sealed': 1 }, paymentIds: 1 },
+        { kid, ring: 'current', encrypts: {} },
+        { kid: old.current, ring: 'full', encrypts: { 'customers.email_encrypted': 1 }, paymentIds: 1 },
       ],
     });
     expect(await cli.json<object>('keys', 'reseal', '--reason', 'leaked')).toMatchObject({
@@ -82,8 +82,8 @@ describe('with the logins of production, none of which is a superuser', () => {
     // To count, the login of API and worker will do.
     expect(await ids.json<object>('keys', 'status')).toMatchObject({
       keys: [
-        { kid, ring: 'current', seals: { 'customers.email_sealed': 1 } },
-        { kid: old.current, ring: 'ids', seals: {}, paymentIds: 1 },
+        { kid, ring: 'current', encrypts: { 'customers.email_encrypted': 1 } },
+        { kid: old.current, ring: 'ids', encrypts: {}, paymentIds: 1 },
       ],
     });
     expect((await ids.run('entity', 'list')).code).toBe(0);

@@ -69,7 +69,7 @@ async function bankBeingSentTo(): Promise<string> {
 
 /** With a bar where it is known how much there is. */
 const LONG: { words: string; says: RegExp }[] = [
-  { words: 'keys status', says: /\[#+ *\] +\d+ % customers\.phone_sealed is counted/ },
+  { words: 'keys status', says: /\[#+ *\] +\d+ % customers\.phone_encrypted is counted/ },
   { words: 'keys reseal', says: /\[#+ *\] +\d+ % webhook_endpoints: 3 rows brought under \w+/ },
   { words: 'audit', says: /\d+ events? read/ },
   { words: 'books heads', says: /the heads are read/ },

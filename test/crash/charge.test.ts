@@ -140,10 +140,10 @@ const accepting = { on: 'INSERT', table: 'idempotency_keys' } as const;
 const startTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'start'` } as const;
 const signalTaken = { on: 'DELETE', table: 'outbox', when: `OLD.kind = 'signal'` } as const;
 const answered = { on: 'UPDATE', table: 'billing_requests', when: `NEW.closed_by = 'bank'` } as const;
-const fallsAsleep = {
+const startsWaiting = {
   on: 'UPDATE',
   table: 'billing_requests',
-  when: `NEW.asleep AND NOT OLD.asleep`,
+  when: `NEW.waiting AND NOT OLD.waiting`,
 } as const;
 const expired = { on: 'UPDATE', table: 'billing_requests', when: `NEW.closed_by = 'network'` } as const;
 const handedOver = { on: 'INSERT', table: 'outbox', when: `NEW.start->>'type' = 'webhookDelivery'` } as const;
@@ -226,16 +226,16 @@ const STEPS: Step[] = [
   },
   {
     ...late,
-    step: 'falling asleep, before noting it',
+    step: 'starting to wait, before noting it',
     killed: 'worker',
-    at: { ...fallsAsleep, at: 'row' },
+    at: { ...startsWaiting, at: 'row' },
     fate: 'undone',
   },
   {
     ...late,
-    step: 'falling asleep, after noting it',
+    step: 'starting to wait, after noting it',
     killed: 'worker',
-    at: { ...fallsAsleep, at: 'commit' },
+    at: { ...startsWaiting, at: 'commit' },
     fate: 'committed',
   },
   {

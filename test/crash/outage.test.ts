@@ -57,7 +57,7 @@ async function askedCharge(payer: { paymentIDs: [string] } | { lookupIDs: [strin
     const asked = await row(
       engine.database.db,
       `SELECT FROM billing_requests b JOIN webhook_deliveries d ON d.id = b.bank_delivery_id
-       WHERE b.id = :billingRequestId AND d.status = 'delivered' AND b.asleep`,
+       WHERE b.id = :billingRequestId AND d.status = 'delivered' AND b.waiting`,
       { billingRequestId },
     );
     return asked !== undefined;
@@ -69,7 +69,7 @@ describe('while Temporal is away', () => {
   test('bills and answers are taken, and what was asked for or fell due meanwhile is done when Temporal is back', async () => {
     const asked = await askedCharge({ paymentIDs: [paymentID] });
     const scheduleId = await schedule({ startDate: new Date(Date.now() + 10_000).toISOString() });
-    await eventually(() => asleep(scheduleId));
+    await eventually(() => isWaiting(scheduleId));
     await servers.temporal.kill();
 
     const answer = await bank.respondToCharge(asked, { bankTransactionId: 'tx-1' });
@@ -292,8 +292,8 @@ async function waitingForTemporal(): Promise<Set<string>> {
 }
 
 /** Whether the workflow of the schedule has begun, and sleeps. */
-async function asleep(scheduleId: string): Promise<boolean> {
-  const sleeping = `SELECT FROM schedules WHERE id = :scheduleId AND asleep`;
+async function isWaiting(scheduleId: string): Promise<boolean> {
+  const sleeping = `SELECT FROM schedules WHERE id = :scheduleId AND waiting`;
   return (await row(engine.database.db, sleeping, { scheduleId })) !== undefined;
 }
 

@@ -380,7 +380,7 @@ test('the books are chained by a workflow on a Schedule, and status and metrics 
   await schedule.pause();
   await rows(
     engine.database.db,
-    `UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'acts'`,
+    `UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'audit'`,
   );
   expect((await status()).warnings).toEqual([
     {

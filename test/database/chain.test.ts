@@ -6,7 +6,7 @@ import { rotateChainKey } from '../../src/database/chain/chain-key';
 import { recordAct } from '../../src/database/record/audit-event';
 import { openDatabase, row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { reseal } from '../../src/database/key-rotation/re-encrypt';
+import { reencrypt } from '../../src/database/key-rotation/re-encrypt';
 import { foldBalances } from '../../src/database/ledger/fold-balances';
 import { GENESIS, linkHash, type Stream } from '../../src/domain/books/chain';
 import { ROWS_OF } from '../../src/database/chain/chained-rows';
@@ -74,7 +74,7 @@ describe('books that nobody has touched', () => {
       database.db,
       `SELECT (SELECT count(*) FROM ledger_entries) = (SELECT count(*) FROM ledger_chain) AS ledger,
          (SELECT count(*) FROM events) = (SELECT count(*) FROM event_chain) AS events,
-         (SELECT count(*) FROM audit_events) = (SELECT count(*) FROM act_chain) AS acts,
+         (SELECT count(*) FROM audit_events) = (SELECT count(*) FROM audit_chain) AS acts,
          (SELECT count(*)::int FROM chain_heads) AS heads`,
     );
     expect(counts).toEqual({ ledger: true, events: true, acts: true, heads: 2 });
@@ -85,7 +85,7 @@ describe('books that nobody has touched', () => {
     await chainBooks(database.db, keyring);
     const newer = readKeyring(`${makeKeyring()},${keys}`);
     const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
-    await reseal(owner, newer, OPERATOR, () => undefined).finally(() => owner.destroy());
+    await reencrypt(owner, newer, OPERATOR, () => undefined).finally(() => owner.destroy());
     expect(await chainDifferences(database.db, newer)).toEqual([]);
     const kids = await rows(database.db, `SELECT kid FROM chain_keys`);
     expect(kids).toHaveLength(2);
@@ -111,7 +111,7 @@ describe('books that nobody has touched', () => {
       await chainBooks(database.db, keyring);
       const progress = await row<{ after: string }>(
         database.db,
-        `SELECT after FROM chain_progress WHERE stream = 'acts'`,
+        `SELECT after FROM chain_progress WHERE stream = 'audit'`,
       );
       return Number(progress?.after) > 1_000;
     });
@@ -130,7 +130,7 @@ describe('what proves the books', () => {
   it.each([
     ['ledger_chain', 'hash = sha256(hash)'],
     ['event_chain', 'hash = sha256(hash)'],
-    ['act_chain', 'row_id = row_id + 1'],
+    ['audit_chain', 'row_id = row_id + 1'],
     ['chain_heads', "jws = 'x'"],
     ['statement_digests', "sha256 = repeat('0', 64)"],
     ['events', "details = '{}'"],
@@ -148,7 +148,7 @@ describe('what proves the books', () => {
   it('is added to by its maker alone: neither a key nor how far a chain has come is taken away', async () => {
     for (const sql of [
       'DELETE FROM chain_keys',
-      "UPDATE chain_keys SET private_key_sealed = ''",
+      "UPDATE chain_keys SET private_key_encrypted = ''",
       'DELETE FROM chain_progress',
       "INSERT INTO chain_progress (stream, after) VALUES ('ledger', '0')",
     ]) {
@@ -210,7 +210,7 @@ describe('what the owner of the schema changes', () => {
     ],
     [
       'a link alone',
-      () => `UPDATE act_chain SET hash = sha256(hash) WHERE n = 1`,
+      () => `UPDATE audit_chain SET hash = sha256(hash) WHERE n = 1`,
       'links of audit events: audit event \\d+: its',
     ],
   ])('%s, is the first thing that is told', async (_, change, first) => {
@@ -232,17 +232,17 @@ describe('what the owner of the schema changes', () => {
 
   it('a deleted act whose link went with it is missed before the next link', async () => {
     await tamper(`DELETE FROM audit_events WHERE action = 'entity.trust_set';
-      DELETE FROM act_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
+      DELETE FROM audit_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
     expect((await found())[0]).toMatch(
       /^links of audit events: audit event \d+: the links from (\d+) to \1, before its own, were deleted$/,
     );
   });
 
   it('two acts whose places were exchanged are both named', async () => {
-    await tamper(`UPDATE act_chain SET row_id = -row_id WHERE n IN (1, 2);
-      UPDATE act_chain c SET row_id = -(SELECT row_id FROM act_chain o WHERE o.n = 3 - c.n) WHERE n = 1;
-      UPDATE act_chain c SET row_id = (SELECT id FROM audit_events a WHERE NOT EXISTS
-        (SELECT FROM act_chain o WHERE o.row_id = a.id) ORDER BY id LIMIT 1) WHERE n = 2`);
+    await tamper(`UPDATE audit_chain SET row_id = -row_id WHERE n IN (1, 2);
+      UPDATE audit_chain c SET row_id = -(SELECT row_id FROM audit_chain o WHERE o.n = 3 - c.n) WHERE n = 1;
+      UPDATE audit_chain c SET row_id = (SELECT id FROM audit_events a WHERE NOT EXISTS
+        (SELECT FROM audit_chain o WHERE o.row_id = a.id) ORDER BY id LIMIT 1) WHERE n = 2`);
     const named = (await found()).filter((one) => one.startsWith('links of audit events'));
     expect(named.slice(0, 2)).toEqual([
       changed('links of audit events: audit event \\d+: its'),
@@ -252,24 +252,24 @@ describe('what the owner of the schema changes', () => {
 
   it('a chain that was made anew without the key contradicts the heads that were signed', async () => {
     await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`);
-    await rebuild('acts');
+    await rebuild('audit');
     expect((await found())[0]).toMatch(
-      /^heads: head 2 of \S+: it says that link \d+ of act_chain is \w+, and the chain, which was made anew, has \w+$/,
+      /^heads: head 2 of \S+: it says that link \d+ of audit_chain is \w+, and the chain, which was made anew, has \w+$/,
     );
   });
 
   it('a head that was changed, and one signed with a key of the owner’s own, are no heads of ours', async () => {
     await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`);
-    await rebuild('acts');
+    await rebuild('audit');
     const head = await lastHead(database.db);
     const said = head && readHead(head.jws);
     const tip = await row<{ hash: Buffer }>(
       database.db,
-      `SELECT hash FROM act_chain ORDER BY n DESC LIMIT 1`,
+      `SELECT hash FROM audit_chain ORDER BY n DESC LIMIT 1`,
     );
     const forged = {
       ...said,
-      tips: { ...said?.tips, acts: { n: said?.tips?.acts?.n, hash: tip?.hash.toString('hex') } },
+      tips: { ...said?.tips, audit: { n: said?.tips?.audit?.n, hash: tip?.hash.toString('hex') } },
     };
     const [protectedPart, , signature] = head?.jws.split('.') ?? [];
     const payload = Buffer.from(JSON.stringify(forged)).toString('base64url');
@@ -287,8 +287,8 @@ describe('what the owner of the schema changes', () => {
       noTimestamp: true,
       header: { alg: 'ES256', typ: 'assent-head+jwt' },
     });
-    await tamper(`INSERT INTO chain_keys (kid, private_key_sealed, retired_at)
-        SELECT 'key_own', private_key_sealed, clock_timestamp() FROM chain_keys;
+    await tamper(`INSERT INTO chain_keys (kid, private_key_encrypted, retired_at)
+        SELECT 'key_own', private_key_encrypted, clock_timestamp() FROM chain_keys;
       UPDATE chain_heads SET jws = '${jws}' WHERE number = 2`);
     expect(await found()).toContainEqual(
       expect.stringMatching(
@@ -301,10 +301,10 @@ describe('what the owner of the schema changes', () => {
     const kept = (await lastHead(database.db))?.jws ?? '';
     expect(await keptDifferences(database.db, [kept])).toEqual([]);
     await tamper(`DELETE FROM audit_events WHERE action = 'entity.disabled';
-      DELETE FROM act_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
+      DELETE FROM audit_chain c WHERE NOT EXISTS (SELECT FROM audit_events a WHERE a.id = c.row_id)`);
     expect(await found()).toEqual([
       expect.stringMatching(
-        /^heads: head 2 of \S+: it says that act_chain has \d+ links: its end was deleted$/,
+        /^heads: head 2 of \S+: it says that audit_chain has \d+ links: its end was deleted$/,
       ),
     ]);
     await tamper(`DELETE FROM chain_heads WHERE number = 2; UPDATE chain_progress SET last_head = 1`);

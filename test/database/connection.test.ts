@@ -14,7 +14,7 @@ const exists = async (key: string) =>
   (await row(test.db, `SELECT FROM rate_limits WHERE key = :key`, { key })) !== undefined;
 
 /** How Postgres plans this statement. */
-const mode = (db: Executor, plan?: 'anew') =>
+const mode = (db: Executor, plan?: 'custom plan') =>
   row(db, `SELECT current_setting('plan_cache_mode') AS mode WHERE :n::int > 0`, { n: 1 }, plan);
 
 describe('a transaction', () => {
@@ -65,9 +65,9 @@ describe('a statement', () => {
     const { db } = test;
     for (let n = 0; n < 20; n++) expect(await mode(db)).toEqual({ mode: 'force_custom_plan' });
     expect(await mode(db)).toEqual({ mode: 'force_generic_plan' });
-    expect(await mode(db, 'anew')).toEqual({ mode: 'force_custom_plan' });
+    expect(await mode(db, 'custom plan')).toEqual({ mode: 'force_custom_plan' });
     await db.transaction(async (trx) => {
-      const failed = db.transaction((other) => row(other, 'SELECT 1 / :n::int', { n: 0 }, 'anew'));
+      const failed = db.transaction((other) => row(other, 'SELECT 1 / :n::int', { n: 0 }, 'custom plan'));
       await expect(failed).rejects.toMatchObject({ code: '22012' });
       expect(await mode(trx)).toEqual({ mode: 'force_generic_plan' });
       expect(await mode(db)).toEqual({ mode: 'force_generic_plan' });

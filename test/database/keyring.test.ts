@@ -4,11 +4,11 @@ const A = makeKeyring();
 const B = makeKeyring();
 
 describe('the keyring', () => {
-  it('seals with the first key and still holds the others', () => {
+  it('encrypts with the first key and still holds the others', () => {
     const ring = readKeyring(`${B},${A}`);
     expect(ring.current).toBe(B.split(':')[0]);
-    expect(ring.derive(A.split(':')[0] ?? '', 'seal', 32)).toBeDefined();
-    expect(ring.derive('k00', 'seal', 32)).toBeUndefined();
+    expect(ring.derive(A.split(':')[0] ?? '', 'encrypt', 32)).toBeDefined();
+    expect(ring.derive('k00', 'encrypt', 32)).toBeUndefined();
   });
 
   it('finds again what was indexed before a key was put in front', () => {
@@ -25,12 +25,12 @@ describe('the keyring', () => {
     expect(index).toEqual(readKeyring(B).blindIndex('customer.email', 'ada@example.com'));
   });
 
-  it('opens, seals and finds nothing with a key that is kept for pinned ids alone', () => {
+  it('opens, encrypts and finds nothing with a key that is kept for pinned ids alone', () => {
     const ring = readKeyring(`${B},${A}:ids`);
     const old = A.split(':')[0] ?? '';
     expect(ring.derive(old, 'payment-id', 64)).toBeDefined();
     expect(ring.derive(old, 'device-id', 64)).toBeDefined();
-    expect(ring.derive(old, 'seal', 32)).toBeUndefined();
+    expect(ring.derive(old, 'encrypt', 32)).toBeUndefined();
     expect(ring.blindIndexes('customer.email', 'x')).toHaveLength(1);
   });
 
@@ -43,7 +43,7 @@ describe('the keyring', () => {
 
   it('gives each purpose a key of its own', () => {
     const ring = readKeyring(A);
-    const sealing = ring.derive(ring.current, 'seal', 32)?.export();
+    const sealing = ring.derive(ring.current, 'encrypt', 32)?.export();
     const paying = ring.derive(ring.current, 'payment-id', 64)?.export();
     expect(sealing).toHaveLength(32);
     expect(paying).toHaveLength(64);

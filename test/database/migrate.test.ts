@@ -18,7 +18,7 @@ async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
     test.db,
     `SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`,
     {},
-    'anew',
+    'custom plan',
   );
   return {
     by: [...new Set(acts.map(({ actor }) => actor))],
@@ -32,7 +32,7 @@ async function standing(): Promise<string[]> {
     test.db,
     `SELECT name FROM knex_migrations ORDER BY name`,
     {},
-    'anew',
+    'custom plan',
   );
   return found.map(({ name }) => name);
 }
@@ -174,7 +174,7 @@ describe('the migrations', () => {
       'UPDATE intents SET expires_at = now()',
       "UPDATE agreements SET customer_id = 'cus_other'",
       'UPDATE schedules SET start_at = now()',
-      "UPDATE webhook_deliveries SET body_sealed = ''",
+      "UPDATE webhook_deliveries SET body_encrypted = ''",
       "UPDATE events SET cause = 'bank'",
       'DELETE FROM reconciliation_exceptions',
     ]) {

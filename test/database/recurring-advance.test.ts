@@ -61,8 +61,8 @@ async function answer(declineReason?: string): Promise<void> {
 }
 
 async function view(id: string) {
-  const viewer = { entityId: standing.merchantId, role: 'merchant' } as const;
-  return { schedule: await readSchedule(db, viewer, id), billings: await readBillings(db, id) };
+  const party = { entityId: standing.merchantId, role: 'merchant' } as const;
+  return { schedule: await readSchedule(db, party, id), billings: await readBillings(db, id) };
 }
 
 async function billings(id: string): Promise<string[]> {

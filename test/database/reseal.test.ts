@@ -6,9 +6,9 @@ import { claimKey, storeAnswer } from '../../src/database/call/idempotency';
 import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
 import { openDatabase } from '../../src/database/pool/connection';
 import { openPaymentId } from '../../src/database/agreement/payment-id';
-import { keyUse, reseal, SEALED } from '../../src/database/key-rotation/re-encrypt';
+import { keyUse, reencrypt, ENCRYPTED_TABLES } from '../../src/database/key-rotation/re-encrypt';
 import { revokeSigningKey, rotateSigningKey, usableSigningKeys } from '../../src/database/keys/signing-key';
-import { open } from '../../src/database/keys/encrypt';
+import { decrypt } from '../../src/database/keys/encrypt';
 import { announce, responseHeadPlace } from '../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery, recordAttempt } from '../../src/database/webhook/attempt-delivery';
 import { newWebhookSecret, rotateWebhookSecret } from '../../src/database/webhook/change-endpoint';
@@ -91,29 +91,31 @@ describe('reseal', () => {
     const [before] = (await keyUse(owner, both)).filter(({ kid }) => kid === old.current);
     expect(before).toMatchObject({ ring: 'full', paymentIds: 1, deviceIds: 1, clientSecrets: 3 });
     await renewHashes(db, both, standing);
-    expect(before?.seals).toMatchObject({
-      'customers.email_sealed': 1,
-      'customers.phone_sealed': 1,
-      'devices.fingerprint_sealed': 1,
-      'webhook_endpoints.previous_secret_sealed': 1,
-      'signing_keys.private_key_sealed': 1,
-      'idempotency_keys.secret_free_sealed': 1,
-      'webhook_deliveries.body_sealed': 1,
-      'webhook_attempts.response_head_sealed': 1,
+    expect(before?.encrypts).toMatchObject({
+      'customers.email_encrypted': 1,
+      'customers.phone_encrypted': 1,
+      'devices.fingerprint_encrypted': 1,
+      'webhook_endpoints.previous_secret_encrypted': 1,
+      'signing_keys.private_key_encrypted': 1,
+      'idempotency_keys.secret_free_encrypted': 1,
+      'webhook_deliveries.body_encrypted': 1,
+      'webhook_attempts.response_head_encrypted': 1,
     });
 
     const told: string[] = [];
-    const changed = await reseal(owner, both, OPERATOR, ({ table }) => told.push(table));
+    const changed = await reencrypt(owner, both, OPERATOR, ({ table }) => told.push(table));
     expect(changed).toMatchObject({ customers: 1, devices: 1, webhook_deliveries: 1, webhook_attempts: 1 });
     expect(told).toContain('customers');
     // Run again, as after it was killed, it finds nothing left to do.
-    expect(Object.values(await reseal(owner, both, OPERATOR, () => undefined))).toEqual(SEALED.map(() => 0));
+    expect(Object.values(await reencrypt(owner, both, OPERATOR, () => undefined))).toEqual(
+      ENCRYPTED_TABLES.map(() => 0),
+    );
 
     const uses = await keyUse(owner, retired);
     expect(uses.find(({ kid }) => kid === old.current)).toEqual({
       kid: old.current,
       ring: 'ids',
-      seals: {},
+      encrypts: {},
       paymentIds: 1,
       deviceIds: 1,
       clientSecrets: 0,
@@ -129,16 +131,18 @@ describe('reseal', () => {
       body: expect.stringContaining('"text":"x"') as string,
       secrets: [expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)] as string[],
     });
-    const [head] = await rows<{ sealed: Buffer }>(
+    const [head] = await rows<{ encrypted: Buffer }>(
       db,
-      `SELECT response_head_sealed AS sealed FROM webhook_attempts WHERE delivery_id = :deliveryId`,
+      `SELECT response_head_encrypted AS encrypted FROM webhook_attempts WHERE delivery_id = :deliveryId`,
       { deliveryId },
     );
-    expect(open(retired, head?.sealed ?? Buffer.alloc(0), responseHeadPlace(deliveryId, 1))).toBe('echo');
+    expect(decrypt(retired, head?.encrypted ?? Buffer.alloc(0), responseHeadPlace(deliveryId, 1))).toBe(
+      'echo',
+    );
     await expect(usableSigningKeys(db, retired, 3600)).resolves.toHaveLength(1);
     const answers = await rows<{ kid: string }>(
       db,
-      `SELECT convert_from(substring(answer_sealed FROM 3 FOR get_byte(answer_sealed, 1)), 'UTF8') AS kid FROM idempotency_keys`,
+      `SELECT convert_from(substring(answer_encrypted FROM 3 FOR get_byte(answer_encrypted, 1)), 'UTF8') AS kid FROM idempotency_keys`,
     );
     expect(answers).toEqual([{ kid: retired.current }]);
     const acts = await rows(
@@ -156,14 +160,14 @@ describe('reseal', () => {
         announce(trx, old, [{ entityId: bankId, webhookType: 'webhook.test', items: [text] }]),
       );
     }
-    const killed = reseal(owner, both, OPERATOR, ({ table, changed }) => {
+    const killed = reencrypt(owner, both, OPERATOR, ({ table, changed }) => {
       if (table === 'webhook_deliveries' && changed > 0) throw new Error('killed');
     });
     await expect(killed).rejects.toThrow('killed');
     const [left] = (await keyUse(owner, both)).filter(({ kid }) => kid === old.current);
-    expect(left?.seals).toMatchObject({ 'webhook_deliveries.body_sealed': 50 });
-    expect(await reseal(owner, both, OPERATOR, () => undefined)).toMatchObject({ webhook_deliveries: 50 });
-    expect((await keyUse(owner, both)).find(({ kid }) => kid === old.current)?.seals).toEqual({});
+    expect(left?.encrypts).toMatchObject({ 'webhook_deliveries.body_encrypted': 50 });
+    expect(await reencrypt(owner, both, OPERATOR, () => undefined)).toMatchObject({ webhook_deliveries: 50 });
+    expect((await keyUse(owner, both)).find(({ kid }) => kid === old.current)?.encrypts).toEqual({});
   });
 
   it('leaves alone what somebody changes meanwhile, and comes back to it', async () => {
@@ -172,9 +176,9 @@ describe('reseal', () => {
       db.transaction((trx) => updateCustomer(trx, both, bankId, { customerId }, { phone }));
     await change('+2340000000');
     const writing = Promise.all(Array.from({ length: 20 }, (_, i) => change(`+23400000${10 + i}`)));
-    await reseal(owner, both, OPERATOR, () => undefined);
+    await reencrypt(owner, both, OPERATOR, () => undefined);
     await writing;
-    expect((await keyUse(owner, both)).find(({ kid }) => kid === old.current)?.seals).toEqual({});
+    expect((await keyUse(owner, both)).find(({ kid }) => kid === old.current)?.encrypts).toEqual({});
   });
 });
 

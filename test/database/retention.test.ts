@@ -40,7 +40,7 @@ it('calls for good what no process can delete, and nothing else', async () => {
   const deletable = new Set(found.map(({ name }) => name));
   // Of receipts a trigger keeps those that are for good; a key of the ring is its owner's to take
   // away.
-  const apart = ['webhook_receipts', 'sealing_keys'];
+  const apart = ['webhook_receipts', 'encryption_keys'];
   const wrong = lines.flatMap(({ tables, isForGood }) =>
     tables.filter((name) => !apart.includes(name) && deletable.has(name) === isForGood),
   );

@@ -149,7 +149,7 @@ describe('what is due', () => {
     expect(taken.map(({ workflowId }) => workflowId)).toContain(`recurring/${one}`);
   });
 
-  it('is signalled, too, where it falls asleep before a jump is committed', async () => {
+  it('is signalled, too, where it starts to wait before a jump is committed', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await db.transaction(async (trx) => {
       await jump(trx, owner, after(60 * DAY_MS));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { openDatabase, rows, type Database } from '../../src/database/pool/connection';
 import { KeyringError, makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { reseal } from '../../src/database/key-rotation/re-encrypt';
+import { reencrypt } from '../../src/database/key-rotation/re-encrypt';
 import { claimRing, requireRing, requireSigningKey } from '../../src/database/key-rotation/claim-keyring';
 import { usableSigningKeys } from '../../src/database/keys/signing-key';
 import { ringProblems } from '../../src/temporal/readiness';
@@ -29,26 +29,29 @@ afterEach(async () => {
 });
 
 const kids = async () =>
-  rows<{ kid: string; seals: boolean }>(db, `SELECT kid, seals FROM sealing_keys ORDER BY seals DESC, kid`);
+  rows<{ kid: string; encrypts: boolean }>(
+    db,
+    `SELECT kid, encrypts FROM encryption_keys ORDER BY encrypts DESC, kid`,
+  );
 
 describe('a ring', () => {
-  it('of any keys will do for a database that holds nothing sealed', async () => {
+  it('of any keys will do for a database that holds nothing encrypted', async () => {
     await expect(requireRing(db, old)).resolves.toBeUndefined();
     await expect(requireRing(db, fresh)).resolves.toBeUndefined();
     expect(await kids()).toEqual([]);
   });
 
-  it('that lacks a key which seals is refused by its id, before a call meets what it cannot open', async () => {
+  it('that lacks a key which encrypts is refused by its id, before a call meets what it cannot open', async () => {
     await claimRing(db, old);
     await expect(requireRing(db, fresh)).rejects.toThrow(
       new RegExp(
-        `^ASSENT_KEYS: lacks the key "${old.current}", which seals values or hashes client secrets in this database. Give this process`,
+        `^ASSENT_KEYS: lacks the key "${old.current}", which encrypts values or hashes client secrets in this database. Give this process`,
       ),
     );
     await expect(claimRing(db, fresh)).rejects.toThrow(KeyringError);
-    expect(await kids()).toEqual([{ kid: old.current, seals: true }]);
+    expect(await kids()).toEqual([{ kid: old.current, encrypts: true }]);
     await expect(claimRing(db, both)).resolves.toBeUndefined();
-    // The new key is in front now, and whoever has the old one alone would meet what it seals.
+    // The new key is in front now, and whoever has the old one alone would meet what it encrypts.
     await expect(requireRing(db, old)).rejects.toThrow(`lacks the key "${fresh.current}"`);
     expect(await ringProblems(db, old)).toEqual([
       { path: 'keys', message: expect.stringContaining(`ASSENT_KEYS lacks the key "${fresh.current}"`) },
@@ -75,15 +78,15 @@ describe('a ring', () => {
     const idsOnly = readKeyring(`${NEW},${OLD}:ids`);
     await expect(claimRing(db, idsOnly)).rejects.toThrow(`has the key "${old.current}" for ids alone`);
     await claimRing(db, both);
-    await reseal(owner, both, OPERATOR, () => undefined);
+    await reencrypt(owner, both, OPERATOR, () => undefined);
     // It has hashed client secrets, too.
     await expect(claimRing(db, idsOnly)).rejects.toThrow(`has the key "${old.current}" for ids alone`);
     await renewHashes(db, both, standing);
-    await reseal(owner, both, OPERATOR, () => undefined);
+    await reencrypt(owner, both, OPERATOR, () => undefined);
     await expect(claimRing(db, idsOnly)).resolves.toBeUndefined();
     expect(await kids()).toEqual([
-      { kid: fresh.current, seals: true },
-      { kid: old.current, seals: false },
+      { kid: fresh.current, encrypts: true },
+      { kid: old.current, encrypts: false },
     ]);
     // Its paymentIDs hang on it still.
     await expect(requireRing(db, fresh)).rejects.toThrow(
@@ -94,10 +97,10 @@ describe('a ring', () => {
     ]);
   });
 
-  it('needs a key no more that seals nothing and made no id', async () => {
+  it('needs a key no more that encrypts nothing and made no id', async () => {
     await claimRing(db, old);
     await claimRing(db, both);
-    await reseal(owner, both, OPERATOR, () => undefined);
+    await reencrypt(owner, both, OPERATOR, () => undefined);
     await expect(requireRing(db, fresh)).resolves.toBeUndefined();
   });
 

@@ -26,7 +26,7 @@ describe('a temporary table with the name of a table', () => {
         SELECT 'mch_1' AS entity_id, '3'::xid8 AS feed_read_xid, '' AS feed_read_event_id;
       CREATE TEMP TABLE webhook_deliveries AS
         SELECT 'dlv_1' AS id, 'mch_1' AS entity_id, 0 AS sent, 'pending' AS status, '4'::xid8 AS created_xid,
-          'evt_1' AS event_id, ''::bytea AS body_sealed;
+          'evt_1' AS event_id, ''::bytea AS body_encrypted;
       CREATE FUNCTION pg_temp.rewrite() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         ALTER TABLE public.audit_events DISABLE TRIGGER USER;

@@ -10,7 +10,7 @@ import {
 import { firstIdAt } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createEntity } from '../../src/database/entity/create-entity';
-import { open } from '../../src/database/keys/encrypt';
+import { decrypt } from '../../src/database/keys/encrypt';
 import { announce, bodyPlace } from '../../src/database/webhook/announce-webhooks';
 import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../src/database/webhook/list-deliveries';
@@ -135,10 +135,12 @@ test('of each stays a receipt: whose it was, the hash of its body, and when it w
 
 test('a body that somebody brings is known by its hash when the body itself is gone', async () => {
   const { id } = await told(0);
-  const { bodySealed } =
-    (await row<{ bodySealed: Buffer }>(db, `SELECT body_sealed AS "bodySealed" FROM webhook_deliveries`)) ??
-    {};
-  const body = open(keyring, bodySealed ?? Buffer.alloc(0), bodyPlace(id));
+  const { bodyEncrypted } =
+    (await row<{ bodyEncrypted: Buffer }>(
+      db,
+      `SELECT body_encrypted AS "bodyEncrypted" FROM webhook_deliveries`,
+    )) ?? {};
+  const body = decrypt(keyring, bodyEncrypted ?? Buffer.alloc(0), bodyPlace(id));
   const another = await told(40);
   await owner.query(`UPDATE webhook_deliveries SET created_at = created_at - interval '1 day'`);
   await forgetDeliveries(db, keyring, 0);

@@ -2,7 +2,7 @@ import { rows, type Database } from '../../src/database/pool/connection';
 import { createEntity } from '../../src/database/entity/create-entity';
 import { newId } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { open } from '../../src/database/keys/encrypt';
+import { decrypt } from '../../src/database/keys/encrypt';
 import { announce, type Announcement } from '../../src/database/webhook/announce-webhooks';
 import {
   awaitPlace,
@@ -144,7 +144,7 @@ describe('an announcement', () => {
     ).toEqual([]);
   });
 
-  it('is stored sealed, so the database holds no e-mail of a customer', async () => {
+  it('is stored encrypted, so the database holds no e-mail of a customer', async () => {
     const bank = await entity('bank', 'http://bank.test/');
     const [id = ''] = await tell({
       entityId: bank.entityId,
@@ -153,7 +153,7 @@ describe('an announcement', () => {
     });
     const stored = await deliveryToAttempt(db, id);
     if (!stored) throw new Error('not stored');
-    expect(stored.bodySealed.includes('ada@example.com')).toBe(false);
+    expect(stored.bodyEncrypted.includes('ada@example.com')).toBe(false);
     expect(openDelivery(keyring, stored).body).toContain('ada@example.com');
   });
 
@@ -313,7 +313,7 @@ describe('an attempt', () => {
     await recordAttempt(db, keyring, success(id, 1), RETRY);
     const heads = await rows<{ n: number; head: Buffer | null }>(
       db,
-      `SELECT n, response_head_sealed AS head FROM webhook_attempts WHERE delivery_id = :id ORDER BY n`,
+      `SELECT n, response_head_encrypted AS head FROM webhook_attempts WHERE delivery_id = :id ORDER BY n`,
       { id },
     );
     expect(heads).toEqual([
@@ -321,7 +321,7 @@ describe('an attempt', () => {
       { n: 2, head: null },
     ]);
     const head = heads[0]?.head ?? Buffer.alloc(0);
-    expect(open(keyring, head, `webhook_attempts.response_head_sealed:${id}/1`)).toBe('oh no');
+    expect(decrypt(keyring, head, `webhook_attempts.response_head_encrypted:${id}/1`)).toBe('oh no');
   });
 
   it('that comes after the end changes nothing, unless it succeeds', async () => {

@@ -53,7 +53,7 @@ const started = (id: string) =>
     );
 
 /** It has been waited for long enough, and a signal says that the answer came. */
-async function untilAsleep(id: string): Promise<void> {
+async function untilWaiting(id: string): Promise<void> {
   await eventually(async () => {
     if (!(await started(id))) return false;
     const { events } = await temporal.workflow.getHandle(id).fetchHistory();
@@ -200,7 +200,7 @@ test('a charge that its bank declines tells why', async () => {
 test('a charge that is answered late tells until when it waits, and that the answer signalled it', async () => {
   await bank.answerCharges('silence', { times: 1 });
   const { billingRequestId } = await bill();
-  await untilAsleep(workflowIds.billingRequest(billingRequestId));
+  await untilWaiting(workflowIds.billingRequest(billingRequestId));
   await bank.respondToCharge(billingRequestId, { bankTransactionId: randomUUID() });
   expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
     /Waiting for Harbour Bank to answer the charge of NGN 40\.00, reference \w+: within 24 hours, until \d{4}-/,
@@ -277,7 +277,7 @@ test('a schedule tells each billing, each attempt, what it waits for, and a paus
 test('a schedule that a change leaves nothing to charge ends by itself, and tells why', async () => {
   const scheduleId = await scheduled({ frequency: 'weekly' });
   await firstBillingIs(scheduleId, 'successful');
-  await untilAsleep(workflowIds.recurring(scheduleId));
+  await untilWaiting(workflowIds.recurring(scheduleId));
   const path = `/v1/billing/recurring/${scheduleId}`;
   const changed = await merchant.api.patch(path, { maxBillings: 1 });
   expect(changed.body.data).toMatchObject({ status: 'completed', nextBillingDate: null });
@@ -316,7 +316,7 @@ test('a charge whose last task ran again tells how it ended, and that nothing wa
   await bank.answerCharges('silence', { times: 1 });
   const { billingRequestId, reference } = await bill();
   const id = workflowIds.billingRequest(billingRequestId);
-  await untilAsleep(id);
+  await untilWaiting(id);
   const held = await holdAt(engine.database.url, {
     on: 'UPDATE',
     table: 'webhook_deliveries',

@@ -77,12 +77,12 @@ async function schedule(
   const id = String(body.data['scheduleId']);
   const handle = temporal.workflow.getHandle(idOf.recurring(id));
   // On a slow machine its first billing may come before.
-  await eventually(async () => (await asleep(id)) || (await hasBilled(id)));
+  await eventually(async () => (await isWaiting(id)) || (await hasBilled(id)));
   return { id, handle };
 }
 
-async function asleep(id: string): Promise<boolean> {
-  const found = await rows(engine.database.db, `SELECT FROM schedules WHERE id = :id AND asleep`, { id });
+async function isWaiting(id: string): Promise<boolean> {
+  const found = await rows(engine.database.db, `SELECT FROM schedules WHERE id = :id AND waiting`, { id });
   return found.length > 0;
 }
 
@@ -158,7 +158,7 @@ async function suspendedSchedule() {
   });
   expect(status).toBe(200);
   await bank.hears('recurring.updated', made.id);
-  await eventually(() => asleep(made.id));
+  await eventually(() => isWaiting(made.id));
   return made;
 }
 
@@ -318,7 +318,7 @@ describe('Terminate', () => {
     });
     expect(await charges()).toEqual([]);
     await reconciled(async () => (await charges())[0] === 'successful');
-    await eventually(() => asleep(id));
+    await eventually(() => isWaiting(id));
     expect(await charges()).toEqual(['successful']);
     expect(await questions()).toBe(1);
   });
@@ -370,7 +370,7 @@ describe('Terminate', () => {
     await merchant.api.post(`/v1/billing/recurring/${id}/pause`, {});
     await merchant.hears('recurring.updated', id);
     await bank.hears('recurring.updated', id);
-    await eventually(() => asleep(id));
+    await eventually(() => isWaiting(id));
     await handle.terminate('by hand');
     // Another one of the same merchant comes back, so that the paused one had its turn.
     const suspended = await suspendedSchedule();
@@ -651,7 +651,7 @@ const WAITING: Record<string, () => Promise<Waiting>> = {
   },
   'a schedule between two billings': async () => {
     const { id, handle } = await schedule(1_000, { maxBillings: 2 });
-    await eventually(async () => (await charges())[0] === 'successful' && (await asleep(id)));
+    await eventually(async () => (await charges())[0] === 'successful' && (await isWaiting(id)));
     return {
       handle,
       asked: questions,

@@ -10,18 +10,18 @@ describe('the embedded keyring', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-keys-'));
   const file = path.join(folder, 'keys');
   let empty: TestDatabase;
-  let sealed: TestDatabase;
+  let encrypted: TestDatabase;
   beforeAll(async () => {
-    [empty, sealed] = [await createTestDatabase(), await createTestDatabase()];
-    await claimRing(sealed.db, readKeyring(makeKeyring()));
+    [empty, encrypted] = [await createTestDatabase(), await createTestDatabase()];
+    await claimRing(encrypted.db, readKeyring(makeKeyring()));
   });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
-    await Promise.all([empty.drop(), sealed.drop()]);
+    await Promise.all([empty.drop(), encrypted.drop()]);
   });
 
   test('is not made anew for data that only the old one opens', async () => {
-    await expect(openKeyring(undefined, file, sealed.url)).rejects.toThrow(
+    await expect(openKeyring(undefined, file, encrypted.url)).rejects.toThrow(
       /keys is gone.*Put it back.*ASSENT_KEYS/,
     );
     expect(() => statSync(file)).toThrow('ENOENT');
@@ -31,7 +31,7 @@ describe('the embedded keyring', () => {
     'of which only a part is left, or that is of other data (%j), is named, not used and not made anew',
     async (left) => {
       writeFileSync(file, left);
-      await expect(openKeyring(undefined, file, sealed.url)).rejects.toThrow(
+      await expect(openKeyring(undefined, file, encrypted.url)).rejects.toThrow(
         /keys is damaged, or of other data \(.*Put it back from a backup or set ASSENT_KEYS/,
       );
       expect(readFileSync(file, 'utf8')).toBe(left);

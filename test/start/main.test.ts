@@ -248,7 +248,7 @@ describe('npm start', () => {
   test('does not make new keys for data that only the old ones open', async () => {
     await rename(inFolder('keys'), inFolder('elsewhere'));
     await expect(start().exit()).resolves.toBe(1);
-    expect(started.output()).toMatch(/keys is gone, and without it nothing sealed/);
+    expect(started.output()).toMatch(/keys is gone, and without it nothing encrypted/);
     await expect(stat(inFolder('keys'))).rejects.toThrow('ENOENT');
     await rename(inFolder('elsewhere'), inFolder('keys'));
   });

@@ -48,7 +48,7 @@ export interface Party extends EntityCredentials {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
 }
 
-/** One for all of a test file: what one process sealed, another must open. */
+/** One for all of a test file: what one process encrypted, another must open. */
 const sharedRing = readKeyring(makeKeyring());
 
 export async function serveApi(

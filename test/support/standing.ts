@@ -11,7 +11,7 @@ import {
 } from '../../src/database/entity/create-entity';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { makePaymentId } from '../../src/database/agreement/payment-id';
-import { open } from '../../src/database/keys/encrypt';
+import { decrypt } from '../../src/database/keys/encrypt';
 import { createSchedule, type ScheduleTerms } from '../../src/database/schedule/create-schedule';
 import { OPERATOR } from './operator';
 
@@ -213,12 +213,12 @@ export interface Announced {
 export async function announcedTo(db: Database, keyring: Keyring, entityId: string): Promise<Announced[]> {
   const deliveries = await rows<{ id: string; type: string; body: Buffer; workflowId: string }>(
     db,
-    `SELECT id, webhook_type AS type, body_sealed AS body, workflow_id AS "workflowId" FROM webhook_deliveries
+    `SELECT id, webhook_type AS type, body_encrypted AS body, workflow_id AS "workflowId" FROM webhook_deliveries
      WHERE entity_id = :entityId ORDER BY event_id`,
     { entityId },
   );
   return deliveries.map(({ id, type, body, workflowId }) => {
-    const { data } = JSON.parse(open(keyring, body, `webhook_deliveries.body_sealed:${id}`)) as {
+    const { data } = JSON.parse(decrypt(keyring, body, `webhook_deliveries.body_encrypted:${id}`)) as {
       data: Record<string, unknown>[];
     };
     return { type, item: data[0] ?? {}, workflowId };

@@ -2,7 +2,7 @@ import { ServiceError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { CommitLost, DatabaseSilent } from '../../src/database/pool/availability';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { open, seal } from '../../src/database/keys/encrypt';
+import { decrypt, encrypt } from '../../src/database/keys/encrypt';
 import { effectFailures } from '../../src/worker/effect-failure';
 
 /** What the history would hold of an effect that ends in `error`. */
@@ -25,10 +25,10 @@ const refusal = postgres('23505', { constraint: 'customers_email' });
 const network = (code: string) => Object.assign(new Error(`connect ${code} 127.0.0.1:5432`), { code });
 
 function keyLacking(): unknown {
-  const place = 'customers.email_sealed:cus_1';
-  const sealed = seal(readKeyring(makeKeyring()), 'ada@example.com', place);
+  const place = 'customers.email_encrypted:cus_1';
+  const encrypted = encrypt(readKeyring(makeKeyring()), 'ada@example.com', place);
   try {
-    return open(readKeyring(makeKeyring()), sealed, place);
+    return decrypt(readKeyring(makeKeyring()), encrypted, place);
   } catch (error) {
     return error;
   }

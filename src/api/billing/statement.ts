@@ -12,7 +12,7 @@ import {
   type StatementOf,
   type StatementTotals,
 } from '../../database/ledger/read-statement';
-import type { Viewer } from '../../database/query/viewer';
+import type { Party } from '../../database/query/party';
 import { Failure } from '../../domain/failures';
 import { shownSums } from '../../domain/money';
 import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
@@ -89,7 +89,7 @@ async function statementFile({
  */
 async function statementOf(
   { db, config: { ACCEPTED_CURRENCIES: accepted } }: ApiDeps,
-  caller: Viewer,
+  caller: Party,
   date: string,
   { currency: code, merchantId }: Filter,
 ): Promise<StatementOf> {
@@ -103,7 +103,7 @@ async function statementOf(
   return { date, currency, party };
 }
 
-async function partyOf(db: Executor, { entityId, role }: Viewer, merchantId?: string): Promise<Viewer> {
+async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: string): Promise<Party> {
   if (merchantId === undefined) return { entityId, role };
   if (role === 'bank') {
     throw invalidRequest([

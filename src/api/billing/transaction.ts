@@ -7,7 +7,7 @@ import {
   type TransactionRecord,
 } from '../../database/ledger/list-transactions';
 import { addDays, startOfDay } from '../../domain/calendar';
-import type { Viewer } from '../../database/query/viewer';
+import type { Party } from '../../database/query/party';
 import { bankTransactionIdFor, columnsFor, inMajorUnits } from '../../files/transaction-record';
 import { ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
@@ -45,8 +45,8 @@ async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof
   return listAnswer(['transaction', 'transactions'], found, query, (record) => shown(record, caller));
 }
 
-async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, viewer: Viewer) {
-  for await (const page of pages) yield page.map((record) => shown(record, viewer));
+async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, party: Party) {
+  for await (const page of pages) yield page.map((record) => shown(record, party));
 }
 
 async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.detailsQuery>) {
@@ -72,12 +72,12 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
 }
 
 /** A transaction without the fields that belong to another party. */
-function shown(transaction: TransactionRecord, viewer: Viewer) {
+function shown(transaction: TransactionRecord, party: Party) {
   const { bankTransactionId: _, payeeBankId, payeeLookupID, metadata, ...record } = transaction;
   return {
     ...record,
-    ...(viewer.role === 'bank'
-      ? { bankTransactionId: bankTransactionIdFor(viewer, transaction), payeeBankId, payeeLookupID }
+    ...(party.role === 'bank'
+      ? { bankTransactionId: bankTransactionIdFor(party, transaction), payeeBankId, payeeLookupID }
       : { metadata }),
     ...inMajorUnits(record),
   };

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { isConsoleSessionEnded } from '../../database/entity/console-session';
-import { open, seal, type SealedPlace } from '../../database/keys/encrypt';
+import { decrypt, encrypt, type EncryptedPlace } from '../../database/keys/encrypt';
 import { KeyringError, type Keyring } from '../../database/keys/keyring';
 import type { ApiDeps } from '../http/deps';
 
@@ -25,7 +25,7 @@ export interface Session {
 type Deps = Pick<ApiDeps, 'db' | 'ring' | 'config'>;
 
 const NAME = 'assent_console';
-const PLACE: SealedPlace = 'console.session:cookie';
+const PLACE: EncryptedPlace = 'console.session:cookie';
 
 /** A session unused for this long is over, so that an unattended desk is signed out. */
 const IDLE_MS = 30 * 60_000;
@@ -56,7 +56,7 @@ function cookieOf({ headers }: Request, name: string): string | undefined {
 
 function opened(ring: Keyring, cookie: string): Session | undefined {
   try {
-    return JSON.parse(open(ring, Buffer.from(cookie, 'base64url'), PLACE)) as Session;
+    return JSON.parse(decrypt(ring, Buffer.from(cookie, 'base64url'), PLACE)) as Session;
   } catch (error) {
     if (error instanceof KeyringError) return undefined;
     throw error;
@@ -64,7 +64,7 @@ function opened(ring: Keyring, cookie: string): Session | undefined {
 }
 
 export function keepSession(deps: Deps, req: Request, res: Response, session: Session): void {
-  const value = seal(deps.ring, JSON.stringify(session), PLACE).toString('base64url');
+  const value = encrypt(deps.ring, JSON.stringify(session), PLACE).toString('base64url');
   const maxAge = Math.max(0, session.usedAt + lastsMs(session) - Date.now());
   const { name, attributes } = cookieFor(deps, req);
   res.cookie(name, value, { ...attributes, maxAge });

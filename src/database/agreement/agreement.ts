@@ -25,12 +25,12 @@ export interface Agreement {
   monthlyLimit: bigint | null;
   paymentIdKey: string;
   /** The customer's address, for their own bank. */
-  emailSealed: Buffer;
+  emailEncrypted: Buffer;
 }
 
 export const AGREEMENT_COLUMNS = `a.id, a.merchant_id, a.customer_id, a.bank_id,
   c.lookup_id, a.decision, a.blocked, a.currency, a.daily_limit,
-  a.monthly_limit, a.payment_id_key, c.email_sealed`;
+  a.monthly_limit, a.payment_id_key, c.email_encrypted`;
 
 /** Locks agreements by ascending id until the transaction ends, and reads them under the lock. */
 export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {

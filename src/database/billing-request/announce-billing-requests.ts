@@ -36,7 +36,7 @@ export interface Outcome {
   sequence: number;
   workflowId: string;
   /** The workflow is waiting, and has to be signalled at the end. */
-  asleep: boolean;
+  waiting: boolean;
   closedAt: Date | null;
   closedBy: ClosedBy | null;
   approvalRequired: boolean;
@@ -50,7 +50,7 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id,
   b.schedule_id, b.amount, b.currency, b.status, b.decline_reason,
   b.bank_transaction_id, b.answer_action,
   b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence,
-  b.workflow_id, b.asleep, b.closed_at, b.closed_by, b.approval_required,
+  b.workflow_id, b.waiting, b.closed_at, b.closed_by, b.approval_required,
   b.metadata`;
 
 export async function announceDeclinedAtOnce(

@@ -3,9 +3,9 @@ import { Failure } from '../../domain/failures';
 import { lockAgreements } from '../agreement/agreement';
 import { row, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { signalSleepers } from '../outbox';
+import { signalWaiting } from '../outbox';
 import { signalAnswered } from '../schedule/change-status';
-import { OWN, type Viewer } from '../query/viewer';
+import { OWN, type Party } from '../query/party';
 import { withdraw } from '../webhook/withdraw-delivery';
 import { OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
 import { close } from './settle-billing-request';
@@ -22,7 +22,7 @@ import { close } from './settle-billing-request';
 export async function cancelBillingRequest(
   trx: Executor,
   keyring: Keyring,
-  { entityId, role }: Viewer,
+  { entityId, role }: Party,
   billingRequestId: string,
 ): Promise<{ status: BillingRequestStatus; cancelled: boolean }> {
   const own = await row<{ agreementId: string | null }>(
@@ -49,7 +49,7 @@ export async function cancelBillingRequest(
   const undelivered = await withdraw(trx, keyring, 'charges', [billingRequestId]);
   await close(trx, keyring, [cancelled], role, undelivered);
   await (cancelled.scheduleId === null
-    ? signalSleepers(trx, 'cancelled', [cancelled])
+    ? signalWaiting(trx, 'cancelled', [cancelled])
     : signalAnswered(trx, cancelled.scheduleId));
   return { status: 'declined', cancelled: true };
 }

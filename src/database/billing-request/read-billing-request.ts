@@ -65,10 +65,10 @@ export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
  * Marks the charges' workflow as waiting: an answer to an open charge signals it. The workflow must
  * read again afterwards, to see an answer that came before this statement.
  */
-export async function fallAsleep(db: Executor, ids: string[]): Promise<void> {
+export async function startWaiting(db: Executor, ids: string[]): Promise<void> {
   await rows(
     db,
-    `UPDATE billing_requests SET asleep = true WHERE id = ANY(:ids) AND status = 'pending' AND NOT asleep`,
+    `UPDATE billing_requests SET waiting = true WHERE id = ANY(:ids) AND status = 'pending' AND NOT waiting`,
     { ids },
   );
 }

@@ -15,7 +15,7 @@ import { announceDecision, applyDecision, type NewDecision } from '../decision/a
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/post-settlement';
-import { signalSleepers } from '../outbox';
+import { signalWaiting } from '../outbox';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
 import { openCases, takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
@@ -83,7 +83,7 @@ export async function answerBillingRequest(
 
   const { scheduleId } = decided;
   await Promise.all([
-    scheduleId === null ? signalSleepers(trx, 'bankAnswered', [decided]) : signalAnswered(trx, scheduleId),
+    scheduleId === null ? signalWaiting(trx, 'bankAnswered', [decided]) : signalAnswered(trx, scheduleId),
     close(trx, keyring, [decided], 'bank', new Set()),
     postCharge(trx, timeZone, decided),
   ]);

@@ -1,6 +1,6 @@
 import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import type { Indexes, Keyring } from '../keys/keyring';
-import { open, seal, type SealedPlace } from '../keys/encrypt';
+import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
 import { SWEEP, sweep } from '../query/sweep';
 
 /**
@@ -40,24 +40,24 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
     locked: boolean;
     requestHash: Buffer | null;
     status: number | null;
-    sealed: Buffer | null;
+    encrypted: Buffer | null;
   }>(
     trx,
     `SELECT pg_try_advisory_xact_lock(hashtextextended(:callerId || ' ' || :path || ' ' || :key, 0)) AS locked,
             k.request_hash, k.http_status AS status,
             CASE WHEN k.created_at < clock_timestamp() - :shown::interval
-                 THEN coalesce(k.secret_free_sealed, k.answer_sealed) ELSE k.answer_sealed END AS sealed
+                 THEN coalesce(k.secret_free_encrypted, k.answer_encrypted) ELSE k.answer_encrypted END AS encrypted
      FROM (VALUES (1)) AS one
      LEFT JOIN idempotency_keys k ON k.caller_id = :callerId AND k.path = :path AND k.key = :key
        AND k.expires_at > clock_timestamp()`,
     { ...identity(request), shown: SECRETS_SHOWN },
   );
-  if (!found?.requestHash || found.status === null || !found.sealed) {
+  if (!found?.requestHash || found.status === null || !found.encrypted) {
     return { outcome: found?.locked ? 'new' : 'running' };
   }
   const { requestHash } = found;
   if (!request.bodyIndexes.some((index) => requestHash.equals(index))) return { outcome: 'other_body' };
-  const body = JSON.parse(open(ring, found.sealed, answerPlace(request))) as unknown;
+  const body = JSON.parse(decrypt(ring, found.encrypted, answerPlace(request))) as unknown;
   return { outcome: 'done', answer: { status: found.status, body } };
 }
 
@@ -74,15 +74,15 @@ export async function storeAnswer(
   answer: StoredAnswer,
   secretFree: unknown,
 ): Promise<boolean> {
-  const sealed = (body: unknown) => seal(ring, JSON.stringify(body), answerPlace(request));
+  const encrypted = (body: unknown) => encrypt(ring, JSON.stringify(body), answerPlace(request));
   const stored = await row(
     trx,
     `INSERT INTO idempotency_keys AS k
-       (caller_id, path, key, request_hash, http_status, answer_sealed, secret_free_sealed, expires_at)
+       (caller_id, path, key, request_hash, http_status, answer_encrypted, secret_free_encrypted, expires_at)
      VALUES (:callerId, :path, :key, :hash, :status, :answer, :secretFree, clock_timestamp() + :kept::interval)
      ON CONFLICT (caller_id, path, key) DO UPDATE SET
        request_hash = excluded.request_hash, http_status = excluded.http_status,
-       answer_sealed = excluded.answer_sealed, secret_free_sealed = excluded.secret_free_sealed,
+       answer_encrypted = excluded.answer_encrypted, secret_free_encrypted = excluded.secret_free_encrypted,
        created_at = excluded.created_at, expires_at = excluded.expires_at
      WHERE k.expires_at <= clock_timestamp()
      RETURNING k.key`,
@@ -90,8 +90,8 @@ export async function storeAnswer(
       ...identity(request),
       hash: request.bodyIndexes[0],
       status: answer.status,
-      answer: sealed(answer.body),
-      secretFree: secretFree === undefined ? null : sealed(secretFree),
+      answer: encrypted(answer.body),
+      secretFree: secretFree === undefined ? null : encrypted(secretFree),
       kept: KEPT,
     },
   );
@@ -112,10 +112,10 @@ export async function expireKeys(db: Executor): Promise<boolean> {
   );
   const hidden = await rows(
     db,
-    `UPDATE idempotency_keys SET answer_sealed = secret_free_sealed, secret_free_sealed = NULL
+    `UPDATE idempotency_keys SET answer_encrypted = secret_free_encrypted, secret_free_encrypted = NULL
      WHERE (caller_id, path, key) IN (
        SELECT caller_id, path, key FROM idempotency_keys
-       WHERE secret_free_sealed IS NOT NULL AND created_at < (SELECT clock_timestamp()) - :shown::interval
+       WHERE secret_free_encrypted IS NOT NULL AND created_at < (SELECT clock_timestamp()) - :shown::interval
        LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED) RETURNING true`,
     { shown: SECRETS_SHOWN },
   );
@@ -126,6 +126,6 @@ function identity({ callerId, path, key }: KeyedRequest) {
   return { callerId, path, key };
 }
 
-export function answerPlace({ callerId, path, key }: Omit<KeyedRequest, 'bodyIndexes'>): SealedPlace {
+export function answerPlace({ callerId, path, key }: Omit<KeyedRequest, 'bodyIndexes'>): EncryptedPlace {
   return `idempotency_keys.answer:${callerId} ${path} ${key}`;
 }

@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { recordAct, type Actor } from '../record/audit-event';
 import { row, rows, type Database, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { open, type SealedPlace } from '../keys/encrypt';
+import { decrypt, type EncryptedPlace } from '../keys/encrypt';
 import { makeKey, openPublicJwk, type PublicJwk, type StoredKey } from '../keys/signing-key';
 
 /**
@@ -10,7 +10,7 @@ import { makeKey, openPublicJwk, type PublicJwk, type StoredKey } from '../keys/
  * because the heads they signed stay valid.
  */
 
-export function chainKeyPlace(kid: string): SealedPlace {
+export function chainKeyPlace(kid: string): EncryptedPlace {
   return `chain_keys.private_key:${kid}`;
 }
 
@@ -26,7 +26,7 @@ interface Signer {
  */
 export async function chainSigner(db: Executor, ring: Keyring): Promise<Signer> {
   const found = (await currentKey(db)) ?? (await insertKey(db, ring));
-  return { kid: found.kid, key: createPrivateKey(open(ring, found.sealed, chainKeyPlace(found.kid))) };
+  return { kid: found.kid, key: createPrivateKey(decrypt(ring, found.encrypted, chainKeyPlace(found.kid))) };
 }
 
 /** @returns the id of the new key */
@@ -53,7 +53,7 @@ export async function rotateChainKey(db: Database, ring: Keyring, by: Actor): Pr
 export async function chainKeys(db: Executor, ring: Keyring): Promise<PublicJwk[]> {
   const all = await rows<StoredKey>(
     db,
-    `SELECT kid, private_key_sealed AS sealed FROM chain_keys ORDER BY created_at, kid`,
+    `SELECT kid, private_key_encrypted AS encrypted FROM chain_keys ORDER BY created_at, kid`,
   );
   return all.flatMap((one) => openPublicJwk(ring, one, chainKeyPlace) ?? []);
 }
@@ -61,14 +61,14 @@ export async function chainKeys(db: Executor, ring: Keyring): Promise<PublicJwk[
 function currentKey(db: Executor): Promise<StoredKey | undefined> {
   return row<StoredKey>(
     db,
-    `SELECT kid, private_key_sealed AS sealed FROM chain_keys WHERE retired_at IS NULL`,
+    `SELECT kid, private_key_encrypted AS encrypted FROM chain_keys WHERE retired_at IS NULL`,
   );
 }
 
 async function insertKey(db: Executor, ring: Keyring): Promise<StoredKey> {
   await row(
     db,
-    `INSERT INTO chain_keys (kid, private_key_sealed) VALUES (:kid, :sealed)
+    `INSERT INTO chain_keys (kid, private_key_encrypted) VALUES (:kid, :encrypted)
      ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING`,
     { ...(await makeKey(ring, chainKeyPlace)) },
   );

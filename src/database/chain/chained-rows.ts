@@ -31,9 +31,9 @@ export const ROWS_OF: Record<Stream, Rows> = {
     content: `ROW(r.id, r.resource_id, r.sequence, r.type, r.cause, r.details, ${microseconds('r.business_at')},
       ${microseconds('r.recorded_at')}, r.request_id)::text`,
   },
-  acts: {
+  audit: {
     table: 'audit_events',
-    chain: 'act_chain',
+    chain: 'audit_chain',
     idType: 'bigint',
     called: 'audit event',
     content: `ROW(r.id, ${microseconds('r.recorded_at')}, r.actor, r.action, r.entity_id, r.request_id,

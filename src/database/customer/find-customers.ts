@@ -1,6 +1,6 @@
 import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import type { Indexes, Keyring } from '../keys/keyring';
-import { seal } from '../keys/encrypt';
+import { encrypt } from '../keys/encrypt';
 
 /** Most customers shown for an address: more banks than a person has. */
 const FOUND_MAX = 100;
@@ -77,7 +77,7 @@ export async function updateCustomer(
        middlename = coalesce(:middlename, middlename), lastname = coalesce(:lastname, lastname),
        account_name = coalesce(:accountName, account_name),
        display_picture = coalesce(:displayPicture, display_picture),
-       address_sealed = coalesce(:address, address_sealed), phone_sealed = coalesce(:phone, phone_sealed),
+       address_encrypted = coalesce(:address, address_encrypted), phone_encrypted = coalesce(:phone, phone_encrypted),
        updated_at = clock_timestamp()
      WHERE id = :id`,
     {
@@ -87,8 +87,8 @@ export async function updateCustomer(
       lastname: lastname ?? null,
       accountName: accountName ?? null,
       displayPicture: displayPicture ?? null,
-      address: address === undefined ? null : seal(ring, address, `customers.address_sealed:${id}`),
-      phone: phone === undefined ? null : seal(ring, phone, `customers.phone_sealed:${id}`),
+      address: address === undefined ? null : encrypt(ring, address, `customers.address_encrypted:${id}`),
+      phone: phone === undefined ? null : encrypt(ring, phone, `customers.phone_encrypted:${id}`),
     },
   );
   return true;

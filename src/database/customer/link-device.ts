@@ -5,7 +5,7 @@ import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
-import { seal } from '../keys/encrypt';
+import { encrypt } from '../keys/encrypt';
 
 /**
  * Devices and their holders.
@@ -39,15 +39,15 @@ export async function enrolDevice(
   await row(
     trx,
     // The constraint sees indexes of the current key; the read, those from before a rotation.
-    `INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
-     SELECT :id, :sealed, :index::bytea, :tokenKey
+    `INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)
+     SELECT :id, :encrypted, :index::bytea, :tokenKey
      WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(:indexes))
      ON CONFLICT (fingerprint_index) DO NOTHING`,
     {
       id,
       indexes,
       index: indexes[0],
-      sealed: seal(ring, fingerprint, `devices.fingerprint_sealed:${id}`),
+      encrypted: encrypt(ring, fingerprint, `devices.fingerprint_encrypted:${id}`),
       tokenKey: ring.current,
     },
   );
@@ -173,7 +173,7 @@ export async function listDevices(
       bindings,
       id: 'l.device_id',
       sort: DEVICE_SORTS[page.sortBy],
-      plan: search === undefined ? undefined : 'anew',
+      plan: search === undefined ? undefined : 'custom plan',
       instead: 'narrow it with search',
     },
     page,

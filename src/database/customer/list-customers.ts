@@ -3,7 +3,7 @@ import type { Executor } from '../pool/connection';
 import { emailIndexes } from './find-customers';
 import type { Keyring } from '../keys/keyring';
 import { listPage, type Listed, type Page } from '../query/list-page';
-import { open } from '../keys/encrypt';
+import { decrypt } from '../keys/encrypt';
 
 export interface CustomerRecord {
   customerId: string;
@@ -29,10 +29,10 @@ export const CUSTOMER_SORTS = {
   clientRef: { by: 'client_ref', indexed: true },
 };
 
-type SealedRecord = Omit<CustomerRecord, 'email' | 'address' | 'phone'> & {
-  emailSealed: Buffer;
-  addressSealed: Buffer | null;
-  phoneSealed: Buffer | null;
+type EncryptedRecord = Omit<CustomerRecord, 'email' | 'address' | 'phone'> & {
+  emailEncrypted: Buffer;
+  addressEncrypted: Buffer | null;
+  phoneEncrypted: Buffer | null;
 };
 
 /**
@@ -48,14 +48,14 @@ export async function listCustomers(
 ): Promise<Listed<CustomerRecord>> {
   const searched = search === undefined ? undefined : searchOf(ring, search);
   const where = ['bank_id = :bankId', ...(searched ? [searched.condition] : [])].join(' AND ');
-  const sealed = await listPage<SealedRecord>(
+  const encrypted = await listPage<EncryptedRecord>(
     db,
     {
       select: () => `SELECT id AS customer_id, lookup_id AS "lookupID", client_ref, firstname,
         middlename, lastname, account_name, country, reference,
         display_picture, created_at,
-        coalesce(updated_at, created_at) AS updated_at, email_sealed,
-        address_sealed, phone_sealed
+        coalesce(updated_at, created_at) AS updated_at, email_encrypted,
+        address_encrypted, phone_encrypted
         FROM customers WHERE ${where}`,
       counted: (limit) => `customers WHERE ${where} ORDER BY created_at, id ${limit}`,
       bindings: { ...searched?.bindings, bankId },
@@ -63,12 +63,12 @@ export async function listCustomers(
       sort: CUSTOMER_SORTS[page.sortBy],
       // Postgres plans for the given search: many matches are read in order until the page is full,
       // few by their index.
-      plan: searched && 'anew',
+      plan: searched && 'custom plan',
       instead: 'narrow it with search',
     },
     page,
   );
-  return { ...sealed, items: sealed.items.map((one) => opened(ring, one)) };
+  return { ...encrypted, items: encrypted.items.map((one) => decrypted(ring, one)) };
 }
 
 /** Each way to find a customer has an index of its own, and Postgres joins the matches. */
@@ -103,13 +103,13 @@ function namedBy(word: string, i: number): string {
   return `searched_parts @> letters_and_pairs(${lower('word')}) AND strpos(searched_names, ${lower('word')}) > 0`;
 }
 
-function opened(ring: Keyring, record: SealedRecord): CustomerRecord {
-  const { emailSealed, addressSealed, phoneSealed, ...rest } = record;
+function decrypted(ring: Keyring, record: EncryptedRecord): CustomerRecord {
+  const { emailEncrypted, addressEncrypted, phoneEncrypted, ...rest } = record;
   const id = rest.customerId;
   return {
     ...rest,
-    email: open(ring, emailSealed, `customers.email_sealed:${id}`),
-    address: addressSealed && open(ring, addressSealed, `customers.address_sealed:${id}`),
-    phone: phoneSealed && open(ring, phoneSealed, `customers.phone_sealed:${id}`),
+    email: decrypt(ring, emailEncrypted, `customers.email_encrypted:${id}`),
+    address: addressEncrypted && decrypt(ring, addressEncrypted, `customers.address_encrypted:${id}`),
+    phone: phoneEncrypted && decrypt(ring, phoneEncrypted, `customers.phone_encrypted:${id}`),
   };
 }

@@ -3,7 +3,7 @@ import { row, rows, type Database, type Executor, type Transaction } from '../po
 import { onboardPage, type BatchEntry, type BatchFailure, type OnboardedCustomer } from './onboard-customers';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
-import { open, seal, type SealedPlace } from '../keys/encrypt';
+import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
 import { pages } from '../query/pages';
 import { sweep } from '../query/sweep';
 import { announce } from '../webhook/announce-webhooks';
@@ -68,8 +68,12 @@ export async function stagePage(
 ): Promise<void> {
   await row(
     db,
-    `INSERT INTO staged_customers (batch_id, first_index, entries_sealed) VALUES (:batchId, :firstIndex, :sealed)`,
-    { batchId, firstIndex, sealed: seal(ring, JSON.stringify(entries), entriesPlace(batchId, firstIndex)) },
+    `INSERT INTO staged_customers (batch_id, first_index, entries_encrypted) VALUES (:batchId, :firstIndex, :encrypted)`,
+    {
+      batchId,
+      firstIndex,
+      encrypted: encrypt(ring, JSON.stringify(entries), entriesPlace(batchId, firstIndex)),
+    },
   );
 }
 
@@ -128,16 +132,16 @@ export async function onboardNextPage(
     if (!batch) throw new Error(`there is no batch ${batchId}`);
     const { bankId, ...before } = batch;
     if (before.status !== 'processing') return before;
-    const page = await row<{ firstIndex: number; sealed: Buffer }>(
+    const page = await row<{ firstIndex: number; encrypted: Buffer }>(
       trx,
       `DELETE FROM staged_customers WHERE batch_id = :batchId AND first_index =
          (SELECT min(first_index) FROM staged_customers WHERE batch_id = :batchId)
-       RETURNING first_index, entries_sealed AS sealed`,
+       RETURNING first_index, entries_encrypted AS encrypted`,
       { batchId },
     );
     if (!page) throw new Error(`${batchId} has no page left and is not completed`);
     const entries = JSON.parse(
-      open(ring, page.sealed, entriesPlace(batchId, page.firstIndex)),
+      decrypt(ring, page.encrypted, entriesPlace(batchId, page.firstIndex)),
     ) as BatchEntry[];
     const {
       customers: _,
@@ -243,6 +247,6 @@ export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator
   );
 }
 
-export function entriesPlace(batchId: string, firstIndex: number): SealedPlace {
-  return `staged_customers.entries_sealed:${batchId} ${firstIndex}`;
+export function entriesPlace(batchId: string, firstIndex: number): EncryptedPlace {
+  return `staged_customers.entries_encrypted:${batchId} ${firstIndex}`;
 }

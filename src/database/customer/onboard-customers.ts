@@ -5,7 +5,7 @@ import { rows, type Transaction } from '../pool/connection';
 import { emailIndexes } from './find-customers';
 import { newId } from '../identifier/new-id';
 import type { Indexes, Keyring } from '../keys/keyring';
-import { seal } from '../keys/encrypt';
+import { encrypt } from '../keys/encrypt';
 
 interface NewCustomer {
   clientRef: string;
@@ -191,9 +191,9 @@ interface CustomerRow {
   accountName: string;
   country: string;
   reference: string | null;
-  emailSealed: string;
+  emailEncrypted: string;
   emailIndex: string;
-  accountNumberSealed: string;
+  accountNumberEncrypted: string;
   accountNumberIndex: string;
 }
 
@@ -213,9 +213,11 @@ function toRow(
     accountName: person.accountName,
     country: person.country,
     reference: person.reference ?? null,
-    emailSealed: bytea(seal(ring, person.email, `customers.email_sealed:${id}`)),
+    emailEncrypted: bytea(encrypt(ring, person.email, `customers.email_encrypted:${id}`)),
     emailIndex: bytea(emailIndexes(ring, person.email)[0]),
-    accountNumberSealed: bytea(seal(ring, person.accountNumber, `customers.account_number_sealed:${id}`)),
+    accountNumberEncrypted: bytea(
+      encrypt(ring, person.accountNumber, `customers.account_number_encrypted:${id}`),
+    ),
     accountNumberIndex: bytea(accountIndexes[0]),
   };
 }
@@ -239,10 +241,10 @@ async function insertCustomers(
     const inserted = await rows<{ id: string }>(
       trx,
       `INSERT INTO customers (bank_id, batch_id, created_at, id, lookup_id, client_ref, firstname, lastname,
-         account_name, country, reference, email_sealed, email_index, account_number_sealed, account_number_index)
+         account_name, country, reference, email_encrypted, email_index, account_number_encrypted, account_number_index)
        SELECT :bankId, :batchId, statement_timestamp(), c.* FROM jsonb_to_recordset(:customers::jsonb) AS c (
          id text, lookup_id text, client_ref text, firstname text, lastname text, account_name text,
-         country text, reference text, email_sealed bytea, email_index bytea, account_number_sealed bytea,
+         country text, reference text, email_encrypted bytea, email_index bytea, account_number_encrypted bytea,
          account_number_index bytea)
        ORDER BY c.account_number_index
        ON CONFLICT DO NOTHING RETURNING id`,

@@ -3,7 +3,7 @@ import type { Decision } from '../../domain/lifecycle';
 import { SPENT_THIS_MONTH, SPENT_TODAY } from '../agreement/agreement';
 import { row, type Executor } from '../pool/connection';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
-import { OWN, type Viewer } from '../query/viewer';
+import { OWN, type Party } from '../query/party';
 
 export interface DecisionRecord {
   /** The agreement's id. */
@@ -41,7 +41,7 @@ const DECISIONS = `SELECT a.id, a.merchant_id, m.name AS merchant_name,
 export async function readDecision(
   db: Executor,
   timeZone: string,
-  { entityId, role }: Viewer,
+  { entityId, role }: Party,
   agreementId: string,
 ): Promise<DecisionRecord> {
   const found = await row<DecisionRecord>(db, `${DECISIONS} WHERE a.id = :agreementId AND a.${OWN[role]}`, {
@@ -61,7 +61,7 @@ export const DECISION_SORTS = {
 export async function listDecisions(
   db: Executor,
   timeZone: string,
-  { entityId, role }: Viewer,
+  { entityId, role }: Party,
   filter: {
     customerId?: string | undefined;
     merchantId?: string | undefined;

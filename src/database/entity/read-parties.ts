@@ -1,7 +1,7 @@
 import { Failure } from '../../domain/failures';
 import { row, rows, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { open } from '../keys/encrypt';
+import { decrypt } from '../keys/encrypt';
 
 /** A customer, with the fields that their own bank is told. Never shown to a merchant. */
 export interface Payer {
@@ -11,17 +11,20 @@ export interface Payer {
   email: string;
 }
 
-interface SealedPayer {
+interface EncryptedPayer {
   customerId: string;
   bankId: string;
   lookupId: string;
-  emailSealed: Buffer;
+  emailEncrypted: Buffer;
 }
 
-const PAYER_COLUMNS = `id AS customer_id, bank_id, lookup_id, email_sealed`;
+const PAYER_COLUMNS = `id AS customer_id, bank_id, lookup_id, email_encrypted`;
 
-export function payerOf(keyring: Keyring, { customerId, bankId, lookupId, emailSealed }: SealedPayer): Payer {
-  return unseal(keyring, { customerId, bankId, lookupId, emailSealed });
+export function payerOf(
+  keyring: Keyring,
+  { customerId, bankId, lookupId, emailEncrypted }: EncryptedPayer,
+): Payer {
+  return decryptPayer(keyring, { customerId, bankId, lookupId, emailEncrypted });
 }
 
 export async function payersByLookupId(
@@ -30,16 +33,19 @@ export async function payersByLookupId(
   lookupIds: string[],
 ): Promise<Payer[]> {
   if (lookupIds.length === 0) return [];
-  const found = await rows<SealedPayer>(
+  const found = await rows<EncryptedPayer>(
     trx,
     `SELECT ${PAYER_COLUMNS} FROM customers WHERE lookup_id = ANY(:lookupIds)`,
     { lookupIds },
   );
-  return found.map((payer) => unseal(keyring, payer));
+  return found.map((payer) => decryptPayer(keyring, payer));
 }
 
-function unseal(keyring: Keyring, { emailSealed, ...payer }: SealedPayer): Payer {
-  return { ...payer, email: open(keyring, emailSealed, `customers.email_sealed:${payer.customerId}`) };
+function decryptPayer(keyring: Keyring, { emailEncrypted, ...payer }: EncryptedPayer): Payer {
+  return {
+    ...payer,
+    email: decrypt(keyring, emailEncrypted, `customers.email_encrypted:${payer.customerId}`),
+  };
 }
 
 /** A merchant, read at the moment `now` of its business time. */

@@ -10,7 +10,7 @@ import { recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import { announceEnds, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 import type { Keyring } from '../keys/keyring';
-import { signalSleepers } from '../outbox';
+import { signalWaiting } from '../outbox';
 import { merchantFace, payersByLookupId, type MerchantFace, type Payer } from '../entity/read-parties';
 import { makePaymentId } from '../agreement/payment-id';
 import { announce } from '../webhook/announce-webhooks';
@@ -129,7 +129,7 @@ async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]):
     },
   );
   await announceEnds(trx, keyring, ended, 'merchant');
-  await signalSleepers(trx, 'intentClosed', ended);
+  await signalWaiting(trx, 'intentClosed', ended);
 }
 
 async function insertIntents(

@@ -4,7 +4,7 @@ import { row, rows, type Transaction } from '../pool/connection';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { announceEnds, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
 import type { Keyring } from '../keys/keyring';
-import { signalSleepers } from '../outbox';
+import { signalWaiting } from '../outbox';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
 
@@ -111,5 +111,5 @@ async function refuseOpenIntent(
     { agreementId, decision, blocked, reason: blocked ? 'blocked' : refusal },
   );
   await announceEnds(trx, keyring, ended, 'bank');
-  await signalSleepers(trx, 'intentClosed', ended);
+  await signalWaiting(trx, 'intentClosed', ended);
 }

@@ -7,7 +7,7 @@ import { row, rows, type Executor } from '../pool/connection';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
-import { signalSleepers } from '../outbox';
+import { signalWaiting } from '../outbox';
 import { makePaymentId } from '../agreement/payment-id';
 import { announce, perBatch, type Announcement } from '../webhook/announce-webhooks';
 import { withdraw } from '../webhook/withdraw-delivery';
@@ -38,7 +38,7 @@ export interface EndedIntent {
   sequence: number;
   workflowId: string;
   /** The workflow is waiting, and has to be signalled. */
-  asleep: boolean;
+  waiting: boolean;
   closedAt: Date;
   metadata: Metadata;
 }
@@ -50,7 +50,7 @@ export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id, i.merchant_id,
   i.currency, i.status, i.reason, i.customer_decision, i.daily_limit,
   i.monthly_limit, i.block_merchant,
   (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS payment_id_key, i.sequence,
-  i.workflow_id, i.asleep, i.closed_at, i.metadata`;
+  i.workflow_id, i.waiting, i.closed_at, i.metadata`;
 
 /** The customer's answer, as the bank relays it. Limits are in major units. */
 export interface IntentAnswer {
@@ -104,7 +104,7 @@ export async function answerIntent(
 
   await applyAnswer(trx, keyring, agreement, intent, answer, { approved, ...limits });
   await announceEnds(trx, keyring, [ended], 'bank');
-  await signalSleepers(trx, 'bankAnswered', [ended]);
+  await signalWaiting(trx, 'bankAnswered', [ended]);
   return {
     intentId: ended.id,
     status: approved ? 'approved' : 'declined',

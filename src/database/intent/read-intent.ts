@@ -29,14 +29,14 @@ function stateOf({ inMs, at, ...state }: StateRow): IntentState {
 }
 
 /**
- * Marks an open intent's workflow as waiting, so that an end signals it (`signalSleepers`).
+ * Marks an open intent's workflow as waiting, so that an end signals it (`signalWaiting`).
  *
  * @throws Failure not_found
  */
-export async function fallAsleep(db: Executor, intentId: string): Promise<IntentState> {
+export async function startWaiting(db: Executor, intentId: string): Promise<IntentState> {
   const sleeps = await row<StateRow>(
     db,
-    `UPDATE intents SET asleep = true
+    `UPDATE intents SET waiting = true
      WHERE id = :intentId AND status = 'pending' AND business_now(merchant_id) < expires_at RETURNING ${STATE}`,
     { intentId },
   );

@@ -2,7 +2,7 @@ import { ringRefusal, type RingFault } from '../../domain/words/service-words';
 import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { KeyringError, type Keyring } from '../keys/keyring';
-import { openSigningKey } from '../keys/signing-key';
+import { decryptSigningKey } from '../keys/signing-key';
 
 /**
  * The keys that this database needs, to check that a process's keyring has them.
@@ -11,11 +11,11 @@ import { openSigningKey } from '../keys/signing-key';
  * has other bytes under its id, is refused at its start. Otherwise each call that meets a value of
  * that key would fail.
  */
-interface SealingKey {
+interface EncryptionKey {
   kid: string;
   checkValue: Buffer;
   /** False once all values are encrypted with another key, and only pinned ids need this one. */
-  seals: boolean;
+  encrypts: boolean;
 }
 
 /**
@@ -37,8 +37,8 @@ export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
   await requireRing(db, ring);
   const claimed = await row(
     db,
-    `INSERT INTO sealing_keys (kid, check_value) VALUES (:kid, :checkValue)
-     ON CONFLICT (kid) DO UPDATE SET seals = true WHERE NOT sealing_keys.seals RETURNING kid`,
+    `INSERT INTO encryption_keys (kid, check_value) VALUES (:kid, :checkValue)
+     ON CONFLICT (kid) DO UPDATE SET encrypts = true WHERE NOT encryption_keys.encrypts RETURNING kid`,
     { kid: ring.current, checkValue: checkValue(ring, ring.current) },
   );
   if (!claimed) await requireRing(db, ring);
@@ -57,7 +57,7 @@ export async function requireSigningKey(db: Executor, ring: Keyring): Promise<vo
 export async function ringFaults(db: Executor, ring: Keyring): Promise<RingFault[]> {
   const keys = await readKeys(db);
   const wrong = keys.flatMap((key) => wrongWith(ring, key));
-  if (keys.some(({ kid, seals }) => kid === ring.current && !seals)) {
+  if (keys.some(({ kid, encrypts }) => kid === ring.current && !encrypts)) {
     wrong.push({ wrong: 'key_retired', kid: ring.current });
   }
   if (wrong.length === 0) wrong.push(...(await wrongWithSigning(db, ring)));
@@ -76,37 +76,37 @@ function refuse(faults: RingFault[]): void {
 export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
   await rows(
     trx,
-    `UPDATE sealing_keys SET seals = false
+    `UPDATE encryption_keys SET encrypts = false
      WHERE kid <> :current AND kid NOT IN (${SECRET_KEYS})`,
     { current },
   );
   await rows(
     trx,
-    `DELETE FROM sealing_keys k WHERE kid <> :current AND NOT seals
+    `DELETE FROM encryption_keys k WHERE kid <> :current AND NOT encrypts
        AND NOT EXISTS (SELECT FROM agreements WHERE payment_id_key = k.kid)
        AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`,
     { current },
-    'anew',
+    'custom plan',
   );
 }
 
-async function readKeys(db: Executor): Promise<SealingKey[]> {
-  return rows<SealingKey>(db, `SELECT kid, check_value, seals FROM sealing_keys ORDER BY kid`);
+async function readKeys(db: Executor): Promise<EncryptionKey[]> {
+  return rows<EncryptionKey>(db, `SELECT kid, check_value, encrypts FROM encryption_keys ORDER BY kid`);
 }
 
-function wrongWith(ring: Keyring, { kid, seals, checkValue: stored }: SealingKey): RingFault[] {
+function wrongWith(ring: Keyring, { kid, encrypts, checkValue: stored }: EncryptionKey): RingFault[] {
   const held = ring.keys.find((one) => one.kid === kid);
-  if (held === undefined) return [{ wrong: 'key_missing', kid, seals }];
-  if (seals && !held.full) return [{ wrong: 'key_for_ids_alone', kid }];
+  if (held === undefined) return [{ wrong: 'key_missing', kid, encrypts }];
+  if (encrypts && !held.full) return [{ wrong: 'key_for_ids_alone', kid }];
   return stored.equals(checkValue(ring, kid)) ? [] : [{ wrong: 'key_differs', kid }];
 }
 
 async function wrongWithSigning(db: Executor, ring: Keyring): Promise<RingFault[]> {
-  const key = await row<{ kid: string; sealed: Buffer }>(
+  const key = await row<{ kid: string; encrypted: Buffer }>(
     db,
-    `SELECT kid, private_key_sealed AS sealed FROM signing_keys WHERE retired_at IS NULL`,
+    `SELECT kid, private_key_encrypted AS encrypted FROM signing_keys WHERE retired_at IS NULL`,
   );
-  if (!key || opens(() => openSigningKey(ring, key))) return [];
+  if (!key || opens(() => decryptSigningKey(ring, key))) return [];
   return [{ wrong: 'signing_key_shut', kid: key.kid }];
 }
 

@@ -4,7 +4,7 @@ import { entriesPlace } from '../customer/migrate-customers';
 import { answerPlace } from '../call/idempotency';
 import { inSnakeCase } from '../pool/letter-case';
 import { KeyringError, type Keyring } from '../keys/keyring';
-import { keyIdIn, keyPrefix, open, seal, type SealedPlace } from '../keys/encrypt';
+import { keyIdIn, keyPrefix, decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
 import { retireOtherKeys } from './claim-keyring';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { signingKeyPlace } from '../keys/signing-key';
@@ -21,12 +21,12 @@ import { secretPlace } from '../webhook/change-endpoint';
  * of the tables, for the service's role may not change most of these columns.
  */
 
-interface Sealed {
+interface EncryptedTable {
   table: string;
   key: readonly string[];
   /** Columns that a place needs beside the key. */
   also?: readonly string[];
-  columns: Record<string, (row: Row) => SealedPlace>;
+  columns: Record<string, (row: Row) => EncryptedPlace>;
   /**
    * Blind indexes: the column that each is made of, and how. An index does not show its key, so
    * each row is looked at.
@@ -39,29 +39,29 @@ type Row = Record<string, Buffer | string | number | null>;
 const id = (one: Row, column = 'id') => String(one[column]);
 const own =
   (table: string, column: string) =>
-  (one: Row): SealedPlace =>
+  (one: Row): EncryptedPlace =>
     `${table}.${column}:${id(one)}`;
 const secretOf = (one: Row) => secretPlace(id(one, 'entity_id'));
 const answerOf = (one: Row) =>
   answerPlace({ callerId: id(one, 'caller_id'), path: id(one, 'path'), key: id(one, 'key') });
 
-export const SEALED: readonly Sealed[] = [
+export const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
   {
     table: 'customers',
     key: ['id'],
     columns: {
-      email_sealed: own('customers', 'email_sealed'),
-      account_number_sealed: own('customers', 'account_number_sealed'),
-      address_sealed: own('customers', 'address_sealed'),
-      phone_sealed: own('customers', 'phone_sealed'),
+      email_encrypted: own('customers', 'email_encrypted'),
+      account_number_encrypted: own('customers', 'account_number_encrypted'),
+      address_encrypted: own('customers', 'address_encrypted'),
+      phone_encrypted: own('customers', 'phone_encrypted'),
     },
     indexes: {
       email_index: {
-        of: 'email_sealed',
+        of: 'email_encrypted',
         make: (ring, email) => ring.blindIndex('customer.email', email.toLowerCase()),
       },
       account_number_index: {
-        of: 'account_number_sealed',
+        of: 'account_number_encrypted',
         make: (ring, account) => ring.blindIndex('customer.account_number', account),
       },
     },
@@ -69,10 +69,10 @@ export const SEALED: readonly Sealed[] = [
   {
     table: 'devices',
     key: ['id'],
-    columns: { fingerprint_sealed: own('devices', 'fingerprint_sealed') },
+    columns: { fingerprint_encrypted: own('devices', 'fingerprint_encrypted') },
     indexes: {
       fingerprint_index: {
-        of: 'fingerprint_sealed',
+        of: 'fingerprint_encrypted',
         make: (ring, fingerprint) => ring.blindIndex('device.fingerprint', fingerprint),
       },
     },
@@ -80,45 +80,45 @@ export const SEALED: readonly Sealed[] = [
   {
     table: 'webhook_endpoints',
     key: ['entity_id'],
-    columns: { secret_sealed: secretOf, previous_secret_sealed: secretOf },
+    columns: { secret_encrypted: secretOf, previous_secret_encrypted: secretOf },
   },
   {
     table: 'retired_webhook_secrets',
     key: ['id'],
     also: ['entity_id'],
-    columns: { secret_sealed: secretOf },
+    columns: { secret_encrypted: secretOf },
   },
   {
     table: 'signing_keys',
     key: ['kid'],
-    columns: { private_key_sealed: (one) => signingKeyPlace(id(one, 'kid')) },
+    columns: { private_key_encrypted: (one) => signingKeyPlace(id(one, 'kid')) },
   },
   {
     table: 'chain_keys',
     key: ['kid'],
-    columns: { private_key_sealed: (one) => chainKeyPlace(id(one, 'kid')) },
+    columns: { private_key_encrypted: (one) => chainKeyPlace(id(one, 'kid')) },
   },
   {
     table: 'staged_customers',
     key: ['batch_id', 'first_index'],
-    columns: { entries_sealed: (one) => entriesPlace(id(one, 'batch_id'), Number(one['first_index'])) },
+    columns: { entries_encrypted: (one) => entriesPlace(id(one, 'batch_id'), Number(one['first_index'])) },
   },
   {
     table: 'idempotency_keys',
     key: ['caller_id', 'path', 'key'],
-    columns: { answer_sealed: answerOf, secret_free_sealed: answerOf },
+    columns: { answer_encrypted: answerOf, secret_free_encrypted: answerOf },
   },
   {
     table: 'webhook_deliveries',
     key: ['id'],
     also: ['entity_id'],
-    columns: { body_sealed: (one) => bodyPlace(id(one)), old_secret_sealed: secretOf },
+    columns: { body_encrypted: (one) => bodyPlace(id(one)), old_secret_encrypted: secretOf },
   },
   {
     table: 'webhook_attempts',
     key: ['delivery_id', 'n'],
     columns: {
-      response_head_sealed: (one) => responseHeadPlace(id(one, 'delivery_id'), Number(one['n'])),
+      response_head_encrypted: (one) => responseHeadPlace(id(one, 'delivery_id'), Number(one['n'])),
     },
   },
 ];
@@ -132,36 +132,41 @@ const PAGE = 100;
 const ROUNDS_MAX = 10;
 
 /** Called before each page of table `number`. */
-export type ResealProgress = (step: { table: string; number: number; of: number; changed: number }) => void;
+export type ReencryptProgress = (step: {
+  table: string;
+  number: number;
+  of: number;
+  changed: number;
+}) => void;
 
 /**
  * @returns the number of changed rows, by table
  * @throws KeyringError if processes go on writing under an older key, or the keyring lacks a key
  *   that is needed
  */
-export async function reseal(
+export async function reencrypt(
   db: Database,
   ring: Keyring,
   by: Actor,
-  report: ResealProgress,
+  report: ReencryptProgress,
 ): Promise<Record<string, number>> {
   const changed: Record<string, number> = {};
-  for (const [before, sealed] of SEALED.entries()) {
+  for (const [before, encrypted] of ENCRYPTED_TABLES.entries()) {
     let total = 0;
-    const place = { table: sealed.table, number: before + 1, of: SEALED.length };
+    const place = { table: encrypted.table, number: before + 1, of: ENCRYPTED_TABLES.length };
     for (let round = 1; ; round++) {
-      const found = await resealTable(db, ring, sealed, (count) =>
+      const found = await reencryptTable(db, ring, encrypted, (count) =>
         report({ ...place, changed: total + count }),
       );
       total += found;
       if (found === 0) break;
       if (round === ROUNDS_MAX) {
         throw new KeyringError(
-          `${sealed.table}: something still writes under an older key. Give every process this ring`,
+          `${encrypted.table}: something still writes under an older key. Give every process this ring`,
         );
       }
     }
-    changed[sealed.table] = total;
+    changed[encrypted.table] = total;
   }
   // The account numbers are gone, so these cannot be indexed again; nor need they be.
   await rows(
@@ -181,15 +186,15 @@ export async function reseal(
 }
 
 /** One round of a table, page by page. @returns the rows that were not under the current key */
-async function resealTable(
+async function reencryptTable(
   db: Executor,
   ring: Keyring,
-  sealed: Sealed,
+  encrypted: EncryptedTable,
   report: (changed: number) => void,
 ): Promise<number> {
   const prefix = keyPrefix(ring);
-  const columns = Object.keys(sealed.columns);
-  const indexes = Object.keys(sealed.indexes ?? {});
+  const columns = Object.keys(encrypted.columns);
+  const indexes = Object.keys(encrypted.indexes ?? {});
   const older = columns
     .map((name) => `substring(${name} FROM 1 FOR :bytes::int) <> :prefix::bytea`)
     .join(' OR ');
@@ -199,16 +204,16 @@ async function resealTable(
     report(changed);
     const read = await rows<Row>(
       db,
-      `SELECT ${[...sealed.key, ...(sealed.also ?? []), ...columns, ...indexes].join(', ')} FROM ${sealed.table}
-       WHERE ${last ? `(${sealed.key.join(', ')}) > (${sealed.key.map((name) => `:${name}`).join(', ')})` : 'true'}
+      `SELECT ${[...encrypted.key, ...(encrypted.also ?? []), ...columns, ...indexes].join(', ')} FROM ${encrypted.table}
+       WHERE ${last ? `(${encrypted.key.join(', ')}) > (${encrypted.key.map((name) => `:${name}`).join(', ')})` : 'true'}
          AND (${indexes.length > 0 ? 'true OR ' : ''}${older})
-       ORDER BY ${sealed.key.join(', ')} LIMIT ${PAGE}`,
+       ORDER BY ${encrypted.key.join(', ')} LIMIT ${PAGE}`,
       { ...last, prefix, bytes: prefix.length },
-      'anew',
+      'custom plan',
     );
     // Columns are looked up by their names in the schema.
     const page = read.map(inSnakeCase);
-    const found = await Promise.all(page.map((one) => resealRow(db, ring, sealed, one)));
+    const found = await Promise.all(page.map((one) => reencryptRow(db, ring, encrypted, one)));
     changed += found.filter(Boolean).length;
     last = page[PAGE - 1];
     if (!last) return changed;
@@ -216,19 +221,24 @@ async function resealTable(
 }
 
 /** @returns whether the row was not under the current key */
-async function resealRow(db: Executor, ring: Keyring, sealed: Sealed, one: Row): Promise<boolean> {
+async function reencryptRow(
+  db: Executor,
+  ring: Keyring,
+  encrypted: EncryptedTable,
+  one: Row,
+): Promise<boolean> {
   const prefix = keyPrefix(ring);
   const fresh: Row = {};
-  for (const [name, place] of Object.entries(sealed.columns)) {
+  for (const [name, place] of Object.entries(encrypted.columns)) {
     const value = one[name];
     if (!Buffer.isBuffer(value) || value.subarray(0, prefix.length).equals(prefix)) continue;
-    fresh[name] = seal(ring, open(ring, value, place(one)), place(one));
+    fresh[name] = encrypt(ring, decrypt(ring, value, place(one)), place(one));
   }
-  for (const [name, { of, make }] of Object.entries(sealed.indexes ?? {})) {
+  for (const [name, { of, make }] of Object.entries(encrypted.indexes ?? {})) {
     const value = one[of];
-    const place = sealed.columns[of];
+    const place = encrypted.columns[of];
     if (!Buffer.isBuffer(value) || !place) continue;
-    const index = make(ring, open(ring, value, place(one)));
+    const index = make(ring, decrypt(ring, value, place(one)));
     const stored = one[name];
     if (!Buffer.isBuffer(stored) || !stored.equals(index)) fresh[name] = index;
   }
@@ -236,8 +246,8 @@ async function resealRow(db: Executor, ring: Keyring, sealed: Sealed, one: Row):
   if (names.length === 0) return false;
   await rows(
     db,
-    `UPDATE ${sealed.table} SET ${names.map((name) => `${name} = :new_${name}`).join(', ')}
-     WHERE ${sealed.key.map((name) => `${name} = :${name}`).join(' AND ')}
+    `UPDATE ${encrypted.table} SET ${names.map((name) => `${name} = :new_${name}`).join(', ')}
+     WHERE ${encrypted.key.map((name) => `${name} = :${name}`).join(' AND ')}
        AND ${names.map((name) => `${name} = :${name}`).join(' AND ')}`,
     { ...one, ...Object.fromEntries(names.map((name) => [`new_${name}`, fresh[name]])) },
   );
@@ -249,7 +259,7 @@ export interface KeyUse {
   /** `full`, kept for pinned `ids` alone, or not in the keyring: `missing`. */
   ring: 'current' | 'full' | 'ids' | 'missing';
   /** Values that it encrypts, by `table.column`. */
-  seals: Record<string, number>;
+  encrypts: Record<string, number>;
   paymentIds: number;
   deviceIds: number;
   clientSecrets: number;
@@ -273,7 +283,7 @@ export async function keyUse(
     const use: KeyUse = {
       kid,
       ring: kid === ring.current ? 'current' : kept,
-      seals: {},
+      encrypts: {},
       paymentIds: 0,
       deviceIds: 0,
       clientSecrets: 0,
@@ -282,14 +292,14 @@ export async function keyUse(
     return use;
   };
   for (const { kid } of ring.keys) useOf(kid);
-  const sealed = SEALED.flatMap(({ table, columns }) =>
+  const encrypted = ENCRYPTED_TABLES.flatMap(({ table, columns }) =>
     Object.keys(columns).map((column) => ({ table, column })),
   );
-  const of = sealed.length + 3;
-  for (const [before, { table, column }] of sealed.entries()) {
+  const of = encrypted.length + 3;
+  for (const [before, { table, column }] of encrypted.entries()) {
     report({ place: `${table}.${column}`, number: before + 1, of });
     const counts = await countedBy(db, keyIdIn(column), `${table} WHERE ${column} IS NOT NULL`);
-    for (const { kid, count } of counts) useOf(kid).seals[`${table}.${column}`] = count;
+    for (const { kid, count } of counts) useOf(kid).encrypts[`${table}.${column}`] = count;
   }
   report({ place: 'agreements.payment_id_key', number: of - 2, of });
   for (const { kid, count } of await countedBy(db, 'payment_id_key', 'agreements'))

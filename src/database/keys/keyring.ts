@@ -44,7 +44,7 @@ type IndexPurpose =
   | 'idempotency.body'
   | 'rate_limit.address'
   | 'trace.id';
-type KeyPurpose = 'seal' | 'payment-id' | 'device-id' | 'client-secret' | 'blind-index' | 'check-value';
+type KeyPurpose = 'encrypt' | 'payment-id' | 'device-id' | 'client-secret' | 'blind-index' | 'check-value';
 
 export class KeyringError extends OperatorError {
   override readonly name = 'KeyringError';

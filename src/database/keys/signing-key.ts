@@ -4,7 +4,7 @@ import { recordAct, type Actor } from '../record/audit-event';
 import { row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
 import { newId } from '../identifier/new-id';
 import { KeyringError, type Keyring } from './keyring';
-import { open, seal, type SealedPlace } from './encrypt';
+import { decrypt, encrypt, type EncryptedPlace } from './encrypt';
 
 export type PublicJwk = {
   kty: 'EC';
@@ -56,7 +56,7 @@ export async function usableSigningKeys(
   const [current, ...retired] = found;
   if (current === undefined || current.retired) throw new Error('no signing key is in force');
   const { kid } = current;
-  const privateKey = openSigningKey(ring, current);
+  const privateKey = decryptSigningKey(ring, current);
   return [
     { kid, publicJwk: publicJwkOf(kid, privateKey), privateKey },
     ...retired.flatMap((one) => {
@@ -124,7 +124,7 @@ export async function revokeSigningKey(
 async function readKeys(db: Executor, verifyForS: number) {
   return rows<StoredKey & { retired: boolean }>(
     db,
-    `SELECT kid, private_key_sealed AS sealed, retired_at IS NOT NULL AS retired
+    `SELECT kid, private_key_encrypted AS encrypted, retired_at IS NOT NULL AS retired
      FROM signing_keys
      WHERE retired_at IS NULL OR revoked_at IS NULL AND retired_at > clock_timestamp() - :verifyForS * interval '1 second'
      ORDER BY retired_at DESC NULLS FIRST`,
@@ -136,7 +136,7 @@ async function readKeys(db: Executor, verifyForS: number) {
 async function insertSigningKey(trx: Transaction, ring: Keyring): Promise<string | undefined> {
   const inserted = await row<{ kid: string }>(
     trx,
-    `INSERT INTO signing_keys (kid, private_key_sealed) VALUES (:kid, :sealed)
+    `INSERT INTO signing_keys (kid, private_key_encrypted) VALUES (:kid, :encrypted)
      ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`,
     { ...(await makeKey(ring, signingKeyPlace)) },
   );
@@ -145,30 +145,30 @@ async function insertSigningKey(trx: Transaction, ring: Keyring): Promise<string
 
 export interface StoredKey {
   kid: string;
-  sealed: Buffer;
+  encrypted: Buffer;
 }
 
-export async function makeKey(ring: Keyring, placeOf: (kid: string) => SealedPlace): Promise<StoredKey> {
+export async function makeKey(ring: Keyring, placeOf: (kid: string) => EncryptedPlace): Promise<StoredKey> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
   // A fixed alphabet, so that the key id of a token's header is checked before it is looked up.
   const kid = newId('signingKey');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  return { kid, sealed: seal(ring, pem, placeOf(kid)) };
+  return { kid, encrypted: encrypt(ring, pem, placeOf(kid)) };
 }
 
 /** @throws KeyringError if the keyring cannot decrypt the key */
-export function openSigningKey(ring: Keyring, { kid, sealed }: StoredKey): KeyObject {
-  return createPrivateKey(open(ring, sealed, signingKeyPlace(kid)));
+export function decryptSigningKey(ring: Keyring, { kid, encrypted }: StoredKey): KeyObject {
+  return createPrivateKey(decrypt(ring, encrypted, signingKeyPlace(kid)));
 }
 
 /** @returns undefined if the private half cannot be decrypted: nothing proves the key ours */
 export function openPublicJwk(
   ring: Keyring,
-  { kid, sealed }: StoredKey,
-  placeOf: (kid: string) => SealedPlace,
+  { kid, encrypted }: StoredKey,
+  placeOf: (kid: string) => EncryptedPlace,
 ): PublicJwk | undefined {
   try {
-    return publicJwkOf(kid, createPrivateKey(open(ring, sealed, placeOf(kid))));
+    return publicJwkOf(kid, createPrivateKey(decrypt(ring, encrypted, placeOf(kid))));
   } catch (error) {
     if (error instanceof KeyringError) return undefined;
     throw error;
@@ -181,6 +181,6 @@ function publicJwkOf(kid: string, privateKey: KeyObject): PublicJwk {
   return { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' };
 }
 
-export function signingKeyPlace(kid: string): SealedPlace {
+export function signingKeyPlace(kid: string): EncryptedPlace {
   return `signing_keys.private_key:${kid}`;
 }

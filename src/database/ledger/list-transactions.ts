@@ -15,7 +15,7 @@ import {
   type Listed,
   type Page,
 } from '../query/list-page';
-import { SIDES, type Viewer } from '../query/viewer';
+import { SIDES, type Party } from '../query/party';
 
 /** The history of money: every charge is a transaction from its acceptance on. */
 
@@ -79,12 +79,12 @@ const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, currenc
   settled_at, payee_bank_id, payee_lookup_id AS "payeeLookupID", metadata`;
 
 /**
- * SQL: the viewer's transactions that match the filter. Each side is a query of its own with its
+ * SQL: the party's transactions that match the filter. Each side is a query of its own with its
  * own order and limit, so that each reads its own index from the beginning, and stops.
  *
  * @param more conditions, order and limit
  */
-function matching({ role }: Viewer, filter: TransactionFilter, more = ''): string {
+function matching({ role }: Party, filter: TransactionFilter, more = ''): string {
   const customers = role === 'bank' ? ['customer_id', 'payee_customer_id'] : ['customer_id'];
   const conditions = [
     filter.from !== undefined && 'created_at >= :from',
@@ -123,7 +123,7 @@ const HAS_PAIR = `metadata ->> :name = :value AND metadata <> '{}'
   AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) @> metadata_hashes(
     (SELECT coalesce(provider_id, id) FROM entities WHERE id = :entityId), jsonb_build_object(:name::text, :value::text))`;
 
-const bound = ({ entityId }: Viewer, { metadata, ...filter }: TransactionFilter) => ({
+const bound = ({ entityId }: Party, { metadata, ...filter }: TransactionFilter) => ({
   ...filter,
   ...metadata,
   entityId,
@@ -143,21 +143,21 @@ const sortOf = (filter: TransactionFilter, sortBy: keyof typeof TRANSACTION_SORT
   indexed: TRANSACTION_SORTS[sortBy].indexed && !outOfOrder(filter),
 });
 
-const counted = (viewer: Viewer, filter: TransactionFilter) => (limit: string) =>
-  matching(viewer, filter, `ORDER BY created_at, id ${limit}`);
+const counted = (party: Party, filter: TransactionFilter) => (limit: string) =>
+  matching(party, filter, `ORDER BY created_at, id ${limit}`);
 
 export async function listTransactions(
   db: Executor,
-  viewer: Viewer,
+  party: Party,
   filter: TransactionFilter,
   page: TransactionPage,
 ): Promise<Listed<TransactionRecord>> {
   return listPage<TransactionRecord>(
     db,
     {
-      select: (order) => `SELECT ${RECORD_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
-      counted: counted(viewer, filter),
-      bindings: bound(viewer, filter),
+      select: (order) => `SELECT ${RECORD_COLUMNS} FROM ${matching(party, filter, `${order} LIMIT :end`)}`,
+      counted: counted(party, filter),
+      bindings: bound(party, filter),
       id: 'id',
       sort: sortOf(filter, page.sortBy),
       instead: instead(filter, 'take all of it in order of time with format=csv'),
@@ -184,14 +184,14 @@ const EXPORT_PAGE_BYTES = 1_000_000;
  */
 export async function* readTransactions(
   db: Executor,
-  viewer: Viewer,
+  party: Party,
   filter: TransactionFilter,
   { sortBy, sortOrder }: Pick<TransactionPage, 'sortBy' | 'sortOrder'>,
 ): AsyncGenerator<TransactionRecord[], void, void> {
   const { by: sort, indexed } = sortOf(filter, sortBy);
   if (!indexed) {
     // Each page would sort the whole history.
-    const { more } = await countUpTo(db, counted(viewer, filter), bound(viewer, filter));
+    const { more } = await countUpTo(db, counted(party, filter), bound(party, filter));
     if (more) throw beyondReach('sortBy', 'can be sorted so', instead(filter, 'take it by createdAt'));
   }
   const [direction, beyond] = sortOrder === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
@@ -205,9 +205,9 @@ export async function* readTransactions(
       `SELECT * FROM (
          SELECT ${RECORD_COLUMNS}, ${sort}::text AS position, id,
            sum(octet_length(metadata::text)) OVER (ORDER BY ${sort} ${direction}, id ${direction}) AS bytes
-         FROM ${matching(viewer, filter, `${next} ${order}`)} ${order}) AS page
+         FROM ${matching(party, filter, `${next} ${order}`)} ${order}) AS page
        WHERE bytes <= ${EXPORT_PAGE_BYTES}`,
-      { ...bound(viewer, filter), ...last, limit: EXPORT_PAGE },
+      { ...bound(party, filter), ...last, limit: EXPORT_PAGE },
     );
     last = page.at(-1);
     if (!last) return;
@@ -237,14 +237,14 @@ const EVENTS_MAX = 1_000;
  */
 export async function readTransaction(
   db: Executor,
-  viewer: Viewer,
+  party: Party,
   named: string,
 ): Promise<{ transaction: TransactionRecord; events: TransactionEvent[] }> {
   const filter = isId('transaction', named) ? { transactionId: named } : { reference: named };
   const found = await row<TransactionRecord & { id: string }>(
     db,
-    `SELECT ${RECORD_COLUMNS}, id FROM ${matching(viewer, filter)}`,
-    { ...filter, entityId: viewer.entityId },
+    `SELECT ${RECORD_COLUMNS}, id FROM ${matching(party, filter)}`,
+    { ...filter, entityId: party.entityId },
   );
   if (!found) throw new Failure('not_found', 'There is no transaction with this reference.');
   const { id, ...transaction } = found;

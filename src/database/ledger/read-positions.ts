@@ -1,5 +1,5 @@
 import { oneRow, rows, type Database, type Executor } from '../pool/connection';
-import type { Viewer } from '../query/viewer';
+import type { Party } from '../query/party';
 import { FIRST_ID } from './post-entries';
 import { OF_THE_DAY, POSTED_TO, readInOneSnapshot } from './read-statement';
 
@@ -53,7 +53,7 @@ async function positionsOf<Counterparty>(
      WHERE counterparty_id IS DISTINCT FROM own
      GROUP BY party_id, counterparty_id, currency ORDER BY party_id, counterparty_id, currency LIMIT :atMost`,
     bindings,
-    'anew',
+    'custom plan',
   );
   return found.map(({ owedToIt, owedByIt, ...position }) => ({
     ...position,
@@ -65,7 +65,7 @@ async function positionsOf<Counterparty>(
 /** @param atMost the first of them, by counterparty and currency */
 export const readPositions = (
   db: Executor,
-  { entityId: partyId, role }: Viewer,
+  { entityId: partyId, role }: Party,
   date: string,
   atMost: number,
 ): Promise<Position[]> =>

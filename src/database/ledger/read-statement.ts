@@ -2,7 +2,7 @@ import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statem
 import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
 import { dayBegin } from '../clock/day-begin';
 import type { TransactionRecord } from './list-transactions';
-import { SIDES, type Viewer } from '../query/viewer';
+import { SIDES, type Party } from '../query/party';
 
 /**
  * A party's balance at the end of a settlement day and the movements of that day, read from the
@@ -14,7 +14,7 @@ import { SIDES, type Viewer } from '../query/viewer';
  */
 
 export interface StatementOf {
-  party: Viewer;
+  party: Party;
   /** A calendar day in the network's zone. */
   date: string;
   currency: string;
@@ -22,13 +22,13 @@ export interface StatementOf {
 
 /** Statements of a day that may have more lines than the API hashes while a request waits. */
 export async function longStatements(db: Executor, date: string): Promise<StatementOf[]> {
-  const found = await rows<{ partyId: string; role: Viewer['role']; currency: string }>(
+  const found = await rows<{ partyId: string; role: Party['role']; currency: string }>(
     db,
     `SELECT party.id AS party_id, party.type AS role, b.currency
      FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
      WHERE b.day = :date GROUP BY 1, 2, 3 HAVING sum(b.count) > ${HASHED_MAX} ORDER BY 1, 3`,
     { date },
-    'anew',
+    'custom plan',
   );
   return found.map(({ partyId: entityId, role, currency }) => ({
     party: { entityId, role },
@@ -44,8 +44,8 @@ export interface StatementTotals extends Movements {
   exceptionsOpen: number;
 }
 
-/** The parties of a viewer's postings: itself, and for a provider its merchants. */
-export const POSTED_TO: Record<Viewer['role'], string> = {
+/** The parties of a party's postings: itself, and for a provider its merchants. */
+export const POSTED_TO: Record<Party['role'], string> = {
   bank: 'ARRAY[:partyId::text]',
   merchant: 'ARRAY[:partyId::text]',
   provider: 'ARRAY(SELECT id FROM entities WHERE provider_id = :partyId)',
@@ -78,7 +78,7 @@ export function readFinality(
   db: Executor,
   timeZone: string,
   date: string,
-  party: Viewer | null,
+  party: Party | null,
 ): Promise<Finality> {
   return oneRow<Finality>(
     db,
@@ -95,7 +95,7 @@ export async function readInOneSnapshot<Read>(
   db: Database,
   timeZone: string,
   date: string,
-  party: Viewer | null,
+  party: Party | null,
   read: (trx: Transaction, finality: Finality) => Promise<Read>,
 ): Promise<Read> {
   // Finality is asked first, so that no entry can be posted between it and the read.
@@ -111,11 +111,13 @@ export async function readInOneSnapshot<Read>(
 
 export async function hasSettledIn(
   db: Executor,
-  { entityId: partyId, role }: Viewer,
+  { entityId: partyId, role }: Party,
   currency: string,
 ): Promise<boolean> {
   const posted = `SELECT FROM ledger_balances WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency`;
-  return (await row(db, `SELECT WHERE EXISTS (${posted})`, { partyId, currency }, 'anew')) !== undefined;
+  return (
+    (await row(db, `SELECT WHERE EXISTS (${posted})`, { partyId, currency }, 'custom plan')) !== undefined
+  );
 }
 
 export async function readTotals(db: Executor, timeZone: string, of: StatementOf): Promise<StatementTotals> {
@@ -133,7 +135,7 @@ export async function readTotals(db: Executor, timeZone: string, of: StatementOf
      WHERE party_id = ANY(${POSTED_TO[party.role]}) AND currency = :currency AND account <> 'disputed'
        AND (day < :date OR (day = :date AND kind <> 'credit')) GROUP BY 1`,
     { partyId: party.entityId, date, currency },
-    'anew',
+    'custom plan',
   );
   const named = new Map(found.map((one) => [one.what, one]));
   const moved = MOVEMENTS.map((name) => {
@@ -159,7 +161,7 @@ async function openExceptions(
      WHERE (${SIDES[role].join(' OR ')}) AND currency = :currency AND opened_at < ${END_OF_DAY}
        AND (resolved_at IS NULL OR resolved_at >= ${END_OF_DAY})`,
     { entityId, date, currency, timeZone },
-    'anew',
+    'custom plan',
   );
   return count;
 }
@@ -186,7 +188,7 @@ export async function* readLines(
   for (const partyId of await postedTo(db, { party, date, currency })) {
     for (let after: bigint | undefined = 0n; after !== undefined;) {
       const bindings = { partyId, date, currency, after };
-      const page: (StatementLine & { entryId: bigint })[] = await rows(db, LINES, bindings, 'anew');
+      const page: (StatementLine & { entryId: bigint })[] = await rows(db, LINES, bindings, 'custom plan');
       if (page.length > 0) yield page;
       after = page.at(-1)?.entryId;
     }
@@ -201,7 +203,7 @@ async function postedTo(db: Executor, { party, date, currency }: StatementOf): P
     `SELECT DISTINCT party_id FROM ledger_balances
      WHERE party_id = ANY(${POSTED_TO.provider}) AND day = :date AND currency = :currency ORDER BY 1`,
     { partyId: party.entityId, date, currency },
-    'anew',
+    'custom plan',
   );
   return found.map(({ partyId }) => partyId);
 }

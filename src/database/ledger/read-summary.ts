@@ -2,7 +2,7 @@ import { KINDS_OF_REASON } from '../../domain/charge';
 import type { DailyTotal } from '../../domain/books/summary';
 import { rows, type Executor } from '../pool/connection';
 import { dayBegin } from '../clock/day-begin';
-import type { Viewer } from '../query/viewer';
+import type { Party } from '../query/party';
 import { POSTED_TO } from './read-statement';
 
 const moved = (parties: string) => `
@@ -27,7 +27,7 @@ const declined = (party: 'merchant_id' | 'bank_id', parties: string) => `
 /** Totals of each day. A provider's total is the sum over its merchants. */
 export async function readDailyTotals(
   db: Executor,
-  { entityId: partyId, role }: Viewer,
+  { entityId: partyId, role }: Party,
   { from, to, timeZone }: { from: string; to: string; timeZone: string },
 ): Promise<DailyTotal[]> {
   const parties = POSTED_TO[role];
@@ -35,7 +35,7 @@ export async function readDailyTotals(
     db,
     `${moved(parties)} UNION ALL ${declined(role === 'bank' ? 'bank_id' : 'merchant_id', parties)}`,
     { partyId, from, to, timeZone, reasons: KINDS_OF_REASON },
-    'anew',
+    'custom plan',
   );
   return found.map((line) => ({ ...line, amount: BigInt(line.amount) }) as DailyTotal);
 }

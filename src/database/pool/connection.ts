@@ -16,9 +16,9 @@ export interface Executor {
   readonly traceparent?: (() => string | undefined) | undefined;
   /**
    * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
-   * @param plan `anew` if no plan suits all values: Postgres then plans for these
+   * @param plan `custom plan` if no plan suits all values: Postgres then plans for these
    */
-  query(text: string, values?: unknown[], plan?: 'anew'): Promise<{ rows: unknown[] }>;
+  query(text: string, values?: unknown[], plan?: 'custom plan'): Promise<{ rows: unknown[] }>;
 }
 
 export interface Transaction extends Executor {
@@ -278,8 +278,8 @@ const TEXTS_MAX = 1_000;
 function createPreparation() {
   const runs = new Map<string, number>();
   const names = new Map<string, string>();
-  return (text: string, values: unknown[] = [], plan?: 'anew'): QueryConfig<unknown[]> => {
-    if (plan === 'anew') return { text, values };
+  return (text: string, values: unknown[] = [], plan?: 'custom plan'): QueryConfig<unknown[]> => {
+    if (plan === 'custom plan') return { text, values };
     const name = names.get(text);
     if (name !== undefined) return { name, text, values };
     if (values.length > 0 && names.size < PREPARED_MAX) {
@@ -304,7 +304,7 @@ export async function rows<Row>(
   db: Executor,
   sql: string,
   bindings: Record<string, unknown> = {},
-  plan?: 'anew',
+  plan?: 'custom plan',
 ): Promise<Row[]> {
   const { text, names } = positional(sql);
   const values = names.map((name) => {
@@ -336,7 +336,7 @@ export async function row<Row>(
   db: Executor,
   sql: string,
   bindings: Record<string, unknown> = {},
-  plan?: 'anew',
+  plan?: 'custom plan',
 ): Promise<Row | undefined> {
   return (await rows<Row>(db, sql, bindings, plan))[0];
 }
@@ -345,7 +345,7 @@ export async function oneRow<Row>(
   db: Executor,
   sql: string,
   bindings: Record<string, unknown> = {},
-  plan?: 'anew',
+  plan?: 'custom plan',
 ): Promise<Row> {
   const found = await row<Row>(db, sql, bindings, plan);
   if (found === undefined) throw new Error('a statement that always has a row had none');

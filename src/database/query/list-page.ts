@@ -52,7 +52,7 @@ interface List {
   /** The way to items beyond the reach. */
   instead: string;
   /** See `Executor.query`. */
-  plan?: 'anew' | undefined;
+  plan?: 'custom plan' | undefined;
 }
 
 /** @throws Failure invalid_request if the page, or the order, is beyond the reach */
@@ -85,7 +85,7 @@ export async function countUpTo(
   db: Executor,
   counted: Counted,
   bindings: Record<string, unknown>,
-  plan?: 'anew',
+  plan?: 'custom plan',
 ): Promise<{ total: number; more: boolean }> {
   const found = await row<{ count: number }>(
     db,

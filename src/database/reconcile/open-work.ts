@@ -193,7 +193,7 @@ function waiting(
      WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = open.workflow_id) AND ${which}`,
     bindings,
     // A plan for an empty outbox may read all of a full one for each row.
-    'anew',
+    'custom plan',
   );
 }
 

@@ -12,7 +12,7 @@ import { formatAmount } from '../../domain/money';
 import { row, rows, type Executor } from '../pool/connection';
 import type { AuditEvent } from '../record/event';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
-import { SIDES, type Viewer } from '../query/viewer';
+import { SIDES, type Party } from '../query/party';
 import { HELD } from './held-amount';
 
 /** All that is kept of an exception; `shownTo` selects what a party sees. */
@@ -74,12 +74,12 @@ export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.refer
 /** Only its own bank sees a bank's id: the payee's bank gets null, a merchant no field. */
 export const banksOwn = (
   { bankId }: ExceptionRecord,
-  { role, entityId }: Viewer,
+  { role, entityId }: Party,
   bankTransactionId: string | null,
 ) => (role === 'bank' ? { bankTransactionId: bankId === entityId ? bankTransactionId : null } : {});
 
 /** An exception as a party reads it and is sent it. A bank does not see the metadata. */
-export const shownTo = (viewer: Viewer, one: ExceptionRecord) => ({
+export const shownTo = (party: Party, one: ExceptionRecord) => ({
   exceptionId: one.exceptionId,
   kind: one.kind,
   state: one.state,
@@ -90,8 +90,8 @@ export const shownTo = (viewer: Viewer, one: ExceptionRecord) => ({
   bankId: one.bankId,
   amount: formatAmount(one.amount, one.currency),
   currency: one.currency,
-  ...banksOwn(one, viewer, one.bankTransactionId),
-  ...(viewer.role !== 'bank' && { metadata: one.metadata ?? {} }),
+  ...banksOwn(one, party, one.bankTransactionId),
+  ...(party.role !== 'bank' && { metadata: one.metadata ?? {} }),
   openedAt: formatInstant(one.openedAt),
   resolvedAt: one.resolvedAt && formatInstant(one.resolvedAt),
   resolution: one.resolution,
@@ -112,8 +112,8 @@ export const EXCEPTION_SORTS = {
   amount: { by: 'amount', indexed: false },
 };
 
-/** SQL: the viewer's exceptions that match the filter. Each side reads its own index. */
-function matching({ role }: Viewer, filter: ExceptionFilter, more: string): string {
+/** SQL: the party's exceptions that match the filter. Each side reads its own index. */
+function matching({ role }: Party, filter: ExceptionFilter, more: string): string {
   const conditions = [
     filter.state !== undefined && `state = ${literal(filter.state)}`,
     filter.kind !== undefined && `kind = ${literal(filter.kind)}`,
@@ -131,17 +131,16 @@ function matching({ role }: Viewer, filter: ExceptionFilter, more: string): stri
 
 export async function listExceptions(
   db: Executor,
-  viewer: Viewer,
+  party: Party,
   filter: ExceptionFilter,
   page: Page<keyof typeof EXCEPTION_SORTS>,
 ): Promise<Listed<ExceptionRecord>> {
   return listPage<ExceptionRecord>(
     db,
     {
-      select: (order) =>
-        `SELECT ${EXCEPTION_COLUMNS} FROM ${matching(viewer, filter, `${order} LIMIT :end`)}`,
-      counted: (limit) => matching(viewer, filter, `ORDER BY opened_at, id ${limit}`),
-      bindings: { ...filter, entityId: viewer.entityId },
+      select: (order) => `SELECT ${EXCEPTION_COLUMNS} FROM ${matching(party, filter, `${order} LIMIT :end`)}`,
+      counted: (limit) => matching(party, filter, `ORDER BY opened_at, id ${limit}`),
+      bindings: { ...filter, entityId: party.entityId },
       id: 'id',
       sort: EXCEPTION_SORTS[page.sortBy],
       instead: 'narrow it with state, from and to',
@@ -189,15 +188,15 @@ export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
 /**
  * An exception with the bank's answers and its events, each oldest first.
  *
- * @param viewer undefined for the operator, who sees all exceptions
+ * @param party undefined for the operator, who sees all exceptions
  * @throws Failure not_found
  */
-export async function readException(db: Executor, exceptionId: string, viewer?: Viewer) {
-  const own = viewer ? `(${SIDES[viewer.role].join(' OR ')})` : 'true';
+export async function readException(db: Executor, exceptionId: string, party?: Party) {
+  const own = party ? `(${SIDES[party.role].join(' OR ')})` : 'true';
   const exception = await row<ExceptionRecord>(
     db,
     `SELECT ${EXCEPTION_COLUMNS} FROM reconciliation_exceptions x WHERE x.id = :exceptionId AND ${own}`,
-    { exceptionId, ...(viewer && { entityId: viewer.entityId }) },
+    { exceptionId, ...(party && { entityId: party.entityId }) },
   );
   if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
   return { exception, answers: await answersOf(db, exception), events: await eventsOf(db, exceptionId) };

@@ -90,7 +90,7 @@ export function readActs(
            AND recorded_at >= coalesce(:since::timestamptz, '-infinity')
          ORDER BY id LIMIT ${PAGE}`,
         { after, entityId: entityId ?? null, since: since ?? null },
-        'anew',
+        'custom plan',
       ),
   );
 }

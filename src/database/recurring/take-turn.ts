@@ -124,14 +124,14 @@ async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken,
   };
   const facts = { ...turn.facts, status };
   const step = nextStep(facts);
-  const asleep = step.do === 'wait' && !turn.awake;
+  const waiting = step.do === 'wait' && !turn.awake;
   const [delayMs] = await Promise.all([
     placeOf(trx, before, schedule, rules),
     recordEvents(trx, events),
     announce(trx, keyring, webhooks),
   ]);
   const actsAt = step.do === 'nothing' ? null : new Date(step.do === 'wait' ? step.until : facts.now);
-  await save(trx, { ...schedule, actsAt, asleep, delayMs });
+  await save(trx, { ...schedule, actsAt, waiting, delayMs });
   const said: ScheduleEvent[] = [...events];
   if (moved) {
     const event = `schedule.${status}`;
@@ -145,18 +145,18 @@ async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken,
     events: said,
     sequence: schedule.sequence,
     // A test clock shows every charge at its very moment.
-    delayMs: asleep && schedule.inRealTime ? Math.min(delayMs ?? 0, longestDelay(facts, step.until)) : 0,
+    delayMs: waiting && schedule.inRealTime ? Math.min(delayMs ?? 0, longestDelay(facts, step.until)) : 0,
   };
 }
 
 async function save(
   trx: Transaction,
-  schedule: Omit<ScheduleRow, 'asleep'> & { actsAt: Date | null; asleep: boolean },
+  schedule: Omit<ScheduleRow, 'waiting'> & { actsAt: Date | null; waiting: boolean },
 ): Promise<void> {
   await rows(
     trx,
     `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
-       ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, asleep = :asleep, sequence = :sequence,
+       ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, waiting = :waiting, sequence = :sequence,
        told = :told, updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END, delay_ms = :delayMs
      WHERE id = :id`,
     { ...schedule },

@@ -11,7 +11,7 @@ import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { merchantFace } from '../entity/read-parties';
 import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
-import { OWN, type Viewer } from '../query/viewer';
+import { OWN, type Party } from '../query/party';
 import { announce } from '../webhook/announce-webhooks';
 
 /** Business days that a bank has for a refund before it is overdue. */
@@ -224,11 +224,11 @@ export async function askForRefund(
 }
 
 /** @throws Failure not_found */
-export async function readRefund(db: Executor, viewer: Viewer, refundId: string): Promise<RefundRecord> {
+export async function readRefund(db: Executor, party: Party, refundId: string): Promise<RefundRecord> {
   const refund = await row<RefundRecord>(
     db,
-    `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId AND ${OWN[viewer.role]}`,
-    { refundId, entityId: viewer.entityId },
+    `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId AND ${OWN[party.role]}`,
+    { refundId, entityId: party.entityId },
   );
   if (!refund) throw new Failure('not_found', 'There is no such refund.');
   return refund;
@@ -242,17 +242,17 @@ export const REFUND_SORTS = {
 
 export async function listRefunds(
   db: Executor,
-  viewer: Viewer,
+  party: Party,
   filter: { status?: RefundStatus | undefined },
   page: Page<keyof typeof REFUND_SORTS>,
 ): Promise<Listed<RefundRecord>> {
-  const where = allOf(OWN[viewer.role], filter.status !== undefined && `status = ${literal(filter.status)}`);
+  const where = allOf(OWN[party.role], filter.status !== undefined && `status = ${literal(filter.status)}`);
   return listPage<RefundRecord>(
     db,
     {
       select: () => `SELECT ${REFUND_COLUMNS} FROM refunds WHERE ${where}`,
       counted: (limit) => `refunds WHERE ${where} ORDER BY created_at, id ${limit}`,
-      bindings: { ...filter, entityId: viewer.entityId },
+      bindings: { ...filter, entityId: party.entityId },
       id: 'id',
       sort: REFUND_SORTS[page.sortBy],
       instead: 'narrow it with status, or take GET /v1/transaction-history?type=refund&format=csv',

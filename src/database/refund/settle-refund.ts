@@ -12,7 +12,7 @@ import { afterS } from '../clock/moment';
 import { moneyFacts, recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/post-settlement';
-import { signalSleepers } from '../outbox';
+import { signalWaiting } from '../outbox';
 import { endDuplicates } from '../reconciliation-exception/end-exceptions';
 import { takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
@@ -83,7 +83,7 @@ export async function answerRefund(
   await postRefund(trx, timeZone, ended);
   await announceToMerchant(trx, keyring, ended);
   if (ended.status === 'completed') await endDuplicates(trx, keyring, ended);
-  await signalSleepers(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
+  await signalWaiting(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
@@ -92,8 +92,8 @@ async function end(
   trx: Executor,
   refundId: string,
   { action, bankTransactionId, reason }: RefundAnswer,
-): Promise<(RefundRecord & { asleep: boolean }) | undefined> {
-  return row<RefundRecord & { asleep: boolean }>(
+): Promise<(RefundRecord & { waiting: boolean }) | undefined> {
+  return row<RefundRecord & { waiting: boolean }>(
     trx,
     `WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = :refundId AND status = 'pending' FOR UPDATE),
      claimed AS (
@@ -104,7 +104,7 @@ async function end(
        acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
      FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
            WHERE :bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
-     WHERE id = ended_id RETURNING ${REFUND_COLUMNS}, asleep`,
+     WHERE id = ended_id RETURNING ${REFUND_COLUMNS}, waiting`,
     { refundId, action, bankTransactionId, reason },
   );
 }
@@ -164,7 +164,7 @@ export async function remindBank(
     trx,
     // The refund's workflow runs this, and sees an answer that comes at once.
     `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next,
-       asleep = false
+       waiting = false
      WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,
     { refundId, next: addBusinessDays(due.now, gap, due.country, timeZone) },
   );
@@ -245,12 +245,12 @@ export async function refundState(db: Executor, refundId: string): Promise<Refun
 
 /**
  * Marks an open refund's workflow as waiting, so that the bank's answer signals it
- * (`signalSleepers`). A refund that is due for a reminder is not marked.
+ * (`signalWaiting`). A refund that is due for a reminder is not marked.
  */
-export async function fallAsleep(db: Executor, refundId: string): Promise<RefundState> {
+export async function startWaiting(db: Executor, refundId: string): Promise<RefundState> {
   const sleeps = await row<StateRow>(
     db,
-    `UPDATE refunds SET asleep = true WHERE id = :refundId AND acts_at > business_now(merchant_id) RETURNING ${STATE}`,
+    `UPDATE refunds SET waiting = true WHERE id = :refundId AND acts_at > business_now(merchant_id) RETURNING ${STATE}`,
     { refundId },
   );
   // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.

@@ -107,19 +107,19 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
     until === 'infinity' ? 'clockMoved' : 'fellDue',
     ownerId,
     `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
-     WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
+     WHERE merchant_id = :ownerId AND waiting AND acts_at <= :until
      UNION
      SELECT '${workflowIds.refund('')}' || id FROM refunds
-     WHERE merchant_id = :ownerId AND asleep AND acts_at <= :until
+     WHERE merchant_id = :ownerId AND waiting AND acts_at <= :until
      UNION
      SELECT workflow_id FROM billing_requests
-     WHERE owner_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until
+     WHERE owner_id = :ownerId AND status = 'pending' AND waiting AND expires_at <= :until
      UNION
      SELECT workflow_id FROM billing_requests b
      WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
      UNION
      SELECT workflow_id FROM intents
-     WHERE merchant_id = :ownerId AND status = 'pending' AND asleep AND expires_at <= :until`,
+     WHERE merchant_id = :ownerId AND status = 'pending' AND waiting AND expires_at <= :until`,
     { ownerId, until },
   );
 }
@@ -133,7 +133,7 @@ export async function signalJumped(db: Database, ownerId: string): Promise<void>
   await db.transaction(async (trx) => {
     await rows(
       trx,
-      `SELECT FROM schedules WHERE merchant_id = :ownerId AND NOT asleep AND acts_at IS NOT NULL
+      `SELECT FROM schedules WHERE merchant_id = :ownerId AND NOT waiting AND acts_at IS NOT NULL
        ORDER BY id FOR SHARE`,
       { ownerId },
     );

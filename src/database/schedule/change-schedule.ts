@@ -9,7 +9,7 @@ import { nextBilling, type RecurringRules } from '../../domain/recurring/schedul
 import { row, rows, type Transaction } from '../pool/connection';
 import { recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
-import { OWN, type Viewer } from '../query/viewer';
+import { OWN, type Party } from '../query/party';
 import { announceStatus } from './announce-schedules';
 import { lockAligned, signalSchedules, transition, type ScheduleRow } from './change-status';
 
@@ -42,7 +42,7 @@ export interface ScheduleChange {
 export async function pauseSchedule(
   trx: Transaction,
   keyring: Keyring,
-  caller: Viewer,
+  caller: Party,
   scheduleId: string,
 ): Promise<void> {
   const before = await lockLive(trx, keyring, caller, scheduleId);
@@ -59,7 +59,7 @@ export async function pauseSchedule(
 export async function resumeSchedule(
   trx: Transaction,
   keyring: Keyring,
-  caller: Viewer,
+  caller: Party,
   scheduleId: string,
 ): Promise<void> {
   const before = await lockLive(trx, keyring, caller, scheduleId);
@@ -79,7 +79,7 @@ export async function resumeSchedule(
 export async function cancelSchedule(
   trx: Transaction,
   keyring: Keyring,
-  caller: Viewer,
+  caller: Party,
   scheduleId: string,
 ): Promise<void> {
   const before = await lockOwn(trx, keyring, caller, scheduleId);
@@ -104,7 +104,7 @@ export async function changeSchedule(
   trx: Transaction,
   keyring: Keyring,
   rules: RecurringRules,
-  caller: Viewer,
+  caller: Party,
   scheduleId: string,
   change: ScheduleChange,
 ): Promise<void> {
@@ -191,7 +191,7 @@ export async function changeSchedule(
 async function lockOwn(
   trx: Transaction,
   keyring: Keyring,
-  { entityId, role }: Viewer,
+  { entityId, role }: Party,
   scheduleId: string,
 ): Promise<ScheduleRow> {
   const found = await row(trx, `SELECT FROM schedules s WHERE s.id = :scheduleId AND s.${OWN[role]}`, {
@@ -206,7 +206,7 @@ async function lockOwn(
 async function lockLive(
   trx: Transaction,
   keyring: Keyring,
-  caller: Viewer,
+  caller: Party,
   scheduleId: string,
 ): Promise<ScheduleRow> {
   const schedule = await lockOwn(trx, keyring, caller, scheduleId);

@@ -9,7 +9,7 @@ import { lockAgreementOfSchedule, type Agreement } from '../agreement/agreement'
 import { row, rows, type Executor } from '../pool/connection';
 import type { AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
-import { enqueueBulkSignals, enqueueStarts, signalSleepers } from '../outbox';
+import { enqueueBulkSignals, enqueueStarts, signalWaiting } from '../outbox';
 import { announceStatus } from './announce-schedules';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold-schedules';
 
@@ -61,7 +61,7 @@ export interface ScheduleRow {
    */
   inRealTime: boolean;
   /** The workflow waits, and needs a signal. */
-  asleep: boolean;
+  waiting: boolean;
   /**
    * Milliseconds after the next due moment at which the workflow wakes; null until that is known.
    */
@@ -88,7 +88,7 @@ const COLUMNS = `s.id, s.agreement_id, s.merchant_id,
   ${AGREEMENT_OF_SCHEDULE} AS agreement,
   EXISTS (SELECT FROM schedule_holds h
           WHERE h.schedule_id = s.id AND h.reason = 'suspended' AND h.to_at IS NULL) AS held_by_agreement,
-  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS in_real_time, s.asleep, s.delay_ms`;
+  business_now(s.merchant_id) AS now, ${IN_REAL_TIME} AS in_real_time, s.waiting, s.delay_ms`;
 
 /**
  * Most schedules that a change of an agreement or a merchant moves at once. The rest are signalled,
@@ -309,11 +309,11 @@ async function startResumed(trx: Executor, resumed: Transition[]): Promise<void>
 
 /** The bank has answered a charge of this schedule, whose agreement the caller holds locked. */
 export async function signalAnswered(trx: Executor, scheduleId: string): Promise<void> {
-  const answered = await row<Pick<ScheduleRow, 'asleep' | 'merchantId'>>(
+  const answered = await row<Pick<ScheduleRow, 'waiting' | 'merchantId'>>(
     trx,
-    `UPDATE schedules s SET acts_at = business_now(s.merchant_id), asleep = false
-     FROM (SELECT id, asleep FROM schedules WHERE id = :scheduleId FOR UPDATE) AS before
-     WHERE s.id = before.id RETURNING before.asleep, s.merchant_id`,
+    `UPDATE schedules s SET acts_at = business_now(s.merchant_id), waiting = false
+     FROM (SELECT id, waiting FROM schedules WHERE id = :scheduleId FOR UPDATE) AS before
+     WHERE s.id = before.id RETURNING before.waiting, s.merchant_id`,
     { scheduleId },
   );
   if (answered) await signalSchedules(trx, 'bankAnswered', [{ id: scheduleId, ...answered }]);
@@ -326,9 +326,9 @@ export async function signalAnswered(trx: Executor, scheduleId: string): Promise
 export async function signalSchedules(
   trx: Executor,
   signal: Signal,
-  schedules: Pick<ScheduleRow, 'id' | 'merchantId' | 'asleep'>[],
+  schedules: Pick<ScheduleRow, 'id' | 'merchantId' | 'waiting'>[],
 ): Promise<void> {
-  await signalSleepers(
+  await signalWaiting(
     trx,
     signal,
     schedules.map((schedule) => ({ ...schedule, workflowId: workflowIds.recurring(schedule.id) })),

@@ -5,7 +5,7 @@ import type { Metadata } from '../../domain/metadata';
 import type { ScheduleStatus } from '../../domain/recurring/recurring';
 import { row, rows, type Executor } from '../pool/connection';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
-import { OWN, type Viewer } from '../query/viewer';
+import { OWN, type Party } from '../query/party';
 
 /** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
 
@@ -73,7 +73,7 @@ const BILLINGS_MAX = 4_000;
 /** @throws Failure not_found */
 export async function readSchedule(
   db: Executor,
-  { entityId, role }: Viewer,
+  { entityId, role }: Party,
   scheduleId: string,
 ): Promise<ScheduleRecord> {
   const schedule = await row<ScheduleRecord>(
@@ -114,7 +114,7 @@ export const SCHEDULE_SORTS = {
 
 export async function listSchedules(
   db: Executor,
-  { entityId, role }: Viewer,
+  { entityId, role }: Party,
   filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
   page: Page<keyof typeof SCHEDULE_SORTS>,
 ): Promise<Listed<ScheduleRecord>> {

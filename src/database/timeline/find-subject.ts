@@ -2,7 +2,7 @@ import { isId, madeAt, type IdKind } from '../../domain/identifier/ids';
 import { rows, type Executor } from '../pool/connection';
 import { firstIdAt } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
-import { openItems, readBodies, type SealedBody } from '../webhook/read-body';
+import { decryptItems, readBodies, type EncryptedBody } from '../webhook/read-body';
 
 /** The charges, schedules and intents that a reference or an id leads to. */
 export interface Subject {
@@ -109,7 +109,7 @@ function foundBy(db: Executor, given: string): Promise<Found[]> {
 }
 
 async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
-  return given.length === 0 ? [] : rows<Found>(db, FOUND, { given, limit: FOUND_MAX }, 'anew');
+  return given.length === 0 ? [] : rows<Found>(db, FOUND, { given, limit: FOUND_MAX }, 'custom plan');
 }
 
 /**
@@ -147,7 +147,7 @@ async function ofBatch(db: Executor, batchId: string): Promise<Found[]> {
       batchId,
       limit: FOUND_MAX,
     },
-    'anew',
+    'custom plan',
   );
 }
 
@@ -169,7 +169,7 @@ async function ofEvent(db: Executor, eventId: string): Promise<Found[]> {
       to: firstIdAt('delivery', new Date(at + 1)),
       limit: FOUND_MAX,
     },
-    'anew',
+    'custom plan',
   );
 }
 
@@ -180,8 +180,8 @@ const NAMING = ['id', 'billingRequestId', 'refundId', 'exceptionId', 'scheduleId
  * Ids of the subjects of a webhook. The list is empty where the ring lacks the key of the body: the
  * timeline then shows the webhook alone.
  */
-export function idsInBody(ring: Keyring, sealed: SealedBody): string[] {
-  return (openItems(ring, sealed) ?? []).flatMap((item) =>
+export function idsInBody(ring: Keyring, encrypted: EncryptedBody): string[] {
+  return (decryptItems(ring, encrypted) ?? []).flatMap((item) =>
     Object.entries(item).flatMap(([name, value]) =>
       NAMING.includes(name) && typeof value === 'string' ? [value] : [],
     ),

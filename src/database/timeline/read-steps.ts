@@ -43,7 +43,7 @@ export async function readEvents(
       ns: billings.map(({ n }) => String(n)),
       limit,
     },
-    'anew',
+    'custom plan',
   );
   return latest.toReversed();
 }
@@ -118,7 +118,7 @@ export async function readCalls(
       causes: calls.map(({ cause }) => cause),
       requestIds: calls.map(({ requestId }) => requestId),
     },
-    'anew',
+    'custom plan',
   );
 }
 
@@ -141,7 +141,7 @@ export async function readLedger(
         FROM ledger_postings p WHERE p.entry_id = e.id) AS postings
      FROM ledger_entries e WHERE e.resource_id = ANY(:resourceIds) ORDER BY e.recorded_at DESC, e.id DESC LIMIT :limit`,
     { resourceIds, limit },
-    'anew',
+    'custom plan',
   );
   return entries.toReversed().map(({ postings, ...entry }) => ({
     ...entry,
@@ -180,7 +180,7 @@ export async function readAuditEvents(
        after->>'exceptionId' AS exception_id
      FROM acts ORDER BY id DESC LIMIT :limit`,
     { entityIds, ...span },
-    'anew',
+    'custom plan',
   );
   return latest.toReversed();
 }

@@ -221,7 +221,7 @@ async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]>
        array_remove(ARRAY[b.bank_delivery_id, b.credit_delivery_id], NULL) AS asked
      FROM billing_requests b WHERE b.id = ANY(:chargeIds) ORDER BY b.id`,
     { chargeIds },
-    'anew',
+    'custom plan',
   );
 }
 
@@ -261,7 +261,7 @@ async function readOthers(
      FROM agreements a WHERE a.id = ANY(:agreementIds)
      LIMIT :limit`,
     { chargeIds, scheduleIds, intentIds, agreementIds, exceptionIds, limit: OTHERS_MAX },
-    'anew',
+    'custom plan',
   );
 }
 

@@ -38,7 +38,7 @@ export async function readDeliveries(
        UNION SELECT unnest(:certain::text[]))
      ORDER BY d.event_id DESC LIMIT :limit`,
     { entityIds, xids, certain, limit },
-    'anew',
+    'custom plan',
   );
   const isSure = ({ deliveryId, batchId }: { deliveryId: string; batchId: string }) =>
     of.batchIds.has(batchId) || certain.includes(deliveryId);
@@ -69,7 +69,7 @@ export async function readAttempts(
      FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
      WHERE a.delivery_id = ANY(:deliveryIds) ORDER BY a.at DESC, a.n DESC LIMIT :limit`,
     { deliveryIds, limit },
-    'anew',
+    'custom plan',
   );
   return latest.toReversed();
 }

@@ -12,7 +12,7 @@ export async function* compareBalances(db: Database, { from, to }: Days): Pages 
   const until = to ?? 'infinity';
   let after = from === null ? '-infinity' : addDays(from, -1);
   for (;;) {
-    const { day } = await oneRow<{ day: string | null }>(db, NEXT_DAY, { after, until }, 'anew');
+    const { day } = await oneRow<{ day: string | null }>(db, NEXT_DAY, { after, until }, 'custom plan');
     if (day === null) return;
     yield { check: 'balances', ...(await compareDay(db, day)) };
     after = day;
@@ -79,7 +79,7 @@ function compareDay(db: Database, day: string): Promise<{ checked: number; diffe
       trx,
       COMPARED,
       { day, sums },
-      'anew',
+      'custom plan',
     );
     return { ...compared, differences: [...unbalanced, ...compared.differences] };
   });
@@ -89,7 +89,7 @@ async function addUp(trx: Transaction, day: string): Promise<Sums> {
   let page: Sums = { last: FIRST_ID, sums: '[]', unbalanced: [] };
   while (page.last !== null) {
     const { last: after, sums, unbalanced } = page;
-    page = await oneRow<Sums>(trx, POSTED, { day, after, sums }, 'anew');
+    page = await oneRow<Sums>(trx, POSTED, { day, after, sums }, 'custom plan');
     page.unbalanced.unshift(...unbalanced);
   }
   return page;

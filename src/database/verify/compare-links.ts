@@ -38,7 +38,7 @@ const comparison = (stream: Stream) => {
 const LINKS = {
   ledger: ['links of the ledger', comparison('ledger')],
   events: ['links of events', comparison('events')],
-  acts: ['links of audit events', comparison('acts')],
+  audit: ['links of audit events', comparison('audit')],
 } as const;
 
 /** @param after the link to begin after, and `end` the last; null for all links */

@@ -8,8 +8,8 @@ import { rows, type Executor } from '../pool/connection';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts, type WorkflowStart } from '../outbox';
-import { seal } from '../keys/encrypt';
-import { openWebhookSecrets, SEALED_SECRETS, type SealedSecrets } from './change-endpoint';
+import { encrypt } from '../keys/encrypt';
+import { decryptWebhookSecrets, ENCRYPTED_SECRETS, type EncryptedSecrets } from './change-endpoint';
 
 /**
  * Webhooks as rows: what was announced to whom, and what became of it.
@@ -48,7 +48,7 @@ export const perBatch = <Side extends string, One extends Record<Side | 'batchId
       : [];
   });
 
-interface Receiver extends SealedSecrets {
+interface Receiver extends EncryptedSecrets {
   entityId: string;
   entityType: Role;
   hasUrl: boolean;
@@ -64,7 +64,7 @@ export interface NewDelivery {
   announcement: Announcement;
   batchId: string;
   workflowId: string;
-  bodySealed: Buffer;
+  bodyEncrypted: Buffer;
 }
 
 /**
@@ -107,7 +107,7 @@ export async function prepareDeliveries(
         announcement.workflowId === undefined || receiver.failing || !receiver.hasUrl
           ? workflowIds.webhookDelivery(id)
           : announcement.workflowId,
-      bodySealed: seal(keyring, body, bodyPlace(id)),
+      bodyEncrypted: encrypt(keyring, body, bodyPlace(id)),
     };
   });
 }
@@ -130,7 +130,7 @@ async function readReceivers(trx: Executor, announcements: Announcement[]): Prom
   const found = await rows<Receiver>(
     trx,
     `SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
-            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${SEALED_SECRETS}
+            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${ENCRYPTED_SECRETS}
      FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
      WHERE w.entity_id = ANY(:entityIds)`,
     { entityIds: [...new Set(announcements.map((one) => one.entityId))] },
@@ -139,9 +139,12 @@ async function readReceivers(trx: Executor, announcements: Announcement[]): Prom
 }
 
 function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announcement, batchId: string): string {
-  const [signingSecret] = openWebhookSecrets(keyring, receiver.entityId, {
+  const [signingSecret] = decryptWebhookSecrets(keyring, receiver.entityId, {
     ...receiver,
-    ...(announcement.signedWith && { secretSealed: announcement.signedWith, previousSecretSealed: null }),
+    ...(announcement.signedWith && {
+      secretEncrypted: announcement.signedWith,
+      previousSecretEncrypted: null,
+    }),
   });
   return bodyWithSignature(
     {
@@ -174,34 +177,34 @@ export async function bodyWithout(
     data: Record<string, unknown>[];
     signature: string;
   };
-  const [receiver] = await rows<SealedSecrets>(
+  const [receiver] = await rows<EncryptedSecrets>(
     trx,
-    `SELECT ${SEALED_SECRETS} FROM webhook_endpoints w WHERE w.entity_id = :entityId`,
+    `SELECT ${ENCRYPTED_SECRETS} FROM webhook_endpoints w WHERE w.entity_id = :entityId`,
     { entityId: envelope.entityId },
   );
   if (!receiver) throw new Error(`${envelope.entityId} has no webhook endpoint row`);
   const data = envelope.data.filter((one) => !left.has(String(one[item])));
-  const [signingSecret] = openWebhookSecrets(keyring, envelope.entityId, receiver);
+  const [signingSecret] = decryptWebhookSecrets(keyring, envelope.entityId, receiver);
   return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
 }
 
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
   await rows(
     trx,
-    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id,
+    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
        status, finished_at)
-     SELECT id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id,
+     SELECT id, event_id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
        CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
      FROM unnest(:ids::text[], :eventIds::text[], :entityIds::text[], :webhookTypes::text[], :batchIds::text[],
                  :bodies::bytea[], :workflowIds::text[], :haveUrl::boolean[])
-       AS d (id, event_id, entity_id, webhook_type, batch_id, body_sealed, workflow_id, has_url)`,
+       AS d (id, event_id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`,
     {
       ids: deliveries.map((one) => one.id),
       eventIds: deliveries.map(() => newId('event')),
       entityIds: deliveries.map((one) => one.receiver.entityId),
       webhookTypes: deliveries.map((one) => one.announcement.webhookType),
       batchIds: deliveries.map((one) => one.batchId),
-      bodies: deliveries.map((one) => one.bodySealed),
+      bodies: deliveries.map((one) => one.bodyEncrypted),
       workflowIds: deliveries.map((one) => one.workflowId),
       haveUrl: deliveries.map((one) => one.receiver.hasUrl),
     },
@@ -209,11 +212,11 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
 }
 
 export function bodyPlace(deliveryId: string) {
-  return `webhook_deliveries.body_sealed:${deliveryId}` as const;
+  return `webhook_deliveries.body_encrypted:${deliveryId}` as const;
 }
 
 export function responseHeadPlace(deliveryId: string, n: number) {
-  return `webhook_attempts.response_head_sealed:${deliveryId}/${n}` as const;
+  return `webhook_attempts.response_head_encrypted:${deliveryId}/${n}` as const;
 }
 
 /** @param args those of the workflow `webhookDelivery` */

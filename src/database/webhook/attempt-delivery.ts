@@ -4,9 +4,9 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { row, rows, type Database, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
-import { open, seal } from '../keys/encrypt';
+import { decrypt, encrypt } from '../keys/encrypt';
 import { bodyPlace, deliveryStart, responseHeadPlace } from './announce-webhooks';
-import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } from './change-endpoint';
+import { KNOWN_SECRETS, decryptWebhookSecrets, secretPlace, type EncryptedSecrets } from './change-endpoint';
 
 /**
  * Attempts at webhooks: which worker makes them, and what became of them.
@@ -20,7 +20,7 @@ import { KNOWN_SECRETS, openWebhookSecrets, secretPlace, type SealedSecrets } fr
  */
 
 /** A delivery as stored; `openDelivery` decrypts it. */
-export interface DeliveryToAttempt extends SealedSecrets {
+export interface DeliveryToAttempt extends EncryptedSecrets {
   id: string;
   entityId: string;
   entityName: string;
@@ -39,13 +39,13 @@ export interface DeliveryToAttempt extends SealedSecrets {
   /** It goes to the URL of before a change, and is not tried again. */
   onlyOnce: boolean;
   /** Then: what else the old address may take for the receiver's secret. */
-  alsoSealed: Buffer[];
+  alsoEncrypted: Buffer[];
   /** Until another worker has to have recorded its attempt; 0 where none makes one. */
   claimedForMs: number;
   notDueForMs: number;
   /** As Postgres writes it, for a Date is less exact. */
   nextAttemptAt: string | null;
-  bodySealed: Buffer;
+  bodyEncrypted: Buffer;
 }
 
 export interface OpenDelivery {
@@ -91,13 +91,13 @@ const msUntil = (moment: string) =>
 
 const TO_ATTEMPT = `d.id, d.entity_id, e.name AS entity_name, coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type,
          d.status, d.attempts,
-         d.earlier_attempts, d.body_sealed,
+         d.earlier_attempts, d.body_encrypted,
          coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS only_once,
          w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS disabled,
-         coalesce(d.old_secret_sealed, w.secret_sealed) AS secret_sealed,
+         coalesce(d.old_secret_encrypted, w.secret_encrypted) AS secret_encrypted,
          CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
-              THEN w.previous_secret_sealed END AS previous_secret_sealed,
-         CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS also_sealed,
+              THEN w.previous_secret_encrypted END AS previous_secret_encrypted,
+         CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS also_encrypted,
          ${msUntil('d.claimed_until')} AS claimed_for_ms,
          ${msUntil('d.next_attempt_at')} AS not_due_for_ms, d.next_attempt_at::text AS next_attempt_at`;
 const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
@@ -192,25 +192,25 @@ export async function awaitPlace(
  */
 export async function beginAttempt(
   db: Executor,
-  delivery: Pick<DeliveryToAttempt, 'id' | 'attempts' | 'url' | 'bodySealed' | 'secretSealed'>,
+  delivery: Pick<DeliveryToAttempt, 'id' | 'attempts' | 'url' | 'bodyEncrypted' | 'secretEncrypted'>,
   leaseMs: number,
 ): Promise<boolean> {
-  const { id, attempts, url, bodySealed, secretSealed } = delivery;
+  const { id, attempts, url, bodyEncrypted, secretEncrypted } = delivery;
   const begun = await rows(
     db,
     `WITH open AS MATERIALIZED (
        SELECT d.id FROM ${DELIVERIES}
        WHERE d.id = :id AND d.status = 'pending' AND d.attempts = :attempts::int
          AND (d.claimed_until IS NULL OR d.claimed_until <= clock_timestamp())
-         AND e.status <> 'disabled' AND coalesce(d.old_url, w.url) = :url AND d.body_sealed = :bodySealed
-         AND coalesce(d.old_secret_sealed, w.secret_sealed) = :secretSealed
+         AND e.status <> 'disabled' AND coalesce(d.old_url, w.url) = :url AND d.body_encrypted = :bodyEncrypted
+         AND coalesce(d.old_secret_encrypted, w.secret_encrypted) = :secretEncrypted
        FOR SHARE OF e FOR NO KEY UPDATE OF d FOR SHARE OF w
      )
      UPDATE webhook_deliveries d
      SET sent = d.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
      FROM open WHERE d.id = open.id
      RETURNING d.id`,
-    { id, attempts, url, bodySealed, secretSealed, leaseMs },
+    { id, attempts, url, bodyEncrypted, secretEncrypted, leaseMs },
   );
   return begun.length > 0;
 }
@@ -249,13 +249,13 @@ export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): 
   return still?.count ?? 0;
 }
 
-/** @throws KeyringError where the ring lacks a key that the body or a secret was sealed with */
+/** @throws KeyringError where the ring lacks a key that the body or a secret was encrypted with */
 export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): OpenDelivery {
-  const { id, entityId, bodySealed, alsoSealed } = delivery;
-  const [first, ...others] = openWebhookSecrets(keyring, entityId, delivery);
-  const also = alsoSealed.map((sealed) => open(keyring, sealed, secretPlace(entityId)));
+  const { id, entityId, bodyEncrypted, alsoEncrypted } = delivery;
+  const [first, ...others] = decryptWebhookSecrets(keyring, entityId, delivery);
+  const also = alsoEncrypted.map((encrypted) => decrypt(keyring, encrypted, secretPlace(entityId)));
   return {
-    body: open(keyring, bodySealed, bodyPlace(id)),
+    body: decrypt(keyring, bodyEncrypted, bodyPlace(id)),
     secrets: [first, ...new Set([...others, ...also].filter((one) => one !== first))],
   };
 }
@@ -318,16 +318,16 @@ async function insertAttempt(
   policy: { maxAttempts: number; retryInMs: number },
 ): Promise<Recorded> {
   const place = responseHeadPlace(attempt.deliveryId, attempt.n);
-  const headSealed = responseHead === null ? null : seal(keyring, responseHead, place);
+  const headEncrypted = responseHead === null ? null : encrypt(keyring, responseHead, place);
   const recorded = await row<Recorded>(
     db,
     `WITH delivery AS MATERIALIZED (
        SELECT * FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
      ), attempt AS (
-       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head_sealed, reached)
+       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head_encrypted, reached)
        SELECT id, attempts + 1, :durationMs, :httpStatus, :error,
          -- Under another number it would not open.
-         CASE WHEN attempts = :n::int - 1 THEN :headSealed::bytea END, :reached FROM delivery
+         CASE WHEN attempts = :n::int - 1 THEN :headEncrypted::bytea END, :reached FROM delivery
        WHERE :delivered::boolean OR (status = 'pending' AND attempts = :n::int - 1)
        RETURNING delivery_id, n
      ), outcome AS (
@@ -358,7 +358,7 @@ async function insertAttempt(
             coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
             d.earlier_attempts, ${msUntil('a.next_attempt_at')} AS retry_in_ms
      FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`,
-    { ...attempt, ...policy, headSealed, delivered: attempt.error === null },
+    { ...attempt, ...policy, headEncrypted, delivered: attempt.error === null },
   );
   if (!recorded) throw new Error(`there is no delivery ${attempt.deliveryId}`);
   return recorded;

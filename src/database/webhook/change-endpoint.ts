@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { recordAct, type Actor } from '../record/audit-event';
 import { row, type Executor, type Transaction } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { open, seal, type SealedPlace } from '../keys/encrypt';
+import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
 
 /** An entity's webhook URL, and the secrets that sign its webhooks. */
 
@@ -19,8 +19,8 @@ export async function insertWebhookEndpoint(
   const { entityId, url, secret } = endpoint;
   await row(
     trx,
-    `INSERT INTO webhook_endpoints (entity_id, url, secret_sealed) VALUES (:entityId, :url, :secret)`,
-    { entityId, url: url ?? null, secret: seal(ring, secret, secretPlace(entityId)) },
+    `INSERT INTO webhook_endpoints (entity_id, url, secret_encrypted) VALUES (:entityId, :url, :secret)`,
+    { entityId, url: url ?? null, secret: encrypt(ring, secret, secretPlace(entityId)) },
   );
 }
 
@@ -85,13 +85,13 @@ async function changeSecrets(
   const changed = await row<{ until: Date | null }>(
     trx,
     `WITH before AS MATERIALIZED (
-         SELECT secret_sealed AS secret, previous_secret_sealed AS previous, previous_secret_until AS until
+         SELECT secret_encrypted AS secret, previous_secret_encrypted AS previous, previous_secret_until AS until
          FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE
        ), after AS (
          UPDATE webhook_endpoints w SET ${set} FROM before WHERE w.entity_id = :entityId
-         RETURNING w.secret_sealed AS secret, w.previous_secret_sealed AS previous, w.previous_secret_until AS until
+         RETURNING w.secret_encrypted AS secret, w.previous_secret_encrypted AS previous, w.previous_secret_until AS until
        ), retired AS (
-         INSERT INTO retired_webhook_secrets (entity_id, secret_sealed, retired_at)
+         INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
          SELECT :entityId, old.secret, old.at
          FROM before, after, LATERAL (VALUES (before.secret, clock_timestamp()),
                                              (before.previous, least(before.until, clock_timestamp()))) AS old (secret, at)
@@ -123,11 +123,11 @@ export async function rotateWebhookSecret(
   const until = await changeSecrets(
     trx,
     entityId,
-    `previous_secret_sealed = CASE WHEN w.previous_secret_until > clock_timestamp()
-                                   THEN w.previous_secret_sealed ELSE w.secret_sealed END,
+    `previous_secret_encrypted = CASE WHEN w.previous_secret_until > clock_timestamp()
+                                   THEN w.previous_secret_encrypted ELSE w.secret_encrypted END,
      previous_secret_until = clock_timestamp() + :rotation::interval,
-     secret_sealed = :secret`,
-    { rotation: ROTATION, secret: seal(ring, secret, secretPlace(entityId)) },
+     secret_encrypted = :secret`,
+    { rotation: ROTATION, secret: encrypt(ring, secret, secretPlace(entityId)) },
   );
   if (until === null) throw new Error(`the rotation of ${entityId} has no end`);
   await recordAct(trx, by, {
@@ -150,9 +150,9 @@ export async function replaceWebhookSecret(
     trx,
     `WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = :entityId)
      UPDATE webhook_endpoints
-     SET secret_sealed = :secret, previous_secret_sealed = NULL, previous_secret_until = NULL
+     SET secret_encrypted = :secret, previous_secret_encrypted = NULL, previous_secret_until = NULL
      WHERE entity_id = :entityId`,
-    { entityId, secret: seal(ring, secret, secretPlace(entityId)) },
+    { entityId, secret: encrypt(ring, secret, secretPlace(entityId)) },
   );
   await recordAct(trx, by, {
     action: 'webhook_secret.rotated',
@@ -164,7 +164,7 @@ export async function replaceWebhookSecret(
 
 /** Makes the new secret good alone; without a rotation nothing changes. */
 export async function finishSecretRotation(trx: Transaction, by: Actor, entityId: string): Promise<void> {
-  await changeSecrets(trx, entityId, `previous_secret_sealed = NULL, previous_secret_until = NULL`, {});
+  await changeSecrets(trx, entityId, `previous_secret_encrypted = NULL, previous_secret_until = NULL`, {});
   await recordAct(trx, by, {
     action: 'webhook_secret.rotation_finished',
     entityId,
@@ -186,10 +186,10 @@ export async function longestKnownSecret(trx: Transaction, entityId: string): Pr
   const known = await row<{ secret: Buffer }>(
     trx,
     `SELECT secret FROM (
-       SELECT secret_sealed AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = :entityId
+       SELECT secret_encrypted AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = :entityId
        UNION ALL
        SELECT old.secret, old.retired_at FROM webhook_endpoints w,
-         LATERAL (VALUES (w.previous_secret_sealed, w.previous_secret_until), (w.secret_sealed, 'infinity')) AS old (secret, retired_at)
+         LATERAL (VALUES (w.previous_secret_encrypted, w.previous_secret_until), (w.secret_encrypted, 'infinity')) AS old (secret, retired_at)
        WHERE w.entity_id = :entityId) AS known
      WHERE secret IS NOT NULL AND retired_at > clock_timestamp() - :kept::interval
      ORDER BY retired_at LIMIT 1`,
@@ -199,35 +199,35 @@ export async function longestKnownSecret(trx: Transaction, entityId: string): Pr
   return known.secret;
 }
 
-/** The columns of `webhook_endpoints w` that `openWebhookSecrets` takes. */
-export const SEALED_SECRETS = `w.secret_sealed,
-  CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_sealed END AS previous_secret_sealed`;
+/** The columns of `webhook_endpoints w` that `decryptWebhookSecrets` takes. */
+export const ENCRYPTED_SECRETS = `w.secret_encrypted,
+  CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_encrypted END AS previous_secret_encrypted`;
 
-export interface SealedSecrets {
-  secretSealed: Buffer;
+export interface EncryptedSecrets {
+  secretEncrypted: Buffer;
   /** The one before the last rotation, while it is still good. */
-  previousSecretSealed: Buffer | null;
+  previousSecretEncrypted: Buffer | null;
 }
 
 /** All kept secrets that the webhooks of `webhook_endpoints w` have been signed with. */
 export const KNOWN_SECRETS = `array_remove(ARRAY(
-    SELECT r.secret_sealed FROM retired_webhook_secrets r
+    SELECT r.secret_encrypted FROM retired_webhook_secrets r
     WHERE r.entity_id = w.entity_id AND r.retired_at > clock_timestamp() - interval '${KEPT}' ORDER BY r.retired_at)
-  || ARRAY[w.previous_secret_sealed, w.secret_sealed], NULL)`;
+  || ARRAY[w.previous_secret_encrypted, w.secret_encrypted], NULL)`;
 
 /** The secrets good now, the old one first: it signs until a rotation is finished. */
-export function openWebhookSecrets(
+export function decryptWebhookSecrets(
   ring: Keyring,
   entityId: string,
-  { secretSealed, previousSecretSealed }: SealedSecrets,
+  { secretEncrypted, previousSecretEncrypted }: EncryptedSecrets,
 ): [string, ...string[]] {
-  const secret = open(ring, secretSealed, secretPlace(entityId));
-  return previousSecretSealed === null
+  const secret = decrypt(ring, secretEncrypted, secretPlace(entityId));
+  return previousSecretEncrypted === null
     ? [secret]
-    : [open(ring, previousSecretSealed, secretPlace(entityId)), secret];
+    : [decrypt(ring, previousSecretEncrypted, secretPlace(entityId)), secret];
 }
 
 /** Current and previous secret share their place: a rotation moves the encrypted bytes. */
-export function secretPlace(entityId: string): SealedPlace {
+export function secretPlace(entityId: string): EncryptedPlace {
   return `webhook_endpoints.secret:${entityId}`;
 }

@@ -3,7 +3,7 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import { row, rows, type Executor } from '../pool/connection';
 import { firstIdAt } from '../identifier/new-id';
 import { KeyringError, type Keyring } from '../keys/keyring';
-import { open } from '../keys/encrypt';
+import { decrypt } from '../keys/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
 /**
@@ -32,9 +32,9 @@ const DAY_MS = 86_400_000;
 export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: number): Promise<boolean> {
   // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
   // word.
-  const past = await rows<{ id: string; bodySealed: Buffer }>(
+  const past = await rows<{ id: string; bodyEncrypted: Buffer }>(
     db,
-    `SELECT id, body_sealed FROM webhook_deliveries
+    `SELECT id, body_encrypted FROM webhook_deliveries
      WHERE id < :before AND status <> 'pending' AND created_at < clock_timestamp() - :keptDays * interval '1 day'
      ORDER BY id LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED`,
     { before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)), keptDays },
@@ -71,10 +71,10 @@ export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: nu
 }
 
 /** Null where its key is gone. */
-function hashOf(ring: Keyring, { id, bodySealed }: { id: string; bodySealed: Buffer }): Buffer | null {
+function hashOf(ring: Keyring, { id, bodyEncrypted }: { id: string; bodyEncrypted: Buffer }): Buffer | null {
   try {
     return createHash('sha256')
-      .update(open(ring, bodySealed, bodyPlace(id)))
+      .update(decrypt(ring, bodyEncrypted, bodyPlace(id)))
       .digest();
   } catch (error) {
     if (error instanceof KeyringError) return null;

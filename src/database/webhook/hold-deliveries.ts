@@ -68,7 +68,7 @@ export async function announceToOldEndpoint(
   ]);
   await rows(
     trx,
-    `UPDATE webhook_deliveries d SET old_url = w.url, old_secret_sealed = :signedWith
+    `UPDATE webhook_deliveries d SET old_url = w.url, old_secret_encrypted = :signedWith
      FROM webhook_endpoints w WHERE d.id = :deliveryId AND w.entity_id = d.entity_id`,
     { deliveryId, signedWith },
   );

@@ -120,7 +120,7 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
     trx,
     `UPDATE webhook_deliveries d
      SET status = 'pending', finished_at = NULL, earlier_attempts = attempts, next_attempt_at = clock_timestamp(),
-       old_url = NULL, old_secret_sealed = NULL, workflow_id = '${workflowIds.webhookDelivery('')}' || id
+       old_url = NULL, old_secret_encrypted = NULL, workflow_id = '${workflowIds.webhookDelivery('')}' || id
      WHERE id = :deliveryId AND entity_id = :entityId AND withdrawn_at IS NULL
        AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id AND w.url IS NOT NULL)
      RETURNING entity_id, webhook_type`,

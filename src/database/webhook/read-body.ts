@@ -1,27 +1,31 @@
 import { rows, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { open } from '../keys/encrypt';
+import { decrypt } from '../keys/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
-export interface SealedBody {
+export interface EncryptedBody {
   /** The delivery's. */
   id: string;
-  bodySealed: Buffer;
+  bodyEncrypted: Buffer;
 }
 
-export function readBodies(db: Executor, deliveryIds: string[]): Promise<SealedBody[]> {
-  return rows<SealedBody>(db, `SELECT id, body_sealed FROM webhook_deliveries WHERE id = ANY(:deliveryIds)`, {
-    deliveryIds,
-  });
+export function readBodies(db: Executor, deliveryIds: string[]): Promise<EncryptedBody[]> {
+  return rows<EncryptedBody>(
+    db,
+    `SELECT id, body_encrypted FROM webhook_deliveries WHERE id = ANY(:deliveryIds)`,
+    {
+      deliveryIds,
+    },
+  );
 }
 
 /** Undefined where the ring lacks its key. */
-export function openItems(
+export function decryptItems(
   ring: Keyring,
-  { id, bodySealed }: SealedBody,
+  { id, bodyEncrypted }: EncryptedBody,
 ): Record<string, unknown>[] | undefined {
   try {
-    const body = open(ring, bodySealed, bodyPlace(id));
+    const body = decrypt(ring, bodyEncrypted, bodyPlace(id));
     return (JSON.parse(body) as { data: Record<string, unknown>[] }).data;
   } catch {
     return undefined;

@@ -2,7 +2,7 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import { row, rows, type Database, type Executor } from '../pool/connection';
 import { firstIdAt } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
-import { open } from '../keys/encrypt';
+import { decrypt } from '../keys/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
 /**
@@ -71,7 +71,7 @@ export async function isBeforeFeed(db: Executor, eventId: string): Promise<boole
  * on what it has read. It locks the endpoint first. So a webhook withdrawn at that moment is either
  * given and counts as read, or is not given.
  *
- * @throws KeyringError where the ring lacks a key that a body was sealed with
+ * @throws KeyringError where the ring lacks a key that a body was encrypted with
  */
 export async function readFeed(
   db: Database,
@@ -87,17 +87,17 @@ export async function readFeed(
     ]);
     return page;
   });
-  return found.map(({ id, eventId, bodySealed }) => {
-    const body = JSON.parse(open(keyring, bodySealed, bodyPlace(id))) as Omit<FeedEvent, 'eventId'>;
+  return found.map(({ id, eventId, bodyEncrypted }) => {
+    const body = JSON.parse(decrypt(keyring, bodyEncrypted, bodyPlace(id))) as Omit<FeedEvent, 'eventId'>;
     return { eventId, webhookType: body.webhookType, timestamp: body.timestamp, data: body.data };
   });
 }
 
 async function readPage(trx: Executor, entityId: string, after: FeedPosition, limit: number) {
-  return rows<{ id: string; eventId: string; bodySealed: Buffer }>(
+  return rows<{ id: string; eventId: string; bodyEncrypted: Buffer }>(
     trx,
     `WITH page AS MATERIALIZED (
-       SELECT id, created_xid, event_id, body_sealed FROM webhook_deliveries
+       SELECT id, created_xid, event_id, body_encrypted FROM webhook_deliveries
        WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
          ${after === FEED_START ? `AND created_at > ${FEED_HORIZON}` : ''}
          AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
@@ -108,7 +108,7 @@ async function readPage(trx: Executor, entityId: string, after: FeedPosition, li
        WHERE w.entity_id = :entityId
          AND (w.feed_read_xid, w.feed_read_event_id) < (last.created_xid, last.event_id)
      )
-     SELECT id, event_id, body_sealed FROM page ORDER BY created_xid, event_id`,
+     SELECT id, event_id, body_encrypted FROM page ORDER BY created_xid, event_id`,
     { entityId, ...after, limit },
   );
 }

@@ -1,6 +1,6 @@
 import { row, rows, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { open, seal } from '../keys/encrypt';
+import { decrypt, encrypt } from '../keys/encrypt';
 import { bodyPlace, bodyWithout } from './announce-webhooks';
 
 /**
@@ -50,7 +50,7 @@ interface Asked {
   /** Not a byte of it was sent, and it has not been read in the feed. */
   undelivered: boolean;
   /** Null where the delivery asks for nothing else that is open or superseded. */
-  bodySealed: Buffer | null;
+  bodyEncrypted: Buffer | null;
 }
 
 /**
@@ -90,7 +90,7 @@ export async function withdraw(
          d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
          CASE WHEN EXISTS (SELECT FROM ${table} o
                            WHERE o.${sharedBy} = a.${sharedBy} AND ${asksFor} AND o.${delivery} = d.id
-                             AND o.id <> ALL(:ids)) THEN d.body_sealed END AS body_sealed
+                             AND o.id <> ALL(:ids)) THEN d.body_encrypted END AS body_encrypted
        FROM ${table} a JOIN webhook_deliveries d ON d.id = a.${delivery} JOIN webhook_endpoints w ON w.entity_id = d.entity_id
        WHERE a.id = ANY(:ids)`,
       { ids },
@@ -99,7 +99,7 @@ export async function withdraw(
   const undelivered = found.filter((one) => one.undelivered);
   await endDeliveries(
     trx,
-    found.filter(({ bodySealed }) => bodySealed === null),
+    found.filter(({ bodyEncrypted }) => bodyEncrypted === null),
   );
   await shortenBodies(trx, keyring, item, undelivered);
   return new Set(undelivered.map(({ id }) => id));
@@ -126,16 +126,16 @@ async function shortenBodies(
   item: string,
   undelivered: Asked[],
 ): Promise<void> {
-  const bodies = new Map(undelivered.map(({ deliveryId, bodySealed }) => [deliveryId, bodySealed]));
-  for (const [deliveryId, bodySealed] of bodies) {
-    if (bodySealed === null) continue;
+  const bodies = new Map(undelivered.map(({ deliveryId, bodyEncrypted }) => [deliveryId, bodyEncrypted]));
+  for (const [deliveryId, bodyEncrypted] of bodies) {
+    if (bodyEncrypted === null) continue;
     const ended = new Set(undelivered.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
     const place = bodyPlace(deliveryId);
-    const shorter = await bodyWithout(trx, keyring, open(keyring, bodySealed, place), item, ended);
+    const shorter = await bodyWithout(trx, keyring, decrypt(keyring, bodyEncrypted, place), item, ended);
     const replaced = await row<{ done: boolean }>(
       trx,
       `SELECT replace_unseen_body(:deliveryId, :body) AS done`,
-      { deliveryId, body: seal(keyring, shorter, place) },
+      { deliveryId, body: encrypt(keyring, shorter, place) },
     );
     if (replaced?.done !== true) throw new Error(`${deliveryId} has been seen under its locks`);
   }

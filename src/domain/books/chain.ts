@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
  */
 
 /** The chains: entries with their postings, events, and audit events of privileged actions. */
-export const STREAMS = ['ledger', 'events', 'acts'] as const;
+export const STREAMS = ['ledger', 'events', 'audit'] as const;
 
 export type Stream = (typeof STREAMS)[number];
 

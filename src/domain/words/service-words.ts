@@ -10,12 +10,12 @@ interface Key {
 }
 
 const RING = {
-  key_missing: ({ kid, seals }: Key & { seals: boolean }) =>
-    `lacks the key "${kid}", which ${seals ? 'seals values or hashes client secrets' : 'made paymentIDs or deviceIds'} in this database. ` +
+  key_missing: ({ kid, encrypts }: Key & { encrypts: boolean }) =>
+    `lacks the key "${kid}", which ${encrypts ? 'encrypts values or hashes client secrets' : 'made paymentIDs or deviceIds'} in this database. ` +
     'Give this process the ring that the others have. ' +
-    `Where none has the key any more, add it behind the first one${seals ? '' : ', with ":ids" after it'}. ${WHOLE_RING}`,
+    `Where none has the key any more, add it behind the first one${encrypts ? '' : ', with ":ids" after it'}. ${WHOLE_RING}`,
   key_for_ids_alone: ({ kid }: Key) =>
-    `has the key "${kid}" for ids alone, but it seals values or hashes client secrets in this database. Take ":ids" ` +
+    `has the key "${kid}" for ids alone, but it encrypts values or hashes client secrets in this database. Take ":ids" ` +
     `away until "assent keys reseal" has brought them under the first key. ${WHOLE_RING}`,
   key_differs: ({ kid }: Key) =>
     `has another key under the id "${kid}" than the one that this database's values hang on, and opens none of them. ` +

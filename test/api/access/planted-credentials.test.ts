@@ -120,25 +120,27 @@ describe('a planted hash of a client secret', () => {
 
 describe('a planted signing key', () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const insert = `INSERT INTO signing_keys (kid, private_key_sealed, retired_at) VALUES (:kid, :sealed, clock_timestamp() + interval '1 second')`;
+  const insert = `INSERT INTO signing_keys (kid, private_key_encrypted, retired_at) VALUES (:kid, :encrypted, clock_timestamp() + interval '1 second')`;
 
   it('is refused where no audit event is written with it', async () => {
     await expect(
-      test.db.transaction((trx) => rows(trx, insert, { kid: newId('signingKey'), sealed: randomBytes(99) })),
+      test.db.transaction((trx) =>
+        rows(trx, insert, { kid: newId('signingKey'), encrypted: randomBytes(99) }),
+      ),
     ).rejects.toMatchObject(UNRECORDED);
   });
 
   it('verifies nothing, whatever stands in the place of its private half, and is told to nobody', async () => {
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
-    const own = await row<{ kid: string; sealed: Buffer }>(
+    const own = await row<{ kid: string; encrypted: Buffer }>(
       test.db,
-      `SELECT kid, private_key_sealed AS sealed FROM signing_keys WHERE retired_at IS NULL`,
+      `SELECT kid, private_key_encrypted AS encrypted FROM signing_keys WHERE retired_at IS NULL`,
     );
     const kids: string[] = [];
-    for (const sealed of [randomBytes(99), Buffer.from(pem), own?.sealed]) {
+    for (const encrypted of [randomBytes(99), Buffer.from(pem), own?.encrypted]) {
       const kid = newId('signingKey');
       kids.push(kid);
-      await plant('signing_key.rotated', null, insert, { kid, sealed });
+      await plant('signing_key.rotated', null, insert, { kid, encrypted });
     }
     // A process that has never seen the keys before.
     const other = await serveApi(test.db, { ring: api.deps.ring });

@@ -361,10 +361,10 @@ describe('the history by a pair of metadata', () => {
         return db.query(text, values, plan);
       },
     };
-    const viewer = { entityId: standing.merchantId, role: 'merchant' } as const;
+    const party = { entityId: standing.merchantId, role: 'merchant' } as const;
     const { items } = await listTransactions(
       explaining,
-      viewer,
+      party,
       { metadata: { name: 'orderId', value: '6735' } },
       { page: 1, limit: 20, sortBy: 'createdAt', sortOrder: 'desc' },
     );

@@ -10,7 +10,7 @@ import {
   onboardBatch,
   onboardNextPage,
 } from '../../../src/database/customer/migrate-customers';
-import { open } from '../../../src/database/keys/encrypt';
+import { decrypt } from '../../../src/database/keys/encrypt';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { enter, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
@@ -321,19 +321,19 @@ describe('the migration of customers', () => {
     expect(stored.map(({ phrase }) => phrase)).toEqual(told);
   });
 
-  it('stores e-mail and account number sealed, so that nobody reads them in the database', async () => {
+  it('stores e-mail and account number encrypted, so that nobody reads them in the database', async () => {
     const ada = person({ email: 'Sealed.Ada@example.com', accountNumber: 'SEALED12345' });
     await migrate([ada]);
     const stored = await row<{ id: string; email: Buffer; all: string }>(
       test.db,
-      `SELECT id, email_sealed AS email, to_jsonb(c)::text AS all FROM customers c WHERE client_ref = :ref`,
+      `SELECT id, email_encrypted AS email, to_jsonb(c)::text AS all FROM customers c WHERE client_ref = :ref`,
       { ref: ada.clientRef },
     );
     for (const plain of ['Sealed.Ada', 'sealed.ada', 'SEALED12345']) {
       expect(stored?.all).not.toContain(plain);
       expect(stored?.all).not.toContain(hex(plain));
     }
-    expect(stored && open(api.deps.ring, stored.email, `customers.email_sealed:${stored.id}`)).toBe(
+    expect(stored && decrypt(api.deps.ring, stored.email, `customers.email_encrypted:${stored.id}`)).toBe(
       'Sealed.Ada@example.com',
     );
   });
@@ -646,7 +646,7 @@ describe('a large batch', () => {
     await migrate(persons(501));
     await rows(
       test.db,
-      `INSERT INTO staged_customers (batch_id, first_index, entries_sealed, staged_at)
+      `INSERT INTO staged_customers (batch_id, first_index, entries_encrypted, staged_at)
       VALUES ('bat_lost', 0, '', clock_timestamp() - interval '2 hours'), ('bat_coming', 0, '', clock_timestamp())`,
     );
     const before = (await staged()) ?? 0;
@@ -655,7 +655,7 @@ describe('a large batch', () => {
     expect(await row(test.db, `SELECT FROM staged_customers WHERE batch_id = 'bat_lost'`)).toBeUndefined();
   });
 
-  it('waits sealed, so that nobody reads it in the database', async () => {
+  it('waits encrypted, so that nobody reads it in the database', async () => {
     const { body } = await migrate([
       person({ firstname: 'Readable', accountNumber: 'SEALED777' }),
       ...persons(500),

@@ -170,7 +170,7 @@ describe('the change of a customer', () => {
     expect(await change(query, body)).toMatchObject({ status: 400, body: { errors: [{ path }] } });
   });
 
-  it('stores phone and address sealed, and leaves nothing of them in the log', async () => {
+  it('stores phone and address encrypted, and leaves nothing of them in the log', async () => {
     const ada = await onboardOne({});
     const update = { phone: '+2348001112223', address: 'Secret Close 7' };
     await change(`?customerId=${ada.customerId}`, { update });

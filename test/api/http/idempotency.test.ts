@@ -237,12 +237,12 @@ describe('an answer that holds secrets', () => {
     expect((await acceptOnce(api.deps, request, work('x'))).body).toEqual({});
   });
 
-  it('is stored sealed, and loses them for good in the next sweep', async () => {
+  it('is stored encrypted, and loses them for good in the next sweep', async () => {
     const request = fresh();
     const stored = () =>
       row<{ answer: Buffer; secretFree: Buffer | null }>(
         test.db,
-        `SELECT answer_sealed AS answer, secret_free_sealed AS "secretFree" FROM idempotency_keys WHERE key = :key`,
+        `SELECT answer_encrypted AS answer, secret_free_encrypted AS "secretFree" FROM idempotency_keys WHERE key = :key`,
         { key: request.key },
       );
     await acceptOnce(api.deps, request, work('secret', reply));
@@ -276,7 +276,7 @@ describe('the sweep', () => {
     const { callerId } = fresh();
     await row(
       test.db,
-      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_sealed, created_at, expires_at)
+      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, created_at, expires_at)
        SELECT :callerId, '/v1/old', 'old ' || n, decode(repeat('00', 32), 'hex'), 200, '', now() - interval '8 days',
          now() - interval '1 day' FROM generate_series(1, 1001) n`,
       { callerId },

@@ -163,7 +163,7 @@ describe('a search that finds more devices than are counted', () => {
     await rows(
       db,
       `WITH made AS (
-         INSERT INTO devices (id, fingerprint_sealed, fingerprint_index, token_key)
+         INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)
          SELECT 'dev_' || lpad(n::text, 26, '0'), '\\x01', sha256(n::text::bytea), :key
          FROM generate_series(1, ${LIST_REACH + 1}) AS n RETURNING id
        ), held AS (INSERT INTO device_holders (device_id, holder_id) SELECT id, :bankId FROM made)

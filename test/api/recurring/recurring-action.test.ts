@@ -346,7 +346,7 @@ describe('the bank’s list of subscriptions', () => {
     ['?page=0', 'query.page'],
     ['?sortBy=merchant', 'query.sortBy'],
     ['?sortOrder=up', 'query.sortOrder'],
-    ['?status=asleep', 'query.status'],
+    ['?status=waiting', 'query.status'],
     ['?merchantId=x', 'query.merchantId'],
     ['?status=active&status=paused', 'query.status'],
   ])('refuses %s', async (query, path) => {

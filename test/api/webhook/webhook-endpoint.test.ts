@@ -149,18 +149,18 @@ describe('a rotation', () => {
     expect((await again()).body.data).toEqual({ previousSecretValidUntil });
   });
 
-  it('is nobody else’s, and is stored sealed', async () => {
+  it('is nobody else’s, and is stored encrypted', async () => {
     const [merchant, other] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
     const secret = await rotate(merchant);
     expect(await secretsOf(other)).toEqual([other.webhookSecret]);
-    const stored = await rows<{ sealed: Buffer }>(
+    const stored = await rows<{ encrypted: Buffer }>(
       database.db,
-      `SELECT secret_sealed || previous_secret_sealed AS sealed FROM webhook_endpoints WHERE entity_id = :id`,
+      `SELECT secret_encrypted || previous_secret_encrypted AS encrypted FROM webhook_endpoints WHERE entity_id = :id`,
       { id: merchant.entityId },
     );
     expect(stored).toHaveLength(1);
     for (const one of [secret, merchant.webhookSecret]) {
-      expect(stored[0]?.sealed.includes(one)).toBe(false);
+      expect(stored[0]?.encrypted.includes(one)).toBe(false);
       expect(JSON.stringify(api.log)).not.toContain(one);
     }
   });

@@ -1,12 +1,12 @@
 import type { Role } from '../../domain/entity';
 
 /** A caller, who sees its own resources, and as a provider those of its merchants. */
-export interface Viewer {
+export interface Party {
   entityId: string;
   role: Role;
 }
 
-/** SQL: the viewer's own charges by merchants, refunds and schedules. */
+/** SQL: the party's own charges by merchants, refunds and schedules. */
 export const OWN: Record<Role, string> = {
   bank: 'bank_id = :entityId',
   merchant: 'merchant_id = :entityId',
@@ -14,7 +14,7 @@ export const OWN: Record<Role, string> = {
 };
 
 /**
- * SQL: the sides on which a viewer may stand in a transaction or an exception. A bank with both the
+ * SQL: the sides on which a party may stand in a transaction or an exception. A bank with both the
  * payer and the payee has one side, so that its list shows the transaction once.
  */
 export const SIDES: Record<Role, readonly string[]> = {

@@ -13,7 +13,7 @@ const GIVE_UP_MS = 120_000;
  * @param at milliseconds since 1970
  * @throws Error where one still waits two minutes after the moment
  */
-export async function untilAsleep(ownerUrl: string, at: number): Promise<void> {
+export async function untilWaiting(ownerUrl: string, at: number): Promise<void> {
   const client = new Client(ownerUrl);
   await client.connect();
   try {
@@ -27,7 +27,7 @@ export async function untilAsleep(ownerUrl: string, at: number): Promise<void> {
 }
 
 async function someAwake(client: Client, at: number): Promise<boolean> {
-  const awake = await client.query(`SELECT 1 FROM schedules WHERE start_at = $1 AND NOT asleep LIMIT 1`, [
+  const awake = await client.query(`SELECT 1 FROM schedules WHERE start_at = $1 AND NOT waiting LIMIT 1`, [
     new Date(at),
   ]);
   return awake.rows.length > 0;
