@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readActs, type RecordedAct } from '../database/record/audit-event';
+import { readAuditEvents, type RecordedAuditEvent } from '../database/record/audit-event';
 import { findEntity } from '../database/entity/create-entity';
 import { counted } from '../domain/words/counted';
 import { onEngine, takingJson, unknownEntity } from './command';
@@ -36,13 +36,13 @@ export function fill(audit: Command): void {
     .action(
       onEngine(async ({ db }, _config, { entity, since, json = false }: Filter) => {
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
-        const events = readActs(db, { entityId: entity, since });
+        const events = readAuditEvents(db, { entityId: entity, since });
         await (json ? writeJson(events) : writeTable(events));
       }, anyRing),
     );
 }
 
-async function writeJson(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
+async function writeJson(pages: AsyncIterable<RecordedAuditEvent[]>): Promise<void> {
   await write('{"events":[');
   let separator = '';
   for await (const page of pages) {
@@ -55,8 +55,8 @@ async function writeJson(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
   await write(']}\n');
 }
 
-async function writeTable(pages: AsyncIterable<RecordedAct[]>): Promise<void> {
-  let latest: RecordedAct[] = [];
+async function writeTable(pages: AsyncIterable<RecordedAuditEvent[]>): Promise<void> {
+  let latest: RecordedAuditEvent[] = [];
   let read = 0;
   for await (const page of pages) {
     read += page.length;

@@ -105,8 +105,8 @@ export function fill(exceptions: Command): void {
     .addOption(reasonOption().makeOptionMandatory())
     .action(
       onEngine(async ({ db, ring }, { NETWORK_TIMEZONE: timeZone }, exceptionId: string, found: Found) => {
-        const act = operator(found);
-        const by = { cause: 'operator', note: act.reason, act } as const;
+        const actor = operator(found);
+        const by = { cause: 'operator', note: actor.reason, actor } as const;
         const { resolution, bankTransactionId = null } = found;
         if (bankTransactionId !== null && resolution !== 'reversed')
           throw new OperatorError('--bank-transaction-id: only what is reversed has one');

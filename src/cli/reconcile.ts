@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
-import { recordAct, type Actor } from '../database/record/audit-event';
+import { recordAuditEvent, type Actor } from '../database/record/audit-event';
 import type { Database } from '../database/pool/connection';
 import {
   overdueWork,
@@ -115,7 +115,7 @@ async function reconcile(
   const { namespaceId: known } = await readTemporalState(db);
   if (known !== null && known !== id) throw new OperatorError(notTakenOver(namespace));
   const record = (action: `reconcile.${string}`, after: Record<string, unknown>) =>
-    by && db.transaction((trx) => recordAct(trx, by, { action, entityId: null, after }));
+    by && db.transaction((trx) => recordAuditEvent(trx, by, { action, entityId: null, after }));
   await record('reconcile.begun', { namespace, namespaceId: id, ...(endRowless && { endRowless }) });
   const { found, ...first } = await scan(db, client, by !== undefined);
   const end = by && endRowless ? { expected: endRowless, by } : undefined;

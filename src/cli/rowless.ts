@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Client } from '@temporalio/client';
-import { recordAct, type Actor } from '../database/record/audit-event';
+import { recordAuditEvent, type Actor } from '../database/record/audit-event';
 import type { Database } from '../database/pool/connection';
 import { inTurn } from '../domain/group';
 import { counted } from '../domain/words/counted';
@@ -68,7 +68,7 @@ export async function scanRowless(
     for (const some of inTurn(decided, RECORDED_AT_ONCE)) {
       const after = { workflowIds: some.map(({ workflowId }) => workflowId) };
       await db.transaction((trx) =>
-        recordAct(trx, end.by, { action: 'reconcile.rowless_ended', entityId: null, after }),
+        recordAuditEvent(trx, end.by, { action: 'reconcile.rowless_ended', entityId: null, after }),
       );
       await endRowless(client, some);
       result.ended += some.length;

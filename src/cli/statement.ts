@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Config } from '../settings/config';
-import { recordAct } from '../database/record/audit-event';
+import { recordAuditEvent } from '../database/record/audit-event';
 import {
   acceptStatement,
   discardPages,
@@ -66,7 +66,8 @@ async function handIn(db: Database, config: Config, file: string, given: Given):
     const accepted = db.transaction(async (trx) => {
       const { isNew, statementId } = await acceptStatement(trx, given.bank, arrived, limit);
       const after = { statementId, lines: arrived.lines };
-      if (isNew) await recordAct(trx, by, { action: 'statement.handed_in', entityId: given.bank, after });
+      if (isNew)
+        await recordAuditEvent(trx, by, { action: 'statement.handed_in', entityId: given.bank, after });
       return statementId;
     });
     return await accepted.finally(() => discardPages(db, arrived.statementId));

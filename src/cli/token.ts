@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { recordAct } from '../database/record/audit-event';
+import { recordAuditEvent } from '../database/record/audit-event';
 import { readStanding } from '../database/entity/create-entity';
 import { createAccessTokens } from '../database/keys/access-token';
 import { OperatorError } from '../domain/failures';
@@ -21,7 +21,7 @@ export function fill(token: Command): void {
         const { token: accessToken, tokenId, expiresInS } = issued;
         // The audit event must exist before the token is printed.
         await db.transaction((trx) =>
-          recordAct(trx, operator(options), {
+          recordAuditEvent(trx, operator(options), {
             action: 'token.issued',
             entityId,
             after: { tokenId, expiresInS },

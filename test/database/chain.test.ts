@@ -3,7 +3,7 @@ import { sign } from 'jsonwebtoken';
 import { Client } from 'pg';
 import { lastHead, readHead } from '../../src/database/chain/sign-head';
 import { rotateChainKey } from '../../src/database/chain/chain-key';
-import { recordAct } from '../../src/database/record/audit-event';
+import { recordAuditEvent } from '../../src/database/record/audit-event';
 import { openDatabase, row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { reencrypt } from '../../src/database/key-rotation/re-encrypt';
@@ -39,7 +39,7 @@ afterEach(() => database.drop());
 
 const act = (action: `entity.${string}`) =>
   database.db.transaction((trx) =>
-    recordAct(trx, OPERATOR, { action, entityId: standing.merchantId, before: null, after: null }),
+    recordAuditEvent(trx, OPERATOR, { action, entityId: standing.merchantId, before: null, after: null }),
   );
 const found = () => chainDifferences(database.db, keyring);
 const all = async () => [...(await found()), ...(await bookDifferences(database.db))];

@@ -1,4 +1,4 @@
-import { recordAct } from '../../src/database/record/audit-event';
+import { recordAuditEvent } from '../../src/database/record/audit-event';
 import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { foldBalances } from '../../src/database/ledger/fold-balances';
@@ -35,7 +35,7 @@ async function writeBooks(): Promise<Record<string, string>> {
   const bounced = await charge(db, keyring, standing);
   const returnedId = await returnedRefund(db, keyring, standing, bounced.reference, 0.3);
   await db.transaction((trx) =>
-    recordAct(trx, OPERATOR, { action: 'entity.enabled', entityId: standing.merchantId }),
+    recordAuditEvent(trx, OPERATOR, { action: 'entity.enabled', entityId: standing.merchantId }),
   );
   await foldBalances(db);
   await charge(db, keyring, standing);

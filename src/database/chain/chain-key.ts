@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { row, rows, type Database, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { decrypt, type EncryptedPlace } from '../keys/encrypt';
@@ -39,7 +39,7 @@ export async function rotateChainKey(db: Database, ring: Keyring, by: Actor): Pr
       `UPDATE chain_keys SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`,
     );
     const { kid } = await insertKey(trx, ring);
-    await recordAct(trx, by, {
+    await recordAuditEvent(trx, by, {
       action: 'chain_key.rotated',
       entityId: null,
       before: retired ?? null,

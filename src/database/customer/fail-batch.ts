@@ -1,4 +1,4 @@
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { row, rows, type Transaction } from '../pool/connection';
 
 /**
@@ -15,7 +15,7 @@ export async function failBatch(trx: Transaction, by: Actor, batchId: string): P
   );
   if (!failed) return false;
   await rows(trx, `DELETE FROM staged_customers WHERE batch_id = :batchId`, { batchId });
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'batch.failed',
     entityId: failed.bankId,
     before: { status: 'processing' },

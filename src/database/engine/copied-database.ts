@@ -1,4 +1,4 @@
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { row, rows, type Transaction } from '../pool/connection';
 
 /** Rows between two reports of progress: a second or so. */
@@ -25,7 +25,7 @@ export async function renumberFeed(
          AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), '')`,
   );
   const webhooks = await renumberAll(trx, say);
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'database.restored',
     entityId: null,
     after: { webhooks },
@@ -60,7 +60,7 @@ export async function giveOwnId(trx: Transaction, by: Actor): Promise<string> {
     `UPDATE temporal_state SET installation = gen_random_uuid() RETURNING installation`,
   );
   if (!given) throw new Error('temporal_state has lost its row, which the migrations make');
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'database.copied',
     entityId: null,
     before: before ?? null,

@@ -1,5 +1,5 @@
 import type { TrustLevel } from '../../domain/entity';
-import { recordAct, shownUrl, type Actor } from '../record/audit-event';
+import { recordAuditEvent, shownUrl, type Actor } from '../record/audit-event';
 import type { Transaction } from '../pool/connection';
 import {
   createEntity,
@@ -27,7 +27,7 @@ export async function admitEntity(
   const made = await createEntity(trx, ring, entity);
   if (made === undefined) return undefined;
   const { entityId, clientId } = made;
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'entity.created',
     entityId,
     after: {
@@ -53,7 +53,7 @@ export async function changeStatus(
   await syncSchedulesOf(trx, ring, entityId, by.cause);
   if (status === 'active') await releaseDeliveries(trx, entityId);
   const action = status === 'disabled' ? 'entity.disabled' : 'entity.enabled';
-  await recordAct(trx, by, { action, entityId, before: { status: before }, after: { status } });
+  await recordAuditEvent(trx, by, { action, entityId, before: { status: before }, after: { status } });
   return true;
 }
 
@@ -70,7 +70,7 @@ export async function changeTrust(
   const before = await setEntityTrust(trx, merchantId, trustLevel, providerId);
   if (before === undefined) return false;
   await syncSchedulesOf(trx, ring, merchantId, by.cause);
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'entity.trust_set',
     entityId: merchantId,
     before: { trustLevel: before },
@@ -82,7 +82,7 @@ export async function changeTrust(
 /** @returns false for an unknown entity */
 export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
   if (!(await endTokens(trx, entityId))) return false;
-  await recordAct(trx, by, { action: 'entity.tokens_revoked', entityId });
+  await recordAuditEvent(trx, by, { action: 'entity.tokens_revoked', entityId });
   return true;
 }
 
@@ -108,7 +108,7 @@ export async function changeEndpoint(
     });
   }
   await setWebhookUrl(trx, entityId, url);
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: url === null ? 'endpoint.cleared' : 'endpoint.changed',
     entityId,
     before: { url: shownUrl(before.url) },

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../domain/entity';
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import { KeyringError, type Keyring } from '../keys/keyring';
 import { keyIdIn, keyIdOf, keyPrefix } from '../keys/encrypt';
@@ -120,7 +120,7 @@ export async function renewHash(
   );
   if (!renewed) return;
   const after = { clientId, kid: ring.current };
-  await recordAct(trx, by, { action: 'client_secret.rehashed', entityId, after });
+  await recordAuditEvent(trx, by, { action: 'client_secret.rehashed', entityId, after });
 }
 
 /** SQL: the key id of each hash of a secret that is still valid. */
@@ -165,7 +165,7 @@ export async function rotateClientSecret(
      WHERE client_id = :clientId RETURNING previous_secret_until AS until`,
     { clientId, hash: hashOf(ring, { clientId, entityId, clientSecret }), endOld, kept: PREVIOUS_SECRET },
   );
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'client_secret.rotated',
     entityId,
     after: { clientId, previousSecretValidUntil: rotated?.until ?? null },

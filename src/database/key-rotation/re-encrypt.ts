@@ -1,4 +1,4 @@
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { rows, type Database, type Executor } from '../pool/connection';
 import { entriesPlace } from '../customer/migrate-customers';
 import { answerPlace } from '../call/idempotency';
@@ -176,7 +176,7 @@ export async function reencrypt(
   );
   await db.transaction(async (trx) => {
     await retireOtherKeys(trx, ring.current);
-    await recordAct(trx, by, {
+    await recordAuditEvent(trx, by, {
       action: 'keyring.resealed',
       entityId: null,
       after: { kid: ring.current, changed },

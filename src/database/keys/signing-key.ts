@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
 import { newId } from '../identifier/new-id';
 import { KeyringError, type Keyring } from './keyring';
@@ -49,7 +49,7 @@ export async function usableSigningKeys(
     await db.transaction(async (trx) => {
       const kid = await insertSigningKey(trx, ring);
       if (kid === undefined) return;
-      await recordAct(trx, NETWORK, { action: 'signing_key.created', entityId: null, after: { kid } });
+      await recordAuditEvent(trx, NETWORK, { action: 'signing_key.created', entityId: null, after: { kid } });
     });
     found.splice(0, found.length, ...(await readKeys(db, verifyForS)));
   }
@@ -77,7 +77,7 @@ export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): 
     );
     const kid = await insertSigningKey(trx, ring);
     if (kid === undefined) throw new Error('the signing key in force was not retired');
-    await recordAct(trx, by, {
+    await recordAuditEvent(trx, by, {
       action: 'signing_key.rotated',
       entityId: null,
       before: retired ?? null,
@@ -111,7 +111,7 @@ export async function revokeSigningKey(
     if (!known) return undefined;
     await insertSigningKey(trx, ring);
     const current = await row<{ kid: string }>(trx, `SELECT kid FROM signing_keys WHERE retired_at IS NULL`);
-    await recordAct(trx, by, {
+    await recordAuditEvent(trx, by, {
       action: 'signing_key.revoked',
       entityId: null,
       before: { kid },

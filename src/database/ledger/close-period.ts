@@ -1,5 +1,5 @@
 import { OperatorError } from '../../domain/failures';
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { row, rows, type Transaction } from '../pool/connection';
 import { dayBegin } from '../clock/day-begin';
 
@@ -47,7 +47,7 @@ export async function closePeriod(
     { month, timeZone },
   );
   if (closed) {
-    await recordAct(trx, by, {
+    await recordAuditEvent(trx, by, {
       action: 'period.closed',
       entityId: null,
       after: { month: nameOf(month), reopenings: closed.reopenings },
@@ -84,7 +84,7 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
     { month },
   );
   if (reopened) {
-    await recordAct(trx, by, {
+    await recordAuditEvent(trx, by, {
       action: 'period.reopened',
       entityId: null,
       after: { month: nameOf(month), reopenings: reopened.reopenings },

@@ -22,7 +22,7 @@ export interface Actor {
   reason: string | null;
 }
 
-export interface Act {
+export interface PrivilegedAction {
   action: `${string}.${string}`;
   /** The entity that the action changes; null for the keys of the whole service. */
   entityId: string | null;
@@ -31,7 +31,11 @@ export interface Act {
   after?: object | null;
 }
 
-export async function recordAct(trx: Transaction, by: Actor, act: Act): Promise<void> {
+export async function recordAuditEvent(
+  trx: Transaction,
+  by: Actor,
+  { action, entityId, before, after }: PrivilegedAction,
+): Promise<void> {
   await rows(
     trx,
     `INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
@@ -41,10 +45,10 @@ export async function recordAct(trx: Transaction, by: Actor, act: Act): Promise<
       requestId: by.requestId,
       ownRequestId: by.ownRequestId ?? null,
       reason: by.reason,
-      action: act.action,
-      entityId: act.entityId,
-      before: act.before ? JSON.stringify(act.before) : null,
-      after: act.after ? JSON.stringify(act.after) : null,
+      action,
+      entityId,
+      before: before ? JSON.stringify(before) : null,
+      after: after ? JSON.stringify(after) : null,
     },
   );
 }
@@ -58,7 +62,8 @@ export function shownUrl(url: string | null): { origin: string; sha256: string }
   return { origin: new URL(url).origin, sha256: createHash('sha256').update(url).digest('hex') };
 }
 
-export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason'>, Required<Act> {
+export interface RecordedAuditEvent
+  extends Pick<Actor, 'actor' | 'requestId' | 'reason'>, Required<PrivilegedAction> {
   ownRequestId: string | null;
   /** Rises with each audit event. */
   id: bigint;
@@ -72,16 +77,16 @@ export interface RecordedAct extends Pick<Actor, 'actor' | 'requestId' | 'reason
 const PAGE = 1_000;
 
 /** @param entityId only actions by this entity, or on it */
-export function readActs(
+export function readAuditEvents(
   db: Executor,
   { entityId, since }: { entityId: string | undefined; since: Date | undefined },
-): AsyncGenerator<RecordedAct[], void, undefined> {
+): AsyncGenerator<RecordedAuditEvent[], void, undefined> {
   return pages(
     PAGE,
     0n,
-    (act) => act.id,
+    ({ id }) => id,
     (after) =>
-      rows<RecordedAct>(
+      rows<RecordedAuditEvent>(
         db,
         `SELECT id, recorded_at AS at, actor, action, entity_id, request_id,
            own_request_id, reason, before, after

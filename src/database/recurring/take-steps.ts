@@ -4,7 +4,7 @@ import { formatAmount } from '../../domain/money';
 import { hasEnded } from '../../domain/recurring/recurring';
 import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { recordAct } from '../record/audit-event';
+import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
 import { closeExpiredRequests } from '../billing-request/settle-billing-request';
 import { row, rows } from '../pool/connection';
@@ -174,7 +174,7 @@ export async function cancelSchedule(turn: Turn): Promise<void> {
   if (hasEnded(status)) return;
   schedule.status = 'cancelled';
   turn.cause = 'operator';
-  await recordAct(
+  await recordAuditEvent(
     trx,
     { actor: 'operator:temporal', cause: 'operator', requestId: null, reason: null },
     {

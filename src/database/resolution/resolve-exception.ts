@@ -1,7 +1,7 @@
 import { Failure, FAILURES } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { endExpected } from '../ledger/end-expected-booking';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import { row, rows, type Transaction } from '../pool/connection';
@@ -25,8 +25,8 @@ import { reverseRest, writeOffRest } from '../reversal/reverse-charge';
 
 export type Resolver =
   | { cause: 'bank'; bankId: string; note: string | null }
-  /** `act` makes an audit event of the operator's action. */
-  | { cause: 'operator'; note: string | null; act?: Actor };
+  /** With an `actor` the action has its audit event. */
+  | { cause: 'operator'; note: string | null; actor?: Actor };
 
 export interface ResolvedException {
   exceptionId: string;
@@ -60,9 +60,9 @@ export async function resolveException(
   const [ended] = await endCases(trx, keyring, by, [exceptionId], finding, effect);
   if (!ended) throw new Error(`${exceptionId} was resolved while it was locked`);
   await follow(trx, keyring, timeZone, by, { ...one, ...finding, undoes, at: ended.at });
-  if (by.cause === 'operator' && by.act) {
-    const act = { action: 'exception.resolved', entityId: bankId } as const;
-    await recordAct(trx, by.act, { ...act, before: { exceptionId, state }, after });
+  if (by.cause === 'operator' && by.actor) {
+    const action = { action: 'exception.resolved', entityId: bankId } as const;
+    await recordAuditEvent(trx, by.actor, { ...action, before: { exceptionId, state }, after });
   }
   return after;
 }
@@ -236,7 +236,7 @@ export async function takeAsOperator(trx: Transaction, by: Actor, exceptionId: s
     trx,
     taken.map((now) => ({ ...event, ...now })),
   );
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'exception.taken',
     entityId: bankId,
     before: { exceptionId, state, owner: before.owner },

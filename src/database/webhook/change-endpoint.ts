@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { recordAct, type Actor } from '../record/audit-event';
+import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { row, type Executor, type Transaction } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
@@ -130,7 +130,7 @@ export async function rotateWebhookSecret(
     { rotation: ROTATION, secret: encrypt(ring, secret, secretPlace(entityId)) },
   );
   if (until === null) throw new Error(`the rotation of ${entityId} has no end`);
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'webhook_secret.rotated',
     entityId,
     after: { previousSecretValidUntil: until },
@@ -154,7 +154,7 @@ export async function replaceWebhookSecret(
      WHERE entity_id = :entityId`,
     { entityId, secret: encrypt(ring, secret, secretPlace(entityId)) },
   );
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'webhook_secret.rotated',
     entityId,
     after: { previousSecretValidUntil: null },
@@ -165,7 +165,7 @@ export async function replaceWebhookSecret(
 /** Makes the new secret good alone; without a rotation nothing changes. */
 export async function finishSecretRotation(trx: Transaction, by: Actor, entityId: string): Promise<void> {
   await changeSecrets(trx, entityId, `previous_secret_encrypted = NULL, previous_secret_until = NULL`, {});
-  await recordAct(trx, by, {
+  await recordAuditEvent(trx, by, {
     action: 'webhook_secret.rotation_finished',
     entityId,
     after: { previousSecretValidUntil: null },

@@ -1,7 +1,7 @@
 import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { sign } from 'jsonwebtoken';
 import { newClientSecret } from '../../../src/database/entity/client-credential';
-import { recordAct } from '../../../src/database/record/audit-event';
+import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { row, rows } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
@@ -41,7 +41,7 @@ afterAll(async () => {
 const plant = (action: `${string}.${string}`, entityId: string | null, sql: string, bindings: object) =>
   test.db.transaction(async (trx) => {
     await rows(trx, sql, { ...bindings });
-    await recordAct(trx, OPERATOR, { action, entityId });
+    await recordAuditEvent(trx, OPERATOR, { action, entityId });
   });
 
 async function tokenStatus(clientId: string, clientSecret: string, url = api.url): Promise<number> {
