@@ -68,7 +68,7 @@ describe('a process', () => {
       );
       expect(code).toBe(1);
       expect(err).toMatch(
-        /^(assent: )?ASSENT_MODE: is sandbox, but the database was made for production\. .*\n$/,
+        /^(assent: )?ASSENT_MODE: is sandbox, but the database was created for production\. .*\n$/,
       );
       if (program !== 'cli') expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({ mode: 'sandbox' });
     },

@@ -77,7 +77,7 @@ export function createAnswerPatience(
       }
     } catch (error) {
       // The workflows then read for themselves, and wait for Postgres as usual.
-      log.warn({ err: error }, 'nobody waits for answers while they cannot be read');
+      log.warn({ err: error }, 'answers cannot be read: workflows wait for signals instead');
       leaveAll();
     } finally {
       asking = undefined;

@@ -28,7 +28,7 @@ function measureWorkers(registry: Registry, db: Executor): void {
   const workers = inTime(() => listWorkers(db));
   gauge(registry, {
     name: 'assent_worker_heartbeat_age_seconds',
-    help: 'How long ago any worker last said that it lives.',
+    help: 'How long ago the latest heartbeat of any worker was.',
     read: async () => (await workers())?.[0]?.beatAgeS,
   });
   gauge(registry, {
@@ -124,13 +124,13 @@ function measureBooks(registry: Registry, db: Executor): void {
   const unresolved = inTime(() => unresolvedExceptions(db));
   gauge(registry, {
     name: 'assent_exceptions_unresolved',
-    help: 'Reconciliation exceptions that somebody has to look into, counted up to 10000 of each kind.',
+    help: 'Unresolved reconciliation exceptions, counted up to 10000 of each kind.',
     label: 'kind',
     readEach: byKind(unresolved, ({ count }) => count),
   });
   gauge(registry, {
     name: 'assent_exceptions_oldest_age_seconds',
-    help: 'For how long the oldest of these has waited for somebody.',
+    help: 'For how long the oldest of these has been open.',
     label: 'kind',
     readEach: byKind(unresolved, ({ oldestAgeS }) => oldestAgeS),
   });

@@ -22,7 +22,7 @@ interface Process {
 export function hearUncaught({ log, registry, failRequest = () => false, drain }: Process): void {
   const uncaught = new Counter({
     name: 'assent_uncaught_errors_total',
-    help: 'Exceptions and rejections that nobody caught. Each is in the log, with its stack.',
+    help: 'Uncaught exceptions and rejections. Each is in the log, with its stack.',
     labelNames: ['kind'],
     registers: [registry],
   });
@@ -32,10 +32,10 @@ export function hearUncaught({ log, registry, failRequest = () => false, drain }
   const hear = (kind: 'exception' | 'rejection') => (error: unknown) => {
     uncaught.inc({ kind });
     if (failRequest()) {
-      log.error({ err: error, kind }, 'nobody caught this: the request that it belongs to has failed');
+      log.error({ err: error, kind }, 'uncaught error: its request has failed');
       return;
     }
-    log.fatal({ err: error, kind }, 'nobody caught this: the process ends');
+    log.fatal({ err: error, kind }, 'uncaught error: the process ends');
     if (ending) return;
     ending = true;
     process.exitCode = 1;

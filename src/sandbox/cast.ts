@@ -27,7 +27,7 @@ export type Cast = z.output<typeof cast>;
 /** @throws Error for a missing or damaged file; the message quotes none of the file's secrets */
 export function readCast(file: string): Cast {
   const read = cast.safeParse(parsed(readFileSync(file, 'utf8')));
-  if (!read.success) throw new Error(`${file} is damaged: remove it, and "npm start" makes another`);
+  if (!read.success) throw new Error(`${file} is damaged: remove it, and "npm start" creates another`);
   return read.data;
 }
 

@@ -33,7 +33,7 @@ export class Shop {
     });
     return paymentID === undefined
       ? `Sent. The bank asks ${customer.name} on the phone.`
-      : `Sent. ${customer.name} has permitted it: nobody is asked.`;
+      : `Sent. ${customer.name} has given a standing permission, so no question is asked.`;
   }
 
   /** @throws Error if the customer has given no standing permission */
@@ -54,7 +54,7 @@ export class Shop {
         description,
       },
     });
-    return 'Begun: the first charge is made now, the next in a month. Move the clock to see it.';
+    return 'Started: the first charge is sent now, the next in a month. Move the clock to see it.';
   }
 
   async refund(reference: string): Promise<string> {

@@ -124,7 +124,7 @@ export type Config = Omit<z.output<typeof settings>, 'ASSENT_MODE' | 'ALLOW_PRIV
   ALLOW_PRIVATE_WEBHOOKS: boolean;
 };
 
-/** Has a line for each wrong setting, so that an operator mends all at once. */
+/** Has a line for each wrong setting, so that an operator corrects all at once. */
 export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
 }

@@ -64,7 +64,7 @@ export function halfSettings(config: ConnectionSettings): string[] {
   ];
 }
 
-/** True if a setting needs TLS: without TLS everybody on the way could read an API key. */
+/** True if a setting needs TLS: without TLS any host on the way could read an API key. */
 function asksForTls(config: ConnectionSettings): boolean {
   const { TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE } = config;
   return [TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE].some((one) => one !== undefined);
@@ -203,8 +203,8 @@ export function weakSecrets(config: {
   return [
     ...(config.ASSENT_KEYS !== undefined && hasGuessableKey(config.ASSENT_KEYS)
       ? [
-          'ASSENT_KEYS: has a key that somebody could guess: words, zeros, or few different bytes. ' +
-            'Make one by "openssl rand -base64 32"',
+          'ASSENT_KEYS: has a key that can be guessed: words, zeros, or few different bytes. ' +
+            'Create one by "openssl rand -base64 32"',
         ]
       : []),
     ...(config.ACCESS_TOKEN_TTL_S > TOKEN_TTL_MAX_S

@@ -159,7 +159,7 @@ const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
 /**
  * A trusted proxy may claim any address for its clients, so a range of half the world would trust
- * everybody. The widest ranges that a party can own are private: 10.0.0.0/8 and fc00::/7.
+ * everyone. The widest ranges that a party can own are private: 10.0.0.0/8 and fc00::/7.
  */
 export const networks = list(network, 'addresses or networks, for example 10.0.0.0/8,::1')
   .refine((given) => given.every(isOwnable), {

@@ -42,7 +42,7 @@ export function temporalFault(error: unknown, namespace: string): TemporalFault 
   if (code === NOT_FOUND) {
     return fault(
       `has no namespace "${namespace}"`,
-      'make it, or correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE',
+      'create it, or correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE',
     );
   }
   const refusal = REFUSALS.find((one) => (code === undefined ? said.includes(one.words) : one.code === code));

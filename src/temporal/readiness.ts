@@ -88,7 +88,7 @@ export async function serviceProblems(db: Database, ring: Keyring, client: Clien
 
 const DO_ABOUT = {
   paused: 'its Temporal Schedule is paused; unpause it in the Temporal UI',
-  missing: 'its Temporal Schedule is gone; a worker makes it anew within a minute',
+  missing: 'its Temporal Schedule is gone; a worker creates it again within a minute',
   running: 'look at its last runs in the Temporal UI, they say why',
   unknown: 'Temporal does not answer',
 } as const;

@@ -46,7 +46,7 @@ const ANSWERS: [codes: RegExp, words: string][] = [
   [/^57014$/, 'A statement took too long, and Postgres ended it'],
   [/^(55P03|40001|40P01)$/, 'Another transaction holds the row, or has changed it meanwhile'],
   [/^53/, 'Postgres has no connection, memory or disk left'],
-  [/^25006$/, 'Postgres only reads, as one does that a failover has left behind'],
+  [/^25006$/, 'Postgres is read-only, as a server left behind by a failover is'],
   [/^(23|P0001)/, 'A rule of the database refused it'],
 ];
 
@@ -55,7 +55,7 @@ function inWords(error: unknown): string {
   const answer = ANSWERS.find(([codes]) => codes.test(code));
   if (answer) return answer[1];
   if (isUnavailable(error)) return 'Postgres cannot be reached, or does not answer';
-  if (error instanceof KeyringError) return 'The key ring does not open what is stored';
+  if (error instanceof KeyringError) return 'The keyring cannot decrypt a stored value';
   if (error instanceof ServiceError || isGrpcServiceError(error))
     return 'Temporal does not answer, or refuses what it is asked for';
   return 'Something unexpected: the worker’s log says where';

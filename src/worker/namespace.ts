@@ -28,7 +28,7 @@ export async function attendNamespace(
   const { installation } = await readTemporalState(db);
   await ensureSchedules(client, installation, address);
   if ((await adoptNamespace(db, id)) === 'lost') {
-    log.error({ namespaceId: id }, 'Temporal has lost what it waited for: all that is open is started again');
+    log.error({ namespaceId: id }, 'Temporal has lost its workflows: all open ones are started again');
   }
   const { restartingSince: lost } = await readTemporalState(db);
   if (lost) {

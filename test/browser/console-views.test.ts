@@ -68,7 +68,7 @@ const VIEWS: Record<string, View> = {
   'the figures of a bank': {
     role: 'bank',
     at: 'overview',
-    shows: ['Today, ', 'Charged', '70 %', 'Taken back', 'Not enough money'],
+    shows: ['Today, ', 'Charged', '70 %', 'Reversed', 'Not enough money'],
   },
   'a month in which nothing has moved': {
     role: 'bank',
@@ -229,7 +229,7 @@ const VIEWS: Record<string, View> = {
       await page.getByLabel('Currency').selectOption('USD');
       await press(page, 'Day before');
     },
-    shows: ['in USD', 'Final', 'USD 0.00', 'nothing is owed', 'Nothing settled with anybody on this day.'],
+    shows: ['in USD', 'Final', 'USD 0.00', 'nothing is owed', 'Nothing settled on this day.'],
   },
 };
 

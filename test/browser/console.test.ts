@@ -172,7 +172,7 @@ describe('the console', () => {
     ).get(`/v1/reconciliation/exceptions/${data.exceptionId}`);
     expect(told.body.data).toMatchObject({ state: 'resolved', resolution: 'reversed' });
     await page.getByRole('link', { name: 'All exceptions' }).click();
-    await shows(page, 'No exception waits for anybody.');
+    await shows(page, 'No exception is open.');
     await expectGoodPage(page);
   });
 

@@ -248,7 +248,7 @@ describe('assent doctor', () => {
     const name = new URL(production.url).pathname.slice(1);
     await asOwner(production.superuserUrl, `GRANT TEMPORARY ON DATABASE ${name} TO PUBLIC`);
     const said = (await inProduction(production.url)) ?? '';
-    expect(said).toMatch(/^wrong: DATABASE_URL: the login "production_\w+" may make temporary tables/);
+    expect(said).toMatch(/^wrong: DATABASE_URL: the login "production_\w+" may create temporary tables/);
     const [revoke] = /REVOKE .* FROM .*(?= as the owner)/.exec(said) ?? [''];
     await asOwner(production.ownerUrl, revoke);
     expect(await inProduction(production.url)).toMatch(/^ok: /);
@@ -339,7 +339,7 @@ describe('assent doctor', () => {
     await asOwner(database.url, `UPDATE temporal_state SET restarting_since = now()`);
     const restarting = await doctor();
     await asOwner(database.url, `UPDATE temporal_state SET restarting_since = NULL`);
-    expect(restarting.found.get('work')).toMatch(/^wrong: Temporal has lost what it waited for; .*: wait/);
+    expect(restarting.found.get('work')).toMatch(/^wrong: Temporal has lost its workflows; .*: wait/);
     const [own] = await rows<{ id: string }>(database.db, `SELECT namespace_id AS id FROM temporal_state`);
     await asOwner(database.url, `UPDATE temporal_state SET namespace_id = 'another'`);
     const { found } = await doctor();

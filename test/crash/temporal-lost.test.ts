@@ -126,7 +126,7 @@ test('all that waited goes on by itself, and the log says so', async () => {
     await engine.worker.start();
     return (await running()).length === open.length;
   });
-  expect(await engine.log()).toContain('Temporal has lost what it waited for');
+  expect(await engine.log()).toContain('Temporal has lost its workflows');
   await eventually(async () => (await fetch(`${engine.apiUrl}/readyz`)).status === 200);
   const [, , charge = ''] = open;
   const billingRequestId = charge.split('/')[1] ?? '';
@@ -175,7 +175,7 @@ test('"reconcile --fix" starts nothing in a namespace that no worker of this dat
   await loseTemporal();
   await eventually(async () => {
     const { told } = await assent('status');
-    return JSON.stringify(told['problems']).includes('no worker has beaten');
+    return JSON.stringify(told['problems']).includes('no worker has sent a heartbeat');
   });
   await expect(assent('reconcile', '--fix')).rejects.toThrow(
     /is not the one that the workflows of this database/,

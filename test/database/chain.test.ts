@@ -254,7 +254,7 @@ describe('what the owner of the schema changes', () => {
     await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`);
     await rebuild('audit');
     expect((await found())[0]).toMatch(
-      /^heads: head 2 of \S+: it says that link \d+ of audit_chain is \w+, and the chain, which was made anew, has \w+$/,
+      /^heads: head 2 of \S+: it says that link \d+ of audit_chain is \w+, and the chain, which was rebuilt, has \w+$/,
     );
   });
 

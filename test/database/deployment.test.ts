@@ -46,7 +46,7 @@ describe('the mode of a database', () => {
 
   it('keeps every process of another mode out, and tells it both ways out', async () => {
     await expect(admit(production.url, 'sandbox')).rejects.toThrow(
-      /^ASSENT_MODE: is sandbox, but the database was made for production. Set ASSENT_MODE=production, or correct/,
+      /^ASSENT_MODE: is sandbox, but the database was created for production. Set ASSENT_MODE=production, or correct/,
     );
     await expect(admit(sandbox.url, 'production')).rejects.toThrow(/is production, but .* made for sandbox/);
     await expect(migrateUp(production.ownerUrl, 'sandbox', 'Africa/Lagos')).rejects.toThrow(DeploymentError);
@@ -186,12 +186,12 @@ describe('a login of production', () => {
       `REVOKE pg_execute_server_program FROM ${LOGIN}`,
       'files and programs',
     ],
-    [`ALTER ROLE ${LOGIN} CREATEROLE`, `ALTER ROLE ${LOGIN} NOCREATEROLE`, 'may make roles'],
+    [`ALTER ROLE ${LOGIN} CREATEROLE`, `ALTER ROLE ${LOGIN} NOCREATEROLE`, 'may create roles'],
     [`ALTER ROLE ${LOGIN} REPLICATION`, `ALTER ROLE ${LOGIN} NOREPLICATION`, 'may replicate the server'],
     ...[LOGIN, 'PUBLIC', 'assent_app'].map((grantee) => [
       `GRANT TEMPORARY ON DATABASE {name} TO ${grantee}`,
       `REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC, assent_app, ${LOGIN}`,
-      'may make temporary tables. In production it may not: run REVOKE TEMPORARY ON DATABASE',
+      'may create temporary tables. In production it may not: run REVOKE TEMPORARY ON DATABASE',
     ]),
     [
       `ALTER DATABASE {name} OWNER TO ${LOGIN}`,

@@ -137,7 +137,7 @@ describe('the migrations', () => {
     const add = `INSERT INTO knex_migrations (name, batch, migration_time) VALUES ('0001_of_another_version', 1, now())`;
     await asOwner(test.url, add);
     await expect(migrateUp(test.url, 'sandbox', 'Africa/Lagos')).rejects.toThrow(
-      /^DATABASE_URL: another version made the schema .* Run the version that made it, or name an empty database\.$/,
+      /^DATABASE_URL: another version created the schema .* Run the version that created it, or name an empty database\.$/,
     );
     await asOwner(test.url, `DELETE FROM knex_migrations WHERE name = '0001_of_another_version'`);
   });

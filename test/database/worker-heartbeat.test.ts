@@ -26,12 +26,12 @@ const messages = async () =>
 
 describe('the heartbeat of workers', () => {
   it('says that none works before the first has beaten', async () => {
-    expect(await messages()).toEqual(['worker: no worker has beaten yet']);
+    expect(await messages()).toEqual(['worker: no worker has sent a heartbeat yet']);
   });
 
   it.each([
     [9, 9, []],
-    [11, 11, ['worker: no worker has beaten for 11 s']],
+    [11, 11, ['worker: no worker has sent a heartbeat for 11 s']],
     [2, 12, ['worker: no worker has reached Temporal for 12 s']],
   ])('that beat %i s ago and reached Temporal %i s ago is judged: %j', async (beatS, temporalS, problems) => {
     await beat('one');

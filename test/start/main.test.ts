@@ -280,7 +280,7 @@ describe('npm start', () => {
     await postgres.kill();
     await expect(start().exit()).resolves.toBe(1);
     expect(started.output()).toMatch(
-      /another version made the schema .*, and this version has no upgrade from it\. Run the version that made it.*\nThe database is that of .*\.assent: to start afresh, move that folder away/,
+      /another version created the schema .*, and this version has no upgrade from it\. Run the version that created it.*\nThe database is that of .*\.assent: to start afresh, move that folder away/,
     );
   });
 });

@@ -73,7 +73,7 @@ describe('an effect that fails', () => {
     [
       'a replica',
       postgres('25006'),
-      'Postgres only reads, as one does that a failover has left behind (Error 25006)',
+      'Postgres is read-only, as a server left behind by a failover is (Error 25006)',
     ],
     ['a shutdown', postgres('57P01'), 'Postgres cannot be reached, or does not answer (Error 57P01)'],
     [
@@ -90,7 +90,7 @@ describe('an effect that fails', () => {
     [
       'a key that is missing',
       keyLacking(),
-      /^The key ring does not open what is stored \(ASSENT_KEYS lacks the key "\w+"/,
+      /^The keyring cannot decrypt a stored value \(ASSENT_KEYS lacks the key "\w+"/,
     ],
     [
       'Temporal',

@@ -267,7 +267,7 @@ export const billingRequestRoutes = (config: Config) => [
     id: 'cancelBillingRequest',
     summary: 'Cancel a billing request',
     description:
-      'Takes back a charge that waits for its customer’s approval (`approvalRequired`). The charge becomes `declined` with the `declineReason` `cancelled`, and counts in no spending limit any more. You receive the webhook `billing.response`, and the bank `billing.closed`. Cancelling it again changes nothing and is a 200. A charge under a standing approval cannot be cancelled, since its bank debits without asking: refund it. Should the bank approve a cancelled charge all the same, its answer gets a 409 and opens a reconciliation exception.',
+      'Cancels a charge that waits for its customer’s approval (`approvalRequired`). The charge becomes `declined` with the `declineReason` `cancelled`, and counts in no spending limit any more. You receive the webhook `billing.response`, and the bank `billing.closed`. Cancelling it again changes nothing and is a 200. A charge under a standing approval cannot be cancelled, since its bank debits without asking: refund it. Should the bank approve a cancelled charge all the same, its answer gets a 409 and opens a reconciliation exception.',
     takes: { ...BILLERS, params: schema.billingRequestPath, idempotent: true },
     answers: { 200: { description: 'The charge is cancelled', data: schema.cancelledCharge } },
     refusals: {

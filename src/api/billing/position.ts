@@ -69,7 +69,7 @@ export const positionRoutes = [
     id: 'listPositions',
     summary: 'List net positions',
     description:
-      'Who owes whom of what settled on one day: one entry for each counterparty and currency. What you owe somebody is what you are owed in theirs, so that the positions of all banks and merchants add up to nothing. For a provider its merchants are taken together. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file; as JSON there are at most 10 000.',
+      'Who owes whom of what settled on one day: one entry for each counterparty and currency. Your debt to a counterparty is its claim on you, so that the positions of all banks and merchants add up to nothing. For a provider its merchants are taken together. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file; as JSON there are at most 10 000.',
     takes: { ...ANYONE, query: schema.positionsQuery },
     answers: { 200: { description: '1 position', data: schema.positions, csv: 'offered' } },
     handle: listPositions,

@@ -32,7 +32,7 @@ export const respondBody = z
   .strictObject({
     resolution: oneOf(
       BANK_RESOLUTIONS,
-      '`no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it back by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was taken back, and that one alone; only of a `conflicting_answer`, and of a refund that is `completed`',
+      '`no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed it by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was reversed, and that one alone; only of a `conflicting_answer`, and of a refund that is `completed`',
     ),
     bankTransactionId: textFor(
       'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`, and not kept otherwise',
@@ -40,7 +40,7 @@ export const respondBody = z
       'FT26081XR3',
     ).optional(),
     note: textFor(
-      'For yourself: nobody else is shown it; no personal data',
+      'For yourself: no other party is shown it; no personal data',
       DESCRIPTION_MAX,
       'Case 4711',
     ).optional(),
@@ -65,7 +65,7 @@ const state = oneOf(EXCEPTION_STATES, '`investigating` once the operator has tak
 
 const resolution = oneOf(
   RESOLUTIONS,
-  '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has taken it back. `confirmed`: the first answer stands, also where a second debit was taken back, and that one alone. By the operator alone: `written_off`, nobody mends it; `no_difference`, there was nothing to mend',
+  '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has reversed it. `confirmed`: the first answer stands, also where a second debit was reversed, and that one alone. By the operator alone: `written_off`, no party corrects it; `no_difference`, there was nothing to mend',
   'reversed',
 )
   .nullable()

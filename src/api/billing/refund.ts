@@ -65,7 +65,7 @@ async function respondToRefund({
   if (!agreed) {
     const message =
       data.status === 'returned'
-        ? 'The refund is returned, and this answer changes nothing: take back what you transferred for it'
+        ? 'The refund is returned, and this answer changes nothing: reverse what you transferred for it'
         : `The refund is ${data.status} already; this answer changes nothing`;
     throw new Failure(data.status === 'returned' ? 'late_answer' : 'already_answered', message, { data });
   }

@@ -118,7 +118,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     // The cookie of a session that is over stays, and opens nothing: by now the browser may hold
     // the cookie of a later sign-in.
     if (session && own) keepSession(deps, req, res, session);
-    send(res, 200, own ? `Signed in as ${own.name}` : 'Nobody is signed in', { session: own ?? null });
+    send(res, 200, own ? `Signed in as ${own.name}` : 'There is no session', { session: own ?? null });
   }
 
   async function signOut(req: Request, res: Response): Promise<void> {

@@ -68,7 +68,7 @@ async function lookUp(call: Call<z.output<typeof schema.lookupBody>>) {
   const customer = known === undefined ? undefined : await customerOfDevice(deps.db, known);
   if (!customer) {
     await countUnknown(call, 'device', 1);
-    throw new Failure('not_found', 'You have no such device, or it is linked to nobody');
+    throw new Failure('not_found', 'You have no such device, or it is linked to no customer');
   }
   return { message: 'The customer is found', data: { deviceId: body.deviceId, ...customer } };
 }

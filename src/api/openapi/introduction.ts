@@ -16,7 +16,7 @@ merchants.
 **Answers.** Unless stated otherwise, an answer is an object with \`statusCode\` (the HTTP status), \`success\`, \`message\` (for
 people) and \`data\`. Errors have the same form, with \`success\` false and a \`code\` for programs, one of \`ErrorCode\`; those of status 400
 list every problem in \`errors\`. What does
-not exist and what belongs to somebody else are both a 404. A method that a path does not have is a 405 with \`Allow\`. If several errors
+not exist and what belongs to another party are both a 404. A method that a path does not have is a 405 with \`Allow\`. If several errors
 apply, the order is 401, 429, 403 (wrong role), 413, 415, 408, 400, and then those of the operation itself.
 
 **Requests.** Unknown fields and query parameters are refused (400). Text is trimmed and normalised (Unicode NFC). Amounts are JSON

@@ -89,7 +89,7 @@ const SIGNED: JsonSchema[] = [
   header('webhook-timestamp', 'When this attempt was sent, in seconds since 1970', {}, '1795245600'),
   header(
     'webhook-signature',
-    'Signature as defined by Standard Webhooks (standardwebhooks.com). It covers the time, so an old request cannot be sent again by somebody else. Two signatures while you rotate your secret',
+    'Signature as defined by Standard Webhooks (standardwebhooks.com). It covers the time, so an old request cannot be sent again by another sender. Two signatures while you rotate your secret',
     {},
     'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   ),

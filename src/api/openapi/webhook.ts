@@ -151,7 +151,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ['merchant', 'bank'],
     summary: 'The money of a charge did not stay',
     description:
-      'The customer’s bank, or the operator, has found that what was charged was taken back, or never moved. What was left of the charge is in your history as a transaction of type `reversal`; the charge keeps its status. A bank receives it for a payment that it requested for its customer.',
+      'The customer’s bank, or the operator, has found that the charged money was reversed, or never moved. What was left of the charge is in your history as a transaction of type `reversal`; the charge keeps its status. A bank receives it for a payment that it requested for its customer.',
     item: {
       ...ofCharge,
       reversalReference: shown.reference.meta({ description: 'Reference of the reversal' }),
@@ -302,7 +302,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ROLES,
     summary: 'Your webhooks are not sent here any more',
     description:
-      'Sent to the URL of before when another URL is set or none. It is attempted once, and signed so that your receiver there believes it also where somebody has rotated your secret first: `X-Service-Signature` with the secret that was in use for longest in the last 72 hours, `webhook-signature` with each that was in use in that time. If you did not expect it, have your tokens revoked and your secrets rotated.',
+      'Sent to the URL of before when another URL is set or none. It is attempted once, and signed so that your receiver there believes it also where your secret was rotated first: `X-Service-Signature` with the secret that was in use for longest in the last 72 hours, `webhook-signature` with each that was in use in that time. If you did not expect it, have your tokens revoked and your secrets rotated.',
     item: {
       changedBy: oneOf(
         ['api', 'operator'],

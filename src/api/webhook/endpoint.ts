@@ -61,7 +61,7 @@ async function sendTestEvent({ accept, caller, deps }: Call) {
     const [deliveryId] = await announce(trx, deps.ring, [
       { entityId: caller.entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },
     ]);
-    if (deliveryId === undefined) throw new Error('a test event was announced to nobody');
+    if (deliveryId === undefined) throw new Error('the test event has no delivery');
     const url = await findWebhookUrl(trx, caller.entityId);
     return {
       message: url

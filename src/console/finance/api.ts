@@ -93,7 +93,7 @@ export async function signIn(clientId: string, clientSecret: string): Promise<Se
   forget();
   const askedAt = Date.now();
   const session = keep(await send('POST', '/console/session', { clientId, clientSecret }), askedAt);
-  if (session === undefined) throw new Refusal(500, 'The service made no session: try again');
+  if (session === undefined) throw new Refusal(500, 'The service created no session: try again');
   return session;
 }
 

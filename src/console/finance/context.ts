@@ -7,7 +7,7 @@ export const Signed = createContext<Session | undefined>(undefined);
 
 export function useSession(): Session {
   const session = useContext(Signed);
-  if (session === undefined) throw new Error('a page is shown to nobody');
+  if (session === undefined) throw new Error('a page is shown without a session');
   return session;
 }
 

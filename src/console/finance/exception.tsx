@@ -99,7 +99,7 @@ function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): 
   const isSecondDebit = answers.length > 1 && answers.every(({ says }) => says === 'approved');
   return isSecondDebit
     ? 'This is about the second debit: the charge stands.'
-    : 'A charge that stands as successful is taken back.';
+    : 'A charge that stands as successful is reversed.';
 }
 
 const choicesFor = (exception: ReconciliationExceptionWithEvents): Choice[] => [
@@ -116,7 +116,7 @@ const choicesFor = (exception: ReconciliationExceptionWithEvents): Choice[] => [
   {
     said: 'confirmed',
     name: 'Our first answer stands',
-    means: 'Nothing is changed. Also where a second debit was taken back, and that one alone.',
+    means: 'Nothing is changed. Also where a second debit was reversed, and that one alone.',
   },
 ];
 
@@ -225,7 +225,7 @@ function Answer({
             {money(exception, exception.currency)}: <strong>{chosen?.name}</strong>
             {said === 'reversed' && ` by ${bankTransactionId}`}. {chosen?.means}
           </p>
-          <p>It cannot be taken back, and both sides are told.</p>
+          <p>It is final, and both sides are told.</p>
           <div class="row">
             <button class="first" type="button" onClick={() => void send()}>
               Yes, resolve it

@@ -25,7 +25,7 @@ function WorkList() {
   return (
     <section class="card stack">
       <p class="quiet">
-        Where the network’s word and a bank’s may differ, money may have moved, and somebody has to look.
+        Where the network’s word and a bank’s may differ, money may have moved, and a person has to look.
       </p>
       <Choice value={state} names={STATES} choose={choose} />
       <Show loaded={loaded} what="The exceptions">
@@ -35,7 +35,7 @@ function WorkList() {
               caption={`Reconciliation exceptions: ${STATES[state]}`}
               rows={found.exceptions}
               keyOf={({ exceptionId }) => exceptionId}
-              empty={state === 'open' ? 'No exception waits for anybody.' : 'There is no such exception.'}
+              empty={state === 'open' ? 'No exception is open.' : 'There is no such exception.'}
               columns={[
                 {
                   name: 'What happened',

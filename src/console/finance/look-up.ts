@@ -34,11 +34,11 @@ async function lookUp(what: string, role: Session['role']): Promise<Found> {
   const id = encodeURIComponent(what);
   switch (what.slice(0, 4)) {
     case 'brq_':
-      return storyOf((await ask<'getBillingRequest'>(`/v1/billing/requests/${id}`)).reference);
+      return transactionOf((await ask<'getBillingRequest'>(`/v1/billing/requests/${id}`)).reference);
     case 'rfd_':
-      return storyOf((await ask<'getRefund'>(`/v1/refunds/${id}`)).reference);
+      return transactionOf((await ask<'getRefund'>(`/v1/refunds/${id}`)).reference);
     case 'exc_':
-      return storyOf((await ask<'getException'>(`/v1/reconciliation/exceptions/${id}`)).reference);
+      return transactionOf((await ask<'getException'>(`/v1/reconciliation/exceptions/${id}`)).reference);
     case 'sch_':
       return { is: 'schedule', schedule: await ask<'getSchedule'>(`/v1/billing/recurring/${id}`) };
     case 'int_':
@@ -48,7 +48,7 @@ async function lookUp(what: string, role: Session['role']): Promise<Found> {
     case 'stm_':
       return { is: 'statement', statement: await ask<'getBankStatement'>(`/v1/bank/statements/${id}`) };
     case 'txn_':
-      return storyOf(what);
+      return transactionOf(what);
     case 'cus_':
       return listed({ customerId: what });
     case 'mch_':
@@ -59,14 +59,14 @@ async function lookUp(what: string, role: Session['role']): Promise<Found> {
 }
 
 async function byReference(what: string): Promise<Found | undefined> {
-  return storyOf(what.toUpperCase()).catch((error: unknown) => {
+  return transactionOf(what.toUpperCase()).catch((error: unknown) => {
     if (error instanceof Refusal && error.status === 404) return undefined;
     throw error;
   });
 }
 
 /** @param reference of the transaction, or the transaction's id */
-async function storyOf(reference: string | null): Promise<Found> {
+async function transactionOf(reference: string | null): Promise<Found> {
   if (reference === null) return NOTHING;
   const transaction = await ask<'getTransaction'>(`/v1/transaction-details${query({ reference })}`);
   return { is: 'transaction', transaction };
@@ -76,5 +76,5 @@ async function listed(filter: Record<string, string>): Promise<Found> {
   const { transactions, total } = await ask<'listTransactions'>(`/v1/transaction-history${query(filter)}`);
   const [only] = transactions;
   if (only === undefined) return NOTHING;
-  return transactions.length === 1 ? storyOf(only.reference) : { is: 'transactions', transactions, total };
+  return transactions.length === 1 ? transactionOf(only.reference) : { is: 'transactions', transactions, total };
 }

@@ -131,7 +131,7 @@ function Figures({ of }: { of: SummaryTotal }) {
     { name: 'Declined', of: declined, one: 'charge' },
     { name: 'Refunded', of: refunded, one: 'refund' },
     ...(returned.count > 0 ? [{ name: 'Refunds that came back', of: returned, one: 'refund' }] : []),
-    ...(reversed.count > 0 ? [{ name: 'Taken back', of: reversed, one: 'charge' }] : []),
+    ...(reversed.count > 0 ? [{ name: 'Reversed', of: reversed, one: 'charge' }] : []),
   ];
   return (
     <dl class="figures">

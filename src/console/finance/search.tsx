@@ -68,7 +68,7 @@ function SearchResult({ what }: { what: string }) {
 }
 
 function Result({ found, what }: { found: Found; what: string }) {
-  if (found.is === 'transaction') return <Story of={found.transaction} />;
+  if (found.is === 'transaction') return <TransactionDetails of={found.transaction} />;
   if (found.is === 'transactions') return <Several found={found.transactions} total={found.total} />;
   if (found.is === 'schedule') return <ScheduleFound schedule={found.schedule} />;
   if (found.is === 'intent') return <IntentFound intent={found.intent} />;
@@ -81,7 +81,7 @@ function Result({ found, what }: { found: Found; what: string }) {
   );
 }
 
-function Story({ of: one }: { of: TransactionWithEvents }) {
+function TransactionDetails({ of: one }: { of: TransactionWithEvents }) {
   const moment = useMoment();
   return (
     <>
@@ -97,7 +97,7 @@ function Story({ of: one }: { of: TransactionWithEvents }) {
             one.declineReason !== null && ['Declined', reasonInWords(one.declineReason)],
             one.refundedAmount > 0 && ['Refunded of it', money({ amount: one.refundedAmount }, one.currency)],
             one.reversedAmount > 0 && [
-              'Taken back of it',
+              'Reversed of it',
               money({ amount: one.reversedAmount }, one.currency),
             ],
             ['Made', moment(one.createdAt)],

@@ -101,7 +101,7 @@ const MOVED = [
   ['Charges', 'charges'],
   ['Refunds', 'refunds'],
   ['Refunds that came back', 'refundReturns'],
-  ['Taken back', 'reversals'],
+  ['Reversed', 'reversals'],
   ['Payments to customers', 'credits'],
 ] as const;
 
@@ -161,7 +161,7 @@ function Positions({ positions }: { positions: Position[] }) {
       caption="Net positions of the day"
       rows={positions}
       keyOf={({ counterpartyId, currency }) => `${counterpartyId} ${currency}`}
-      empty="Nothing settled with anybody on this day."
+      empty="Nothing settled on this day."
       columns={[
         { name: 'With', cell: ({ counterpartyId }) => <span class="mono">{counterpartyId}</span> },
         {

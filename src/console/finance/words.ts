@@ -47,7 +47,7 @@ export type Resolution = NonNullable<ReconciliationException['resolution']>;
 
 const RESOLUTIONS: Record<Resolution, string> = {
   no_money_moved: 'No money moved',
-  reversed: 'The money was taken back',
+  reversed: 'The money was reversed',
   confirmed: 'The first answer stands',
   written_off: 'Written off by the network',
   no_difference: 'There was no difference',

@@ -13,7 +13,7 @@ const STEPS: Record<GuideStep, { name: string; words: string }> = {
   },
   subscribe: {
     name: 'Charge each month',
-    words: 'Press “Charge each month” in the shop: it asks nobody again.',
+    words: 'Press “Charge each month” in the shop: the customer is not asked again.',
   },
   clock: { name: 'Let months pass', words: 'Move the clock by some months, and see each charge happen.' },
 };

@@ -38,7 +38,7 @@ const REASONS = new Map([
   ['not_delivered', 'the bank was not reached'],
   ['limit_reached', 'over the limit'],
   ['denied', 'the customer said no'],
-  ['cancelled', 'taken back by the shop'],
+  ['cancelled', 'cancelled by the shop'],
   ['customer_denied', 'the customer said no'],
 ]);
 

@@ -128,7 +128,7 @@ async function postUndone(
      FROM billing_requests WHERE id = :billingRequestId AND status = 'successful'`,
     { billingRequestId },
   );
-  if (!charge) throw new Error(`${billingRequestId} has not succeeded: nothing of it can be taken back`);
+  if (!charge) throw new Error(`${billingRequestId} has not succeeded, so no part of it can be reversed`);
   const paid = { ...charge, amount };
   const what = { resourceId, settledAt: at };
   await postEntries(trx, timeZone, [entryOf(kind, what, paid, booked, writtenOff)]);

@@ -66,7 +66,7 @@ export async function createSchedule(
   const startAt = terms.startAt ?? now;
   const problems = problemsOf(terms, agreement?.currency, startAt, now);
   if (problems.length > 0) {
-    throw new Failure('invalid_request', `The schedule cannot be made: ${problems[0]?.message}`, {
+    throw new Failure('invalid_request', `The schedule cannot be created: ${problems[0]?.message}`, {
       problems,
     });
   }

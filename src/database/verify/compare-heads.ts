@@ -70,7 +70,7 @@ function wrongWithKept(
   const kept = missing.get(Number(number));
   missing.delete(Number(number));
   if (kept === undefined || kept === jws) return undefined;
-  return 'it was kept, and the database has another of its number: the chains were made anew';
+  return 'it was kept, and the database has another of its number: the chains were rebuilt';
 }
 
 async function ofLast(db: Database, head: StoredHead, keys: PublicKeys): Promise<Difference[]> {
@@ -94,7 +94,7 @@ async function ofLast(db: Database, head: StoredHead, keys: PublicKeys): Promise
     if (n === 0 || link?.hash === hash) continue;
     wrong.push(
       link
-        ? `it says that link ${n} of ${chain} is ${hash}, and the chain, which was made anew, has ${link.hash}`
+        ? `it says that link ${n} of ${chain} is ${hash}, and the chain, which was rebuilt, has ${link.hash}`
         : `it says that ${chain} has ${n} links: its end was deleted`,
     );
   }

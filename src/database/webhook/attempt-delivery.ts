@@ -365,7 +365,7 @@ async function insertAttempt(
 }
 
 /**
- * Gives deliveries that nobody has attempted a workflow of their own; returns how many there were.
+ * Gives deliveries without an attempt a workflow of their own; returns how many there were.
  *
  * @param left by id, whether the caller had claimed it and has not sent it
  */

@@ -16,7 +16,7 @@ const POWERS = {
   superuser: 'is a superuser',
   schema_owner: 'owns the schema, or is a member of the role that does',
   database_owner: 'owns the database, or is a member of the role that does',
-  create_role: 'may make roles',
+  create_role: 'may create roles',
   replication: 'may replicate the server',
   write_all: 'may write all tables, or the files and programs of the server',
 } as const;
@@ -32,7 +32,7 @@ interface Versions {
 
 const SENTENCES = {
   other_mode: ({ found, wanted }: { found: Mode | undefined; wanted: Mode }) =>
-    `ASSENT_MODE: is ${wanted}, but the database was made for ${found ?? 'none'}. Set ASSENT_MODE=${found ?? 'sandbox'}, ` +
+    `ASSENT_MODE: is ${wanted}, but the database was created for ${found ?? 'none'}. Set ASSENT_MODE=${found ?? 'sandbox'}, ` +
     `${OTHER_DATABASE}: the mode of a database is never changed.`,
   other_time_zone: ({ found, wanted }: { found: string; wanted: string }) =>
     `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
@@ -45,7 +45,7 @@ const SENTENCES = {
     `DATABASE_URL: connections work as "${found}" and not as ${wanted}, the role that may not change the record of ` +
     'the money. Something between here and Postgres sets another: take that away.',
   temporary_tables: ({ login, database, role }: { login: string; database: string; role: string }) =>
-    `DATABASE_URL: the login "${login}" may make temporary tables. In production it may not: run ` +
+    `DATABASE_URL: the login "${login}" may create temporary tables. In production it may not: run ` +
     `REVOKE TEMPORARY ON DATABASE "${database}" FROM PUBLIC, ${role}, "${login}" as the owner of the database.`,
   clock_moved: () =>
     'DATABASE_URL: a test clock has been moved in this database, and production judges windows and limits by it. ' +
@@ -57,8 +57,8 @@ const SENTENCES = {
     `${versions.node} (${versions.tz}), but ${there} by Postgres ${versions.postgres}: what is charged ` +
     `around midnight would count for the wrong day. ${ANOTHER_ZONE}`,
   other_schema: () =>
-    'DATABASE_URL: another version made the schema of this database, and this version has no upgrade from it. Run the ' +
-    'version that made it, or name an empty database.',
+    'DATABASE_URL: another version created the schema of this database, and this version has no upgrade from it. Run the ' +
+    'version that created it, or name an empty database.',
   table_in_use: ({ migration }: { migration: string }) =>
     `${migration} needs a table that another session does not let go of: a back-up, or an open transaction. docs/operations.md, "The events feed stands still", names it and ends it; or migrate later.`,
 };

@@ -18,12 +18,12 @@ const RING = {
     `has the key "${kid}" for ids alone, but it encrypts values or hashes client secrets in this database. Take ":ids" ` +
     `away until "assent keys reseal" has brought them under the first key. ${WHOLE_RING}`,
   key_differs: ({ kid }: Key) =>
-    `has another key under the id "${kid}" than the one that this database's values hang on, and opens none of them. ` +
+    `has another key under the id "${kid}" than the one that this database's values hang on, and decrypts none of them. ` +
     `Put the right one back. ${WHOLE_RING}`,
   key_retired: ({ kid }: Key) =>
     `has the key "${kid}" in front, which "keys reseal" has retired. ${WHOLE_RING}`,
   signing_key_shut: ({ kid }: Key) =>
-    `does not open the key "${kid}" that signs access tokens, so that nobody would get one. Put the right ring back; ` +
+    `cannot decrypt the key "${kid}" that signs access tokens, so no caller would get one. Put the right ring back; ` +
     `where the stored key is damaged, end it by "assent keys revoke ${kid}".`,
 };
 
@@ -44,8 +44,8 @@ interface Silence {
 }
 
 const WORKERS = {
-  none_yet: () => 'no worker has beaten yet',
-  silent: ({ ageS }: Silence) => `no worker has beaten for ${Math.floor(ageS)} s`,
+  none_yet: () => 'no worker has sent a heartbeat yet',
+  silent: ({ ageS }: Silence) => `no worker has sent a heartbeat for ${Math.floor(ageS)} s`,
   temporal_never_reached: () => 'no worker has reached Temporal yet',
   temporal_not_reached: ({ ageS }: Silence) => `no worker has reached Temporal for ${Math.floor(ageS)} s`,
 };
@@ -61,5 +61,5 @@ export const POSTGRES_AWAY: Problem = { path: 'postgres', message: 'does not ans
 
 export const TEMPORAL_LOST: Problem = {
   path: 'temporal',
-  message: 'has lost what it waited for; all that is open is being started again',
+  message: 'has lost its workflows; all open ones are being started again',
 };

@@ -110,7 +110,7 @@ function webhookWords(moment: Step<'webhook'>): string {
   const facts = [
     `webhook ${webhookType} ${deliveryId} announced to ${receiverId}`,
     `${status} after ${counted(attempts, 'attempts')}`,
-    ...(moment.withdrawn ? ['taken back before anybody saw it'] : []),
+    ...(moment.withdrawn ? ['withdrawn before it was sent or read'] : []),
     ...(moment.hasUrl ? [] : ['its receiver has no URL']),
     ...(moment.readInFeed ? ['read in the events feed'] : []),
   ];
