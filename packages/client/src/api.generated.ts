@@ -3251,9 +3251,9 @@ export interface Operations {
     };
     body: {
       /**
-       * `no_money_moved`: none was moved. `reversed`: it was moved, and you have taken it
-       * back by the transaction `bankTransactionId`. `confirmed`: your first answer
-       * stands, also where a second debit was taken back, and that one alone; only of a
+       * `no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed
+       * it by the transaction `bankTransactionId`. `confirmed`: your first answer stands,
+       * also where a second debit was reversed, and that one alone; only of a
        * `conflicting_answer`, and of a refund that is `completed`
        */
       resolution: 'no_money_moved' | 'reversed' | 'confirmed';
@@ -3262,7 +3262,7 @@ export interface Operations {
        * where it is `reversed`, and not kept otherwise
        */
       bankTransactionId?: string | undefined;
-      /** For yourself: nobody else is shown it; no personal data */
+      /** For yourself: no other party is shown it; no personal data */
       note?: string | undefined;
     };
     answer: {

@@ -6,7 +6,7 @@ import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
 import { decrypt, encrypt } from '../keys/encrypt';
 import { bodyPlace, deliveryStart, responseHeadPlace } from './announce-webhooks';
-import { KNOWN_SECRETS, decryptWebhookSecrets, secretPlace, type EncryptedSecrets } from './change-endpoint';
+import { decryptWebhookSecrets, KNOWN_SECRETS, secretPlace, type EncryptedSecrets } from './change-endpoint';
 
 /**
  * Attempts at webhooks: which worker makes them, and what became of them.
