@@ -75,7 +75,10 @@ async function advanceClock({ accept, body, caller, deps }: Call<z.output<typeof
   // The jump is made, whatever becomes of this.
   if (body.jump) {
     await signalJumped(deps.db, entityId).catch((error: unknown) =>
-      deps.log.warn({ err: error }, 'workflows that began to wait during a jump of the clock are left to reconcile'),
+      deps.log.warn(
+        { err: error },
+        'workflows that began to wait during a jump of the clock are left to reconcile',
+      ),
     );
   }
   return answer;

@@ -89,7 +89,9 @@ async function endIfStuck(client: Client, workflowId: string): Promise<void> {
     (event) => event.workflowTaskCompletedEventAttributes ?? event.workflowTaskFailedEventAttributes,
   );
   if (Number(last?.workflowTaskFailedEventAttributes?.cause) !== NON_DETERMINISTIC) return;
-  await client.workflow.getHandle(workflowId, runId).terminate('started by another version, whose steps differ: started again');
+  await client.workflow
+    .getHandle(workflowId, runId)
+    .terminate('started by another version, whose steps differ: started again');
 }
 
 export interface RowlessWorkflow {

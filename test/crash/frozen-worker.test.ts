@@ -39,7 +39,9 @@ test('a frozen worker is not ready within 15 s, the API tells what waits, and al
   engine.worker.freeze();
   // What the contract promises, not what the machine happens to do.
   await eventually(async () => (await readiness()).status === 503, 15_000);
-  expect((await readiness()).message).toMatch(/^Not ready: worker: no worker has sent a heartbeat for \d+ s$/);
+  expect((await readiness()).message).toMatch(
+    /^Not ready: worker: no worker has sent a heartbeat for \d+ s$/,
+  );
   const told = await metrics.api();
   expect(valueOf(told, HEARTBEAT_AGE)).toBeGreaterThan(10);
   expect(valueOf(told, 'assent_workers{version="0.2.0"}')).toBeUndefined();

@@ -48,7 +48,9 @@ describe('the mode of a database', () => {
     await expect(admit(production.url, 'sandbox')).rejects.toThrow(
       /^ASSENT_MODE: is sandbox, but the database was created for production. Set ASSENT_MODE=production, or correct/,
     );
-    await expect(admit(sandbox.url, 'production')).rejects.toThrow(/is production, but .* created for sandbox/);
+    await expect(admit(sandbox.url, 'production')).rejects.toThrow(
+      /is production, but .* created for sandbox/,
+    );
     await expect(migrateUp(production.ownerUrl, 'sandbox', 'Africa/Lagos')).rejects.toThrow(DeploymentError);
     await expect(migrateUp(sandbox.url, 'production', 'Africa/Lagos')).rejects.toThrow(/created for sandbox/);
     await expect(admit(production.url, 'production')).resolves.toBeUndefined();

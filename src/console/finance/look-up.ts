@@ -76,5 +76,7 @@ async function listed(filter: Record<string, string>): Promise<Found> {
   const { transactions, total } = await ask<'listTransactions'>(`/v1/transaction-history${query(filter)}`);
   const [only] = transactions;
   if (only === undefined) return NOTHING;
-  return transactions.length === 1 ? transactionOf(only.reference) : { is: 'transactions', transactions, total };
+  return transactions.length === 1
+    ? transactionOf(only.reference)
+    : { is: 'transactions', transactions, total };
 }

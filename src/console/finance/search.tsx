@@ -96,10 +96,7 @@ function TransactionDetails({ of: one }: { of: TransactionWithEvents }) {
             ['For', one.description],
             one.declineReason !== null && ['Declined', reasonInWords(one.declineReason)],
             one.refundedAmount > 0 && ['Refunded of it', money({ amount: one.refundedAmount }, one.currency)],
-            one.reversedAmount > 0 && [
-              'Reversed of it',
-              money({ amount: one.reversedAmount }, one.currency),
-            ],
+            one.reversedAmount > 0 && ['Reversed of it', money({ amount: one.reversedAmount }, one.currency)],
             ['Made', moment(one.createdAt)],
             ['Settled', one.settledAt === null ? 'Not settled' : moment(one.settledAt)],
             ['Customer', <SearchLink of={one.customerId} />],
