@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { rotateChainKey } from '../database/chain/chain-key';
 import { olderSecrets } from '../database/entity/client-credential';
 import { keyUse, reencrypt } from '../database/key-rotation/re-encrypt';
 import { claimRing } from '../database/key-rotation/claim-keyring';
-import { revokeSigningKey, rotateSigningKey } from '../database/keys/signing-key';
+import { revokeSigningKey, rotateKey } from '../database/keys/signing-key';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { command, onEngine } from './command';
@@ -19,8 +18,7 @@ export function fill(keys: Command): void {
     .action(
       onEngine(
         async ({ db, ring }, _config, { books = false, ...options }: Explained & { books?: boolean }) => {
-          const rotate = books ? rotateChainKey : rotateSigningKey;
-          const kid = await rotate(db, ring, operator(options));
+          const kid = await rotateKey(db, ring, operator(options), books ? 'chain_keys' : 'signing_keys');
           const what = books ? 'The heads of the books' : 'Tokens';
           return { json: { kid }, text: `${what} are signed with ${kid} now` };
         },

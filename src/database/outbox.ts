@@ -5,7 +5,7 @@ import {
   type WorkflowAttributes,
   type WorkflowRun,
 } from '../domain/workflow/workflow-id';
-import { row, rows, type Executor } from './pool/connection';
+import { oneRow, rows, type Executor } from './pool/connection';
 
 /**
  * Messages to Temporal, written by the transaction whose work they announce. So a transaction that
@@ -205,14 +205,13 @@ export async function outboxBacklog(db: Executor): Promise<Record<OutboxRank, Ou
   return { call, later };
 }
 
-async function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
-  const backlog = await row<OutboxBacklog>(
+function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
+  return oneRow<OutboxBacklog>(
     db,
     `SELECT count(*)::int AS messages,
        coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS oldest_age_s
      FROM (SELECT created_at FROM outbox WHERE rank = ${RANK[rank]} LIMIT ${BACKLOG_MAX}) AS waiting`,
   );
-  return backlog ?? { messages: 0, oldestAgeS: 0 };
 }
 
 /**

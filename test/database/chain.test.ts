@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { sign } from 'jsonwebtoken';
 import { Client } from 'pg';
 import { lastHead, readHead } from '../../src/database/chain/sign-head';
-import { rotateChainKey } from '../../src/database/chain/chain-key';
+import { rotateKey } from '../../src/database/keys/signing-key';
 import { recordAuditEvent } from '../../src/database/record/audit-event';
 import { openDatabase, row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
@@ -81,7 +81,7 @@ describe('books that nobody has touched', () => {
   });
 
   it('stay right when the keys are rotated and resealed, and need no old key to be judged', async () => {
-    await rotateChainKey(database.db, keyring, OPERATOR);
+    await rotateKey(database.db, keyring, OPERATOR, 'chain_keys');
     await chainBooks(database.db, keyring);
     const newer = readKeyring(`${makeKeyring()},${keys}`);
     const owner = openDatabase(database.url, 2, undefined, undefined, 'none');

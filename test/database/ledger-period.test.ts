@@ -129,7 +129,7 @@ describe('a closed month', () => {
   it('is one that is over in real time, whatever a test clock says', async () => {
     const month = `${(await today()).slice(0, 7)}-01`;
     await rows(db, `UPDATE entities SET clock_offset = '2 years'`);
-    await expect(close(month)).rejects.toThrow(`${month.slice(0, 7)} is not over.`);
+    await expect(close(month)).rejects.toThrow(`${month.slice(0, 7)} is not over: close it later.`);
     await expect(reopen(month)).rejects.toThrow('is not closed');
     expect(await acts()).toEqual([]);
   });

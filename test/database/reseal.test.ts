@@ -7,7 +7,7 @@ import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/
 import { openDatabase } from '../../src/database/pool/connection';
 import { openPaymentId } from '../../src/database/agreement/payment-id';
 import { keyUse, reencrypt, ENCRYPTED_TABLES } from '../../src/database/key-rotation/re-encrypt';
-import { revokeSigningKey, rotateSigningKey, usableSigningKeys } from '../../src/database/keys/signing-key';
+import { revokeSigningKey, rotateKey, usableSigningKeys } from '../../src/database/keys/signing-key';
 import { decrypt } from '../../src/database/keys/encrypt';
 import { announce, responseHeadPlace } from '../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery, recordAttempt } from '../../src/database/webhook/attempt-delivery';
@@ -185,7 +185,7 @@ describe('reseal', () => {
 describe('a revoked signing key', () => {
   it('is gone at once, and another signs in its place where it was in force', async () => {
     const [first] = await usableSigningKeys(db, both, 3600);
-    const second = await rotateSigningKey(db, both, OPERATOR);
+    const second = await rotateKey(db, both, OPERATOR, 'signing_keys');
     expect(await revokeSigningKey(db, both, OPERATOR, first.kid)).toBe(second);
     const kids = async () => (await usableSigningKeys(db, both, 3600)).map(({ kid }) => kid);
     expect(await kids()).toEqual([second]);

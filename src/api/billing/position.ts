@@ -1,6 +1,6 @@
 import { readPositions, type Position } from '../../database/ledger/read-positions';
 import { readFinality } from '../../database/ledger/read-statement';
-import { Failure } from '../../domain/failures';
+import { invalidRequest } from '../../domain/failures';
 import { shownSums, sumsInFull } from '../../domain/money';
 import { ANYONE } from '../http/callers';
 import type { QueryCall } from '../http/call';
@@ -40,9 +40,7 @@ async function listPositions({
   const found = await readPositions(deps.db, caller, date, LISTED_MAX + 1);
   if (found.length > LISTED_MAX) {
     const message = `there are more than ${LISTED_MAX} positions: take them as a file, with format=csv`;
-    throw new Failure('invalid_request', `The request is not valid: query.format: ${message}`, {
-      problems: [{ path: 'query.format', message }],
-    });
+    throw invalidRequest([{ path: 'query.format', message }]);
   }
   return {
     message: `${found.length} ${found.length === 1 ? 'position' : 'positions'}`,

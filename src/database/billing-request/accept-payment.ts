@@ -12,7 +12,7 @@ import {
 } from './accept-billing-requests';
 import type { Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { takeApprovals } from '../customer/limit-prompts';
+import { takePrompts } from '../customer/limit-prompts';
 import { payeeFace, payersByLookupId } from '../entity/read-parties';
 
 /**
@@ -41,8 +41,9 @@ export async function acceptCustomerPayments(
     lines.map((line) => line.lookupId),
   );
   const payerByLookupId = new Map(payers.map((payer) => [payer.lookupId, payer]));
-  const askedEnough = await takeApprovals(
+  const askedEnough = await takePrompts(
     trx,
+    'approval',
     rules,
     payers.map((payer) => payer.customerId).filter((id) => id !== payee.customerId),
   );

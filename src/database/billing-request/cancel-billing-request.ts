@@ -1,7 +1,7 @@
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { Failure } from '../../domain/failures';
 import { lockAgreements } from '../agreement/agreement';
-import { row, type Executor } from '../pool/connection';
+import { oneRow, row, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { signalWaiting } from '../outbox';
 import { signalAnswered } from '../schedule/change-status';
@@ -55,14 +55,12 @@ export async function cancelBillingRequest(
 }
 
 /** The current status; `declined` for a passed window that the workflow has yet to close. */
-async function standing(trx: Executor, billingRequestId: string) {
-  const found = await row<{ status: BillingRequestStatus; cancelled: boolean }>(
+function standing(trx: Executor, billingRequestId: string) {
+  return oneRow<{ status: BillingRequestStatus; cancelled: boolean }>(
     trx,
     `SELECT CASE WHEN status = 'pending' AND business_now(owner_id) >= expires_at THEN 'declined' ELSE status END AS status,
        coalesce(closed_by IN ('merchant', 'provider'), false) AS cancelled
      FROM billing_requests WHERE id = :billingRequestId`,
     { billingRequestId },
   );
-  if (!found) throw new Error(`there is no ${billingRequestId}`);
-  return found;
 }

@@ -2,7 +2,7 @@ import type { BillingRules } from '../../domain/billing-rules';
 import type { Failure } from '../../domain/failures';
 import { blockersOf } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
-import { takeApprovals } from '../customer/limit-prompts';
+import { takePrompts } from '../customer/limit-prompts';
 import { payersByLookupId, type Payer } from '../entity/read-parties';
 import type { Keyring } from '../keys/keyring';
 
@@ -21,7 +21,7 @@ export async function readOneTimePayers(
   const ids = payers.map((payer) => payer.customerId);
   const blockers = await blockersOf(trx, merchantId, ids);
   const unblocked = ids.filter((id) => !blockers.has(id));
-  const askedEnough = await takeApprovals(trx, rules, unblocked);
+  const askedEnough = await takePrompts(trx, 'approval', rules, unblocked);
   return new Map(
     payers.map((payer) => {
       const blocked = blockers.has(payer.customerId);

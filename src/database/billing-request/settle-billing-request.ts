@@ -10,7 +10,7 @@ import {
 } from '../agreement/agreement';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
 import { announceDecision, applyDecision, type NewDecision } from '../decision/apply-decision';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
@@ -24,7 +24,7 @@ import { withdraw } from '../webhook/withdraw-delivery';
 
 /**
  * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
- * in `cancel.ts`.
+ * in `cancel-billing-request.ts`.
  *
  * Each end is one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against
  * `now >= expires_at`, by the database's clock. However they race, one finds the row pending and in
@@ -196,12 +196,11 @@ async function answerRefused(
   const billingRequestId = asked.id;
   // The window may have passed before the workflow closed the request.
   await closeExpiredRequests(trx, keyring, [billingRequestId], 'by its bank');
-  const found = await row<Outcome>(
+  const found = await oneRow<Outcome>(
     trx,
     `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId FOR UPDATE OF b`,
     { billingRequestId },
   );
-  if (!found) throw new Error(`there is no ${billingRequestId}`);
   const { bankId, status, closedBy } = found;
   const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
   const duplicate =

@@ -38,13 +38,12 @@ export async function signHead(db: Database, ring: Keyring, timeZone: string): P
     const signed = await lastSigned(trx);
     const before = await lastHead(trx);
     const tips = await readTips(trx);
-    const here = await row<{ installation: string; day: string; now: Date }>(
+    const here = await oneRow<{ installation: string; day: string; now: Date }>(
       trx,
       `SELECT installation, (now AT TIME ZONE :timeZone)::date::text AS day, now
        FROM temporal_state, clock_timestamp() AS now`,
       { timeZone },
     );
-    if (!here) throw new Error('temporal_state has lost its row, which the migrations make');
     const said = before && readHead(before.jws);
     const moved = STREAMS.some((stream) => tips[stream].n !== (said?.tips?.[stream]?.n ?? 0));
     if (!moved && before?.day === here.day) return undefined;

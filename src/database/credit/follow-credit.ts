@@ -1,4 +1,4 @@
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
 import { recordEvents } from '../record/event';
 import { postCredits } from '../ledger/post-settlement';
 import { enqueueSignals } from '../outbox';
@@ -188,13 +188,12 @@ export async function withdrawCredit(
     { billingRequestId },
   );
   if (!open || (await withdraw(trx, keyring, 'credits', [billingRequestId])).size === 0) return false;
-  const charge = await row<Pick<Credited, 'workflowId' | 'bankId'>>(
+  const charge = await oneRow<Pick<Credited, 'workflowId' | 'bankId'>>(
     trx,
     `UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
      WHERE id = :billingRequestId RETURNING workflow_id, bank_id`,
     { billingRequestId },
   );
-  if (!charge) throw new Error(`there is no ${billingRequestId}`);
   await endUndelivered(trx, keyring, [billingRequestId]);
   // The workflow waits no more.
   await enqueueSignals(trx, 'creditDelivered', [charge]);

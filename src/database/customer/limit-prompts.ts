@@ -11,35 +11,19 @@ import { sweep } from '../query/sweep';
  * Days are in real time, whatever the test clocks say: people are asked in real time.
  */
 
-type PromptRules = Pick<BillingRules, 'timeZone' | 'intentsPerCustomerDay' | 'approvalsPerCustomerDay'>;
-
-/** @returns the customers that may not be asked again today, and why */
-export async function takeIntents(
-  trx: Executor,
-  { intentsPerCustomerDay, timeZone }: PromptRules,
-  customerIds: string[],
-): Promise<Map<string, Failure>> {
-  return takePrompts(trx, 'intent', intentsPerCustomerDay, timeZone, customerIds);
-}
-
-/** @returns the customers that may not be asked again today, and why */
-export async function takeApprovals(
-  trx: Executor,
-  { approvalsPerCustomerDay, timeZone }: PromptRules,
-  customerIds: string[],
-): Promise<Map<string, Failure>> {
-  return takePrompts(trx, 'approval', approvalsPerCustomerDay, timeZone, customerIds);
-}
-
-/** One statement decides between callers at the same time; a rollback undoes its counts. */
-async function takePrompts(
+/**
+ * One statement decides between callers at the same time; a rollback undoes its counts.
+ *
+ * @returns the customers that may not be asked again today, and why
+ */
+export async function takePrompts(
   trx: Executor,
   kind: 'intent' | 'approval',
-  perDay: number,
-  timeZone: string,
+  { timeZone, intentsPerCustomerDay, approvalsPerCustomerDay }: BillingRules,
   customerIds: string[],
 ): Promise<Map<string, Failure>> {
   if (customerIds.length === 0) return new Map();
+  const perDay = kind === 'intent' ? intentsPerCustomerDay : approvalsPerCustomerDay;
   const counted = await rows<{ customerId: string }>(
     trx,
     // Inserted in one order everywhere, so that two calls with the same customers cannot deadlock.

@@ -1,7 +1,7 @@
 import { ID_PREFIX, isId } from '../../domain/identifier/ids';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { bindId, openBoundId } from '../keys/bound-id';
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
@@ -51,12 +51,11 @@ export async function enrolDevice(
       tokenKey: ring.current,
     },
   );
-  const device = await row<{ id: string; tokenKey: string }>(
+  const device = await oneRow<{ id: string; tokenKey: string }>(
     trx,
     `SELECT id, token_key FROM devices WHERE fingerprint_index = ANY(:indexes)`,
     { indexes },
   );
-  if (!device) throw new Error('a device was neither there nor made');
   const enrolled = await rows(
     trx,
     `INSERT INTO device_holders (device_id, holder_id) VALUES (:deviceId, :holderId)

@@ -1,6 +1,12 @@
 import { Failure } from '../../domain/failures';
-import { row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
-import { onboardPage, type BatchEntry, type BatchFailure, type OnboardedCustomer } from './onboard-customers';
+import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
+import {
+  onboardPage,
+  type BatchEntry,
+  type BatchFailure,
+  type OnboardedCustomer,
+  type OnboardedPage,
+} from './onboard-customers';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
@@ -48,7 +54,7 @@ export async function onboardBatch(
 ): Promise<SmallBatch> {
   const batchId = newId('batch');
   await insertBatch(trx, bankId, batchId, entries.length);
-  const { customers, failures, ...counts } = await onboardPage(
+  const { customers, failures, counts } = await onboardPage(
     trx,
     ring,
     { bankId, batchId },
@@ -124,30 +130,21 @@ export async function onboardNextPage(
 ): Promise<Batch> {
   return db.transaction(async (trx) => {
     // A second worker at the same batch waits here, and then takes the next page.
-    const batch = await row<Batch & { bankId: string }>(
+    const { bankId, ...before } = await oneRow<Batch & { bankId: string }>(
       trx,
       `SELECT ${BATCH_COLUMNS}, bank_id FROM customer_batches WHERE id = :batchId FOR UPDATE`,
       { batchId },
     );
-    if (!batch) throw new Error(`there is no batch ${batchId}`);
-    const { bankId, ...before } = batch;
     if (before.status !== 'processing') return before;
-    const page = await row<{ firstIndex: number; encrypted: Buffer }>(
+    const { firstIndex, encrypted } = await oneRow<{ firstIndex: number; encrypted: Buffer }>(
       trx,
       `DELETE FROM staged_customers WHERE batch_id = :batchId AND first_index =
          (SELECT min(first_index) FROM staged_customers WHERE batch_id = :batchId)
        RETURNING first_index, entries_encrypted AS encrypted`,
       { batchId },
     );
-    if (!page) throw new Error(`${batchId} has no page left and is not completed`);
-    const entries = JSON.parse(
-      decrypt(ring, page.encrypted, entriesPlace(batchId, page.firstIndex)),
-    ) as BatchEntry[];
-    const {
-      customers: _,
-      failures: __,
-      ...counts
-    } = await onboardPage(trx, ring, { bankId, batchId }, page.firstIndex, entries);
+    const entries = JSON.parse(decrypt(ring, encrypted, entriesPlace(batchId, firstIndex))) as BatchEntry[];
+    const { counts } = await onboardPage(trx, ring, { bankId, batchId }, firstIndex, entries);
     const after = await count(trx, batchId, counts);
     if (after.status === 'completed') {
       const webhookType = 'migration.completed';
@@ -160,46 +157,33 @@ export async function onboardNextPage(
 }
 
 async function insertBatch(trx: Transaction, bankId: string, batchId: string, total: number): Promise<Batch> {
-  return found(
-    await row<Batch>(
-      trx,
-      `INSERT INTO customer_batches (id, bank_id, status, total) VALUES (:batchId, :bankId, 'processing', :total)
-       RETURNING ${BATCH_COLUMNS}`,
-      { batchId, bankId, total },
-    ),
+  return oneRow<Batch>(
+    trx,
+    `INSERT INTO customer_batches (id, bank_id, status, total) VALUES (:batchId, :bankId, 'processing', :total)
+     RETURNING ${BATCH_COLUMNS}`,
+    { batchId, bankId, total },
   );
 }
 
-async function count(
-  trx: Transaction,
-  batchId: string,
-  counts: { successful: number; failed: number; duplicates: number },
-): Promise<Batch> {
-  return found(
-    await row<Batch>(
-      trx,
-      `UPDATE customer_batches SET successful = successful + :successful, failed = failed + :failed,
-         duplicates = duplicates + :duplicates,
-         status = CASE WHEN successful + failed + duplicates + :successful + :failed + :duplicates = total
-                       THEN 'completed' ELSE status END
-       WHERE id = :batchId RETURNING ${BATCH_COLUMNS}`,
-      { batchId, ...counts },
-    ),
+async function count(trx: Transaction, batchId: string, counts: OnboardedPage['counts']): Promise<Batch> {
+  return oneRow<Batch>(
+    trx,
+    `UPDATE customer_batches SET successful = successful + :successful, failed = failed + :failed,
+       duplicates = duplicates + :duplicates,
+       status = CASE WHEN successful + failed + duplicates + :successful + :failed + :duplicates = total
+                     THEN 'completed' ELSE status END
+     WHERE id = :batchId RETURNING ${BATCH_COLUMNS}`,
+    { batchId, ...counts },
   );
 }
 
 /** @throws Failure not_found */
 export async function readBatch(db: Executor, bankId: string, batchId: string): Promise<Batch> {
-  return found(
-    await row<Batch>(
-      db,
-      `SELECT ${BATCH_COLUMNS} FROM customer_batches WHERE id = :batchId AND bank_id = :bankId`,
-      { batchId, bankId },
-    ),
+  const batch = await row<Batch>(
+    db,
+    `SELECT ${BATCH_COLUMNS} FROM customer_batches WHERE id = :batchId AND bank_id = :bankId`,
+    { batchId, bankId },
   );
-}
-
-function found(batch: Batch | undefined): Batch {
   if (!batch) throw new Failure('not_found', 'You have no such batch');
   return batch;
 }

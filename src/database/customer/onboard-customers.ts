@@ -34,13 +34,11 @@ export interface BatchFailure {
   reason: string;
 }
 
-interface OnboardedPage {
+export interface OnboardedPage {
   customers: OnboardedCustomer[];
   /** Invalid entries and duplicates. */
   failures: BatchFailure[];
-  successful: number;
-  failed: number;
-  duplicates: number;
+  counts: { successful: number; failed: number; duplicates: number };
 }
 
 /** Phrases and batches rarely collide: a page that needs more rounds is broken. */
@@ -110,9 +108,7 @@ export async function onboardPage(
   return {
     customers: [...onboarded].sort(([a], [b]) => a - b).map(([, customer]) => customer),
     failures,
-    successful: onboarded.size,
-    failed: invalid.length,
-    duplicates: duplicates.length,
+    counts: { successful: onboarded.size, failed: invalid.length, duplicates: duplicates.length },
   };
 }
 

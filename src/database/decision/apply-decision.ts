@@ -1,6 +1,5 @@
-import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
-import { row, rows, type Executor } from '../pool/connection';
+import { oneRow, rows, type Executor } from '../pool/connection';
 import { recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { recountSpending } from '../agreement/agreement';
@@ -37,7 +36,7 @@ export async function applyDecision(
   decided: NewDecision,
   cause: 'bank' | 'operator',
 ): Promise<void> {
-  const changed = await row<{
+  const changed = await oneRow<{
     sequence: number;
     at: Date;
     before: string;
@@ -73,7 +72,6 @@ export async function applyDecision(
       monthlyLimit: decided.terms?.monthlyLimit?.toString() ?? null,
     },
   );
-  if (!changed) throw new Failure('not_found', 'There is no such agreement.');
   // Only for a new currency, which is rare: these statements read all that the merchant has open.
   if (decided.terms && decided.terms.currency !== changed.before) {
     // These charges counted in the old currency, and no sum has them now. A later decline must not
@@ -113,7 +111,7 @@ export async function applyDecision(
 
 /** Tells the merchant of a decision that no intent asked for. */
 export async function announceDecision(trx: Executor, keyring: Keyring, agreementId: string): Promise<void> {
-  const agreement = await row<{
+  const agreement = await oneRow<{
     merchantId: string;
     customerId: string;
     lookupId: string;
@@ -129,7 +127,6 @@ export async function announceDecision(trx: Executor, keyring: Keyring, agreemen
        a.currency, a.payment_id_key, a.told`,
     { agreementId },
   );
-  if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
   await announce(trx, keyring, [
     {
       entityId: agreement.merchantId,

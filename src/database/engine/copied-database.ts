@@ -1,5 +1,5 @@
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { row, rows, type Transaction } from '../pool/connection';
+import { oneRow, rows, type Transaction } from '../pool/connection';
 
 /** Rows between two reports of progress: a second or so. */
 const PAGE = 10_000;
@@ -36,7 +36,7 @@ export async function renumberFeed(
 async function renumberAll(trx: Transaction, say: (done: number) => void): Promise<number> {
   let [done, last] = [0, ''];
   for (;;) {
-    const page = await row<{ count: number; last: string | null }>(
+    const page = await oneRow<{ count: number; last: string | null }>(
       trx,
       `WITH renumbered AS (
          UPDATE webhook_deliveries SET created_xid = '3'
@@ -45,7 +45,7 @@ async function renumberAll(trx: Transaction, say: (done: number) => void): Promi
        SELECT count(*)::int AS count, max(id) AS last FROM renumbered`,
       { last, limit: PAGE },
     );
-    if (!page || page.last === null) return done;
+    if (page.last === null) return done;
     done += page.count;
     last = page.last;
     say(done);
@@ -54,16 +54,15 @@ async function renumberAll(trx: Transaction, say: (done: number) => void): Promi
 
 /** A copy beside its original must not take the original's Temporal namespace for its own. */
 export async function giveOwnId(trx: Transaction, by: Actor): Promise<string> {
-  const before = await row<{ installation: string }>(trx, `SELECT installation FROM temporal_state`);
-  const given = await row<{ installation: string }>(
+  const before = await oneRow<{ installation: string }>(trx, `SELECT installation FROM temporal_state`);
+  const given = await oneRow<{ installation: string }>(
     trx,
     `UPDATE temporal_state SET installation = gen_random_uuid() RETURNING installation`,
   );
-  if (!given) throw new Error('temporal_state has lost its row, which the migrations make');
   await recordAuditEvent(trx, by, {
     action: 'database.copied',
     entityId: null,
-    before: before ?? null,
+    before,
     after: given,
   });
   return given.installation;

@@ -1,4 +1,4 @@
-import { row, rows, type Executor } from '../pool/connection';
+import { oneRow, row, rows, type Executor } from '../pool/connection';
 
 /**
  * The Temporal namespace that holds the workflows, and how far `reconcile` has checked the open
@@ -46,14 +46,12 @@ export async function adoptNamespace(db: Executor, namespaceId: string): Promise
 }
 
 export async function readTemporalState(db: Executor): Promise<TemporalState> {
-  const state = await row<TemporalState>(
+  return oneRow<TemporalState>(
     db,
     `SELECT installation, namespace_id, restarting_since, cursors,
        greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS reconcile_age_s
      FROM temporal_state`,
   );
-  if (!state) throw new Error('temporal_state has lost its row, which the migrations make');
-  return state;
 }
 
 /** Records how far `reconcile` has come, and that it runs. */

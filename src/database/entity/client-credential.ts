@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../domain/entity';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
 import { KeyringError, type Keyring } from '../keys/keyring';
 import { keyIdIn, keyIdOf, keyPrefix } from '../keys/encrypt';
 
@@ -130,12 +130,12 @@ export const SECRET_KEYS = `
   WHERE hash IS NOT NULL`;
 
 export async function olderSecrets(db: Executor, ring: Keyring): Promise<number> {
-  const found = await row<{ count: number }>(
+  const { count } = await oneRow<{ count: number }>(
     db,
     `SELECT count(*)::int AS count FROM (${SECRET_KEYS}) AS keys WHERE kid <> :current`,
     { current: ring.current },
   );
-  return found?.count ?? 0;
+  return count;
 }
 
 /**

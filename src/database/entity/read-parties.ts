@@ -24,7 +24,8 @@ export function payerOf(
   keyring: Keyring,
   { customerId, bankId, lookupId, emailEncrypted }: EncryptedPayer,
 ): Payer {
-  return decryptPayer(keyring, { customerId, bankId, lookupId, emailEncrypted });
+  const email = decrypt(keyring, emailEncrypted, `customers.email_encrypted:${customerId}`);
+  return { customerId, bankId, lookupId, email };
 }
 
 export async function payersByLookupId(
@@ -38,14 +39,7 @@ export async function payersByLookupId(
     `SELECT ${PAYER_COLUMNS} FROM customers WHERE lookup_id = ANY(:lookupIds)`,
     { lookupIds },
   );
-  return found.map((payer) => decryptPayer(keyring, payer));
-}
-
-function decryptPayer(keyring: Keyring, { emailEncrypted, ...payer }: EncryptedPayer): Payer {
-  return {
-    ...payer,
-    email: decrypt(keyring, emailEncrypted, `customers.email_encrypted:${payer.customerId}`),
-  };
+  return found.map((payer) => payerOf(keyring, payer));
 }
 
 /** A merchant, read at the moment `now` of its business time. */

@@ -5,7 +5,7 @@ import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
 import { rows, type Executor } from '../pool/connection';
-import { takeIntents } from '../customer/limit-prompts';
+import { takePrompts } from '../customer/limit-prompts';
 import { recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import { announceEnds, ENDED_COLUMNS, type EndedIntent } from './end-intents';
@@ -65,8 +65,9 @@ export async function createIntents(
     merchantId,
     payers.map((payer) => payer.customerId),
   );
-  const askedEnough = await takeIntents(
+  const askedEnough = await takePrompts(
     trx,
+    'intent',
     rules,
     payers.map((payer) => payer.customerId).filter((id) => !blockers.has(id)),
   );

@@ -1,9 +1,9 @@
-import { Failure, type Problem } from '../../domain/failures';
+import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
-import { row, rows, type Executor } from '../pool/connection';
+import { oneRow, row, rows, type Executor } from '../pool/connection';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
@@ -136,12 +136,7 @@ export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: s
     return null;
   };
   const limits = { daily: limitOf('daily'), monthly: limitOf('monthly') };
-  const [first] = problems;
-  if (first) {
-    throw new Failure('invalid_request', `The request is not valid: ${first.path} ${first.message}`, {
-      problems,
-    });
-  }
+  if (problems.length > 0) throw invalidRequest(problems);
   return limits;
 }
 
@@ -222,10 +217,12 @@ async function answerTooLate(
   limits: Limits,
 ): Promise<IntentAnswerResult> {
   await closeExpiredIntent(trx, keyring, intentId);
-  const ended = await row<EndedIntent>(trx, `SELECT ${ENDED_COLUMNS} FROM intents i WHERE i.id = :intentId`, {
-    intentId,
-  });
-  if (!ended || ended.status === 'pending') throw new Error(`${intentId} is neither open nor closed`);
+  const ended = await oneRow<EndedIntent>(
+    trx,
+    `SELECT ${ENDED_COLUMNS} FROM intents i WHERE i.id = :intentId`,
+    { intentId },
+  );
+  if (ended.status === 'pending') throw new Error(`${intentId} is neither open nor closed`);
   return {
     intentId,
     status: ended.status,

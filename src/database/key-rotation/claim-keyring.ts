@@ -2,7 +2,7 @@ import { ringRefusal, type RingFault } from '../../domain/words/service-words';
 import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { KeyringError, type Keyring } from '../keys/keyring';
-import { decryptSigningKey } from '../keys/signing-key';
+import { currentKey, openPublicJwk } from '../keys/signing-key';
 
 /**
  * The keys that this database needs, to check that a process's keyring has them.
@@ -102,22 +102,9 @@ function wrongWith(ring: Keyring, { kid, encrypts, checkValue: stored }: Encrypt
 }
 
 async function wrongWithSigning(db: Executor, ring: Keyring): Promise<RingFault[]> {
-  const key = await row<{ kid: string; encrypted: Buffer }>(
-    db,
-    `SELECT kid, private_key_encrypted AS encrypted FROM signing_keys WHERE retired_at IS NULL`,
-  );
-  if (!key || opens(() => decryptSigningKey(ring, key))) return [];
+  const key = await currentKey(db, 'signing_keys');
+  if (!key || openPublicJwk(ring, 'signing_keys', key)) return [];
   return [{ wrong: 'signing_key_shut', kid: key.kid }];
-}
-
-function opens(attempt: () => unknown): boolean {
-  try {
-    attempt();
-    return true;
-  } catch (error) {
-    if (error instanceof KeyringError) return false;
-    throw error;
-  }
 }
 
 function checkValue(ring: Keyring, kid: string): Buffer {

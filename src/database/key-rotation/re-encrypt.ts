@@ -7,8 +7,7 @@ import { KeyringError, type Keyring } from '../keys/keyring';
 import { keyIdIn, keyPrefix, decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
 import { retireOtherKeys } from './claim-keyring';
 import { SECRET_KEYS } from '../entity/client-credential';
-import { signingKeyPlace } from '../keys/signing-key';
-import { chainKeyPlace } from '../chain/chain-key';
+import { privateKeyPlace } from '../keys/signing-key';
 import { bodyPlace, responseHeadPlace } from '../webhook/announce-webhooks';
 import { secretPlace } from '../webhook/change-endpoint';
 
@@ -91,12 +90,12 @@ export const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
   {
     table: 'signing_keys',
     key: ['kid'],
-    columns: { private_key_encrypted: (one) => signingKeyPlace(id(one, 'kid')) },
+    columns: { private_key_encrypted: (one) => privateKeyPlace('signing_keys', id(one, 'kid')) },
   },
   {
     table: 'chain_keys',
     key: ['kid'],
-    columns: { private_key_encrypted: (one) => chainKeyPlace(id(one, 'kid')) },
+    columns: { private_key_encrypted: (one) => privateKeyPlace('chain_keys', id(one, 'kid')) },
   },
   {
     table: 'staged_customers',

@@ -47,7 +47,7 @@ export async function usableSigningKeys(
   const found = await readKeys(db, verifyForS);
   if (found[0]?.retired !== false) {
     await db.transaction(async (trx) => {
-      const kid = await insertSigningKey(trx, ring);
+      const kid = await insertKey(trx, ring, 'signing_keys');
       if (kid === undefined) return;
       await recordAuditEvent(trx, NETWORK, { action: 'signing_key.created', entityId: null, after: { kid } });
     });
@@ -56,35 +56,42 @@ export async function usableSigningKeys(
   const [current, ...retired] = found;
   if (current === undefined || current.retired) throw new Error('no signing key is in force');
   const { kid } = current;
-  const privateKey = decryptSigningKey(ring, current);
+  const privateKey = decryptKey(ring, 'signing_keys', current);
   return [
     { kid, publicJwk: publicJwkOf(kid, privateKey), privateKey },
     ...retired.flatMap((one) => {
-      const publicJwk = openPublicJwk(ring, one, signingKeyPlace);
+      const publicJwk = openPublicJwk(ring, 'signing_keys', one);
       return publicJwk ? [{ kid: one.kid, publicJwk }] : [];
     }),
   ];
 }
 
+/** Tables of ES256 keys, of which one signs: access tokens, or the heads of the chains. */
+export type KeyTable = 'signing_keys' | 'chain_keys';
+
 /** @returns the id of the new key */
-export async function rotateSigningKey(db: Database, ring: Keyring, by: Actor): Promise<string> {
+export async function rotateKey(db: Database, ring: Keyring, by: Actor, table: KeyTable): Promise<string> {
   return db.transaction(async (trx) => {
-    // One rotation at a time: two at once would retire one key and create two.
-    await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`);
+    await lockKeys(trx, table);
     const retired = await row<{ kid: string }>(
       trx,
-      `UPDATE signing_keys SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`,
+      `UPDATE ${table} SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`,
     );
-    const kid = await insertSigningKey(trx, ring);
-    if (kid === undefined) throw new Error('the signing key in force was not retired');
+    const kid = await insertKey(trx, ring, table);
+    if (kid === undefined) throw new Error(`the current key of ${table} was not retired`);
     await recordAuditEvent(trx, by, {
-      action: 'signing_key.rotated',
+      action: table === 'chain_keys' ? 'chain_key.rotated' : 'signing_key.rotated',
       entityId: null,
       before: retired ?? null,
       after: { kid },
     });
     return kid;
   });
+}
+
+/** One rotation at a time: two at once would retire one key and create two. */
+async function lockKeys(trx: Transaction, table: KeyTable): Promise<void> {
+  await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('${table}', 0))`);
 }
 
 /**
@@ -100,7 +107,7 @@ export async function revokeSigningKey(
   kid: string,
 ): Promise<string | undefined> {
   return db.transaction(async (trx) => {
-    await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`);
+    await lockKeys(trx, 'signing_keys');
     const revoked = await row(
       trx,
       `UPDATE signing_keys SET retired_at = coalesce(retired_at, clock_timestamp()), revoked_at = clock_timestamp()
@@ -109,13 +116,13 @@ export async function revokeSigningKey(
     );
     const known = revoked ?? (await row(trx, `SELECT kid FROM signing_keys WHERE kid = :kid`, { kid }));
     if (!known) return undefined;
-    await insertSigningKey(trx, ring);
-    const current = await row<{ kid: string }>(trx, `SELECT kid FROM signing_keys WHERE retired_at IS NULL`);
+    await insertKey(trx, ring, 'signing_keys');
+    const current = await currentKey(trx, 'signing_keys');
     await recordAuditEvent(trx, by, {
       action: 'signing_key.revoked',
       entityId: null,
       before: { kid },
-      after: current ?? null,
+      after: current ? { kid: current.kid } : null,
     });
     return current?.kid;
   });
@@ -132,43 +139,42 @@ async function readKeys(db: Executor, verifyForS: number) {
   );
 }
 
-/** @returns undefined if there is a current key already */
-async function insertSigningKey(trx: Transaction, ring: Keyring): Promise<string | undefined> {
-  const inserted = await row<{ kid: string }>(
-    trx,
-    `INSERT INTO signing_keys (kid, private_key_encrypted) VALUES (:kid, :encrypted)
-     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`,
-    { ...(await makeKey(ring, signingKeyPlace)) },
-  );
-  return inserted?.kid;
-}
-
 export interface StoredKey {
   kid: string;
   encrypted: Buffer;
 }
 
-export async function makeKey(ring: Keyring, placeOf: (kid: string) => EncryptedPlace): Promise<StoredKey> {
+export function currentKey(db: Executor, table: KeyTable): Promise<StoredKey | undefined> {
+  return row<StoredKey>(
+    db,
+    `SELECT kid, private_key_encrypted AS encrypted FROM ${table} WHERE retired_at IS NULL`,
+  );
+}
+
+/** @returns undefined if there is a current key already */
+export async function insertKey(trx: Executor, ring: Keyring, table: KeyTable): Promise<string | undefined> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
   // A fixed alphabet, so that the key id of a token's header is checked before it is looked up.
   const kid = newId('signingKey');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  return { kid, encrypted: encrypt(ring, pem, placeOf(kid)) };
+  const inserted = await row<{ kid: string }>(
+    trx,
+    `INSERT INTO ${table} (kid, private_key_encrypted) VALUES (:kid, :encrypted)
+     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`,
+    { kid, encrypted: encrypt(ring, pem, privateKeyPlace(table, kid)) },
+  );
+  return inserted?.kid;
 }
 
 /** @throws KeyringError if the keyring cannot decrypt the key */
-export function decryptSigningKey(ring: Keyring, { kid, encrypted }: StoredKey): KeyObject {
-  return createPrivateKey(decrypt(ring, encrypted, signingKeyPlace(kid)));
+export function decryptKey(ring: Keyring, table: KeyTable, { kid, encrypted }: StoredKey): KeyObject {
+  return createPrivateKey(decrypt(ring, encrypted, privateKeyPlace(table, kid)));
 }
 
 /** @returns undefined if the private half cannot be decrypted: nothing proves the key ours */
-export function openPublicJwk(
-  ring: Keyring,
-  { kid, encrypted }: StoredKey,
-  placeOf: (kid: string) => EncryptedPlace,
-): PublicJwk | undefined {
+export function openPublicJwk(ring: Keyring, table: KeyTable, stored: StoredKey): PublicJwk | undefined {
   try {
-    return publicJwkOf(kid, createPrivateKey(decrypt(ring, encrypted, placeOf(kid))));
+    return publicJwkOf(stored.kid, decryptKey(ring, table, stored));
   } catch (error) {
     if (error instanceof KeyringError) return undefined;
     throw error;
@@ -181,6 +187,6 @@ function publicJwkOf(kid: string, privateKey: KeyObject): PublicJwk {
   return { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' };
 }
 
-export function signingKeyPlace(kid: string): EncryptedPlace {
-  return `signing_keys.private_key:${kid}`;
+export function privateKeyPlace(table: KeyTable, kid: string): EncryptedPlace {
+  return `${table}.private_key:${kid}`;
 }

@@ -1,6 +1,6 @@
 import { OperatorError } from '../../domain/failures';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { row, rows, type Transaction } from '../pool/connection';
+import { oneRow, row, rows, type Transaction } from '../pool/connection';
 import { dayBegin } from '../clock/day-begin';
 
 /**
@@ -59,15 +59,15 @@ export async function closePeriod(
 }
 
 async function refuseUnlessClosed(trx: Transaction, timeZone: string, month: string): Promise<void> {
-  const found = await row<{ state: string | null; over: boolean; earlier: string | null }>(
+  const found = await oneRow<{ state: string | null; over: boolean; earlier: string | null }>(
     trx,
     `SELECT (SELECT state FROM ledger_periods WHERE month = :month) AS state,
        clock_timestamp() >= ${END_OF_MONTH} AS over, (${EARLIER_OPEN})::text AS earlier`,
     { month, timeZone },
   );
-  if (found?.state === 'closed') return;
-  if (found?.over === false) throw new OperatorError(`${nameOf(month)} is not over.`);
-  if (found?.earlier) {
+  if (found.state === 'closed') return;
+  if (!found.over) throw new OperatorError(`${nameOf(month)} is not over: close it later.`);
+  if (found.earlier) {
     throw new OperatorError(`${nameOf(found.earlier)} is open: close it before ${nameOf(month)}.`);
   }
   throw new OperatorError(`a charge of ${nameOf(month)} is still being settled: try again.`);
@@ -91,13 +91,13 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
     });
     return;
   }
-  const last = await row<{ month: string | null }>(
+  const last = await oneRow<{ month: string | null }>(
     trx,
     `SELECT max(month)::text AS month FROM ledger_periods WHERE month > :month AND state = 'closed'`,
     { month },
   );
   throw new OperatorError(
-    last?.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
+    last.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { row, type Executor } from '../pool/connection';
+import { oneRow, type Executor } from '../pool/connection';
 
 /** Changes that one statement folds: some ten milliseconds of Postgres. */
 const FOLDED_AT_ONCE = 10_000;
@@ -10,8 +10,8 @@ const FOLDED_AT_ONCE = 10_000;
  * @returns whether there may be more
  */
 export async function foldBalances(db: Executor, atMost = FOLDED_AT_ONCE): Promise<boolean> {
-  const done = await row<{ folded: number }>(db, `SELECT fold_ledger_balances(:atMost) AS folded`, {
+  const { folded } = await oneRow<{ folded: number }>(db, `SELECT fold_ledger_balances(:atMost) AS folded`, {
     atMost,
   });
-  return done?.folded === atMost;
+  return folded === atMost;
 }

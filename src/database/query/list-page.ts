@@ -1,5 +1,5 @@
-import { Failure } from '../../domain/failures';
-import { row, rows, type Executor } from '../pool/connection';
+import { invalidRequest, type Failure } from '../../domain/failures';
+import { oneRow, rows, type Executor } from '../pool/connection';
 
 /**
  * Limit of a list's total and pages, so that a longer list does not cost more.
@@ -87,14 +87,13 @@ export async function countUpTo(
   bindings: Record<string, unknown>,
   plan?: 'custom plan',
 ): Promise<{ total: number; more: boolean }> {
-  const found = await row<{ count: number }>(
+  const { count } = await oneRow<{ count: number }>(
     db,
     // One row beyond the reach shows whether there are more.
     `SELECT count(*)::int AS count FROM (SELECT FROM ${counted(`LIMIT ${LIST_REACH + 1}`)}) AS reached`,
     bindings,
     plan,
   );
-  const count = found?.count ?? 0;
   return { total: Math.min(count, LIST_REACH), more: count > LIST_REACH };
 }
 
@@ -114,7 +113,5 @@ export function literal(state: string): string {
 /** @param instead what to do, as the end of a sentence */
 export function beyondReach(field: 'page' | 'sortBy', can: string, instead: string): Failure {
   const message = `only the first ${LIST_REACH} of a list ${can}, and this one is longer: ${instead}`;
-  return new Failure('invalid_request', `The request is not valid: query.${field}: ${message}`, {
-    problems: [{ path: `query.${field}`, message }],
-  });
+  return invalidRequest([{ path: `query.${field}`, message }]);
 }

@@ -6,7 +6,7 @@ import { tellCases } from './announce-exceptions';
 import { openUndelivered } from './open-exceptions';
 
 /**
- * Ends exceptions. `endExplained` and `endException` move no money; `resolve-case.ts` may. The
+ * Ends exceptions. `endExplained` and `endException` move no money; `resolve-exception.ts` may. The
  * callers hold the charges locked.
  */
 

@@ -1,10 +1,10 @@
 import { addBusinessDays } from '../../domain/business-day';
-import { Failure } from '../../domain/failures';
+import { Failure, invalidRequest } from '../../domain/failures';
 import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount, parseAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { row, type Executor } from '../pool/connection';
+import { oneRow, row, type Executor } from '../pool/connection';
 import { moneyFacts, recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
@@ -82,7 +82,7 @@ export async function initiateRefund(
   const merchant = await merchantFace(trx, merchantId);
   const refundId = newId('refund');
   const expectedBy = addBusinessDays(merchant.now, EXPECTED_WITHIN, charge.country, timeZone);
-  const refund = await row<RefundRecord>(
+  const refund = await oneRow<RefundRecord>(
     trx,
     `INSERT INTO refunds (id, transaction_id, reference, billing_request_id, merchant_id, customer_id, bank_id,
        amount, currency, reason, metadata, expected_by, acts_at, created_at)
@@ -102,7 +102,6 @@ export async function initiateRefund(
       billingRequestId: charge.id,
     },
   );
-  if (!refund) throw new Error(`there is no charge ${charge.id}`);
   await recordEvents(trx, [
     {
       resourceId: refundId,
@@ -146,9 +145,7 @@ async function lockCharge(trx: Executor, merchantId: string, reference: string):
 async function takePart(trx: Executor, charge: Charge, wished: number | undefined): Promise<bigint> {
   const wish = wished === undefined ? undefined : parseAmount(wished, charge.currency);
   if (wish && !wish.ok) {
-    throw new Failure('invalid_request', `The request is not valid: amount ${wish.reason}`, {
-      problems: [{ path: 'amount', message: wish.reason }],
-    });
+    throw invalidRequest([{ path: 'amount', message: wish.reason }]);
   }
   const taken = await row<{ part: bigint }>(
     trx,
@@ -185,7 +182,7 @@ export async function askForRefund(
   workflowId: string,
 ): Promise<void> {
   const merchant = await merchantFace(trx, refund.merchantId);
-  const debit = await row<{ lookupId: string; bankTransactionId: string }>(
+  const debit = await oneRow<{ lookupId: string; bankTransactionId: string }>(
     trx,
     `SELECT lookup_id, bank_transaction_id
      FROM billing_requests WHERE id = :billingRequestId`,
@@ -203,12 +200,12 @@ export async function askForRefund(
           reference: refund.reference,
           originalReference: refund.originalReference,
           billingRequestId: refund.billingRequestId,
-          bankTransactionId: debit?.bankTransactionId,
+          bankTransactionId: debit.bankTransactionId,
           amount: formatAmount(refund.amount, refund.currency),
           currency: refund.currency,
           reason: refund.reason,
           customerId: refund.customerId,
-          lookupID: debit?.lookupId,
+          lookupID: debit.lookupId,
           merchant: merchant.shown,
           expectedBy: refund.expectedBy.toISOString(),
           overdue: refund.overdue,

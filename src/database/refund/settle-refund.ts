@@ -7,7 +7,7 @@ import { formatAmount } from '../../domain/money';
 import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
-import { row, type Executor, type Transaction } from '../pool/connection';
+import { oneRow, row, type Executor, type Transaction } from '../pool/connection';
 import { afterS } from '../clock/moment';
 import { moneyFacts, recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
@@ -18,7 +18,7 @@ import { takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
 import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './accept-refund';
 import { freePart } from './return-refund';
-import { announce, type Announcement } from '../webhook/announce-webhooks';
+import { announce } from '../webhook/announce-webhooks';
 
 /** Moves a refund on: by a reminder, or by the bank's answer, which alone can end it. */
 
@@ -115,10 +115,11 @@ async function answerRefused(
   refundId: string,
   answer: RefundAnswer,
 ): Promise<RefundAnswered> {
-  const found = await row<RefundRecord>(trx, `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`, {
-    refundId,
-  });
-  if (!found) throw new Error(`there is no refund ${refundId}`);
+  const found = await oneRow<RefundRecord>(
+    trx,
+    `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`,
+    { refundId },
+  );
   const { bankId, status, billingRequestId } = found;
   const { action, bankTransactionId, reason } = answer;
   const duplicate =
@@ -160,7 +161,7 @@ export async function remindBank(
   );
   if (!due) return;
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
-  const reminded = await row<RefundRecord>(
+  const reminded = await oneRow<RefundRecord>(
     trx,
     // The refund's workflow runs this, and sees an answer that comes at once.
     `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next,
@@ -168,7 +169,6 @@ export async function remindBank(
      WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,
     { refundId, next: addBusinessDays(due.now, gap, due.country, timeZone) },
   );
-  if (!reminded) throw new Error(`there is no refund ${refundId}`);
   await recordEvents(trx, [
     {
       resourceId: refundId,
@@ -182,38 +182,31 @@ export async function remindBank(
   if (due.reminders === 0) await announceToMerchant(trx, keyring, reminded);
 }
 
+/** The end of an overdue refund is number 2: the merchant was told of the delay before. */
 async function announceToMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
-  await announce(trx, keyring, [refundAnnouncement(refund)]);
-}
-
-/**
- * @param sequence by default 2 for the end of an overdue refund, of which the merchant was told
- *   before
- */
-function refundAnnouncement(
-  refund: RefundRecord,
-  sequence = refund.overdue && refund.status !== 'pending' ? 2 : 1,
-): Announcement {
-  return {
-    entityId: refund.merchantId,
-    webhookType: 'refund.response',
-    workflowId: workflowIds.refund(refund.refundId),
-    items: [
-      {
-        refundId: refund.refundId,
-        sequence,
-        reference: refund.reference,
-        originalReference: refund.originalReference,
-        amount: formatAmount(refund.amount, refund.currency),
-        currency: refund.currency,
-        status: refund.status,
-        overdue: refund.overdue,
-        reason: refund.rejectReason,
-        expectedBy: refund.expectedBy.toISOString(),
-        metadata: refund.metadata,
-      },
-    ],
-  };
+  const { refundId, reference, originalReference, currency, status, overdue, metadata } = refund;
+  await announce(trx, keyring, [
+    {
+      entityId: refund.merchantId,
+      webhookType: 'refund.response',
+      workflowId: workflowIds.refund(refundId),
+      items: [
+        {
+          refundId,
+          sequence: overdue && status !== 'pending' ? 2 : 1,
+          reference,
+          originalReference,
+          amount: formatAmount(refund.amount, currency),
+          currency,
+          status,
+          overdue,
+          reason: refund.rejectReason,
+          expectedBy: refund.expectedBy.toISOString(),
+          metadata,
+        },
+      ],
+    },
+  ]);
 }
 
 export interface RefundState extends Pick<
@@ -238,9 +231,9 @@ function stateOf({ inMs, at, ...state }: StateRow): RefundState {
 }
 
 export async function refundState(db: Executor, refundId: string): Promise<RefundState> {
-  const found = await row<StateRow>(db, `SELECT ${STATE} FROM refunds WHERE id = :refundId`, { refundId });
-  if (!found) throw new Error(`there is no refund ${refundId}`);
-  return stateOf(found);
+  return stateOf(
+    await oneRow<StateRow>(db, `SELECT ${STATE} FROM refunds WHERE id = :refundId`, { refundId }),
+  );
 }
 
 /**

@@ -17,14 +17,12 @@ export interface Clock {
   target: Date | null;
 }
 
-export async function readClock(db: Executor, ownerId: string): Promise<Clock> {
-  const clock = await row<Clock>(
+export function readClock(db: Executor, ownerId: string): Promise<Clock> {
+  return oneRow<Clock>(
     db,
     `SELECT business_now(id) AS now, clock_timestamp() AS real_now, clock_target AS target FROM entities WHERE id = :ownerId`,
     { ownerId },
   );
-  if (!clock) throw new Error(`there is no entity ${ownerId}`);
-  return clock;
 }
 
 /** @returns false if an advance is in progress; one statement decides between two that race */
@@ -81,7 +79,7 @@ export async function nextMoment(
   ownerId: string,
   after: Date | '-infinity',
 ): Promise<Date | null> {
-  const found = await row<{ moment: Date | null }>(
+  const { moment } = await oneRow<{ moment: Date | null }>(
     db,
     `SELECT least(
        (SELECT min(acts_at) FROM schedules WHERE merchant_id = :ownerId AND acts_at > :after),
@@ -94,7 +92,7 @@ export async function nextMoment(
         WHERE merchant_id = :ownerId AND status = 'pending' AND expires_at > :after)) AS moment`,
     { ownerId, after },
   );
-  return found?.moment ?? null;
+  return moment;
 }
 
 /**

@@ -49,29 +49,10 @@ export async function announceStatus(
       at: now,
     })),
   );
-  await announce(
-    trx,
-    keyring,
-    changes.flatMap((change) => changeAnnouncements(change)),
-  );
+  await announce(trx, keyring, changes.flatMap(changeAnnouncements));
 }
 
-/** The fields of a schedule that both sides are sent. */
-type AnnouncedSchedule = Pick<
-  StatusChange,
-  | 'id'
-  | 'merchantId'
-  | 'bankId'
-  | 'status'
-  | 'told'
-  | 'nextDueAt'
-  | 'ran'
-  | 'amount'
-  | 'currency'
-  | 'previousAmount'
->;
-
-function changeAnnouncements(change: AnnouncedSchedule & { previousStatus: string }): Announcement[] {
+function changeAnnouncements(change: StatusChange): Announcement[] {
   return toBothSides(change, 'recurring.updated', {
     scheduleId: change.id,
     sequence: change.told,

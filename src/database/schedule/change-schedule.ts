@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatInstant } from '../../domain/calendar';
-import { Failure, type Problem } from '../../domain/failures';
+import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { accept } from '../../domain/parsed';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
-import { row, rows, type Transaction } from '../pool/connection';
+import { oneRow, row, rows, type Transaction } from '../pool/connection';
 import { recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { OWN, type Party } from '../query/party';
@@ -45,7 +45,8 @@ export async function pauseSchedule(
   caller: Party,
   scheduleId: string,
 ): Promise<void> {
-  const before = await lockLive(trx, keyring, caller, scheduleId);
+  const before = await lockOwn(trx, keyring, caller, scheduleId);
+  refuseEnded(before);
   if (before.paused) return;
   const status = before.status === 'suspended' ? 'suspended' : 'paused';
   await transition(trx, keyring, [{ before, status, paused: true, event: 'schedule.paused' }], caller.role);
@@ -62,7 +63,8 @@ export async function resumeSchedule(
   caller: Party,
   scheduleId: string,
 ): Promise<void> {
-  const before = await lockLive(trx, keyring, caller, scheduleId);
+  const before = await lockOwn(trx, keyring, caller, scheduleId);
+  refuseEnded(before);
   if (before.status === 'suspended') {
     throw new Failure(
       'schedule_suspended',
@@ -126,7 +128,7 @@ export async function changeSchedule(
   const changed = changedFields({ ...before, metadata }, after);
   const problems = problemsOf(after, changed, hasOpen);
   if (!parsed.ok) problems.unshift({ path: 'amount', message: parsed.reason });
-  if (problems.length > 0) throw refused(problems);
+  if (problems.length > 0) throw invalidRequest(problems);
   if (changed.length === 0) return;
   const nextDueAt = nextBilling(after, hasOpen, rules)?.dueAt ?? null;
   const completes = nextDueAt === null && !hasOpen;
@@ -202,36 +204,19 @@ async function lockOwn(
   return (await lockAligned(trx, keyring, scheduleId)).schedule;
 }
 
-/** @throws Failure not_found, conflict */
-async function lockLive(
-  trx: Transaction,
-  keyring: Keyring,
-  caller: Party,
-  scheduleId: string,
-): Promise<ScheduleRow> {
-  const schedule = await lockOwn(trx, keyring, caller, scheduleId);
-  refuseEnded(schedule);
-  return schedule;
-}
-
 function refuseEnded({ status }: ScheduleRow): void {
   if (!hasEnded(status)) return;
   throw new Failure('schedule_ended', `The schedule is ${status}, and stays so.`, { data: { status } });
 }
 
-async function readRest(
-  trx: Transaction,
-  scheduleId: string,
-): Promise<{ metadata: Metadata; hasOpen: boolean }> {
-  const rest = await row<{ metadata: Metadata; hasOpen: boolean }>(
+function readRest(trx: Transaction, scheduleId: string): Promise<{ metadata: Metadata; hasOpen: boolean }> {
+  return oneRow<{ metadata: Metadata; hasOpen: boolean }>(
     trx,
     `SELECT metadata, EXISTS (SELECT FROM billings b
                               WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')) AS has_open
      FROM schedules s WHERE s.id = :scheduleId`,
     { scheduleId },
   );
-  if (!rest) throw new Error(`there is no schedule ${scheduleId}`);
-  return rest;
 }
 
 type Terms = Pick<ScheduleRow, 'amount' | 'endAt' | 'maxBillings' | 'description'> & { metadata: object };
@@ -267,11 +252,4 @@ function problemsOf(after: ScheduleRow, changed: string[], hasOpen: boolean): Pr
     problems.push({ path: 'maxBillings', message });
   }
   return problems;
-}
-
-function refused(problems: Problem[]): Failure {
-  const [first] = problems;
-  return new Failure('invalid_request', `The schedule cannot be changed: ${first?.path} ${first?.message}`, {
-    problems,
-  });
 }

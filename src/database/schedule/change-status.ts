@@ -178,7 +178,15 @@ async function syncSchedules(
   await rows(trx, `SELECT id FROM agreements WHERE id = ANY(:agreementIds) ORDER BY id FOR UPDATE`, {
     agreementIds: atOnce.map((schedule) => schedule.agreementId),
   });
-  await align(trx, keyring, await lockSchedules(trx, ids(atOnce)), cause);
+  await align(
+    trx,
+    keyring,
+    await lockSchedules(
+      trx,
+      atOnce.map(({ id }) => id),
+    ),
+    cause,
+  );
   const last = atOnce[SYNC_AT_ONCE - 1];
   if (!last) return;
   // Waiting or not: these schedules are not locked, and one about to wait has read its old state.
@@ -333,8 +341,4 @@ export async function signalSchedules(
     signal,
     schedules.map((schedule) => ({ ...schedule, workflowId: workflowIds.recurring(schedule.id) })),
   );
-}
-
-function ids(schedules: { id: string }[]): string[] {
-  return schedules.map((schedule) => schedule.id);
 }

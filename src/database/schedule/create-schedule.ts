@@ -1,15 +1,15 @@
 import type { Frequency } from '../../domain/calendar';
-import { Failure, type Problem } from '../../domain/failures';
+import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
 import { permitted } from '../../domain/recurring/recurring';
 import { lockAgreement } from '../agreement/agreement';
-import { row, rows, type Transaction } from '../pool/connection';
+import { oneRow, rows, type Transaction } from '../pool/connection';
 import { recordEvents } from '../record/event';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { openPaymentId } from '../agreement/payment-id';
 
-/** The making of a recurring schedule: under which agreement, and on which terms. */
+/** Creates recurring schedules: under which agreement, and on which terms. */
 
 export interface ScheduleTerms {
   customerId: string;
@@ -37,9 +37,9 @@ export interface CreatedSchedule {
 const START_GRACE_MS = 5 * 60_000;
 
 /**
- * Makes a schedule. Its workflow is still to be started.
+ * Creates a schedule. Its workflow is still to be started.
  *
- * @param caller the merchant itself, or the provider that made it
+ * @param caller the merchant itself, or the provider that created it
  * @throws Failure not_found (no agreement of the caller with this paymentID and customer),
  *   invalid_request (the currency, or the dates by the merchant's clock), not_approved
  */
@@ -51,25 +51,20 @@ export async function createSchedule(
 ): Promise<CreatedSchedule> {
   const found = await findAgreement(trx, keyring, caller.entityId, terms);
   const agreement = found && (await lockAgreement(trx, found.agreementId));
-  // A provider's own clock is the real one; whose the paymentID is, if anybody's, decides which
+  // A provider's own clock is the real one. The merchant of the paymentID, if any, decides which
   // counts.
   const merchantId = found?.merchantId ?? caller.entityId;
-  const merchant = await row<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>(
+  const merchant = await oneRow<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>(
     trx,
     `SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
        coalesce((SELECT status = 'active' FROM entities WHERE id = :bankId), true) AS bank_active
      FROM entities WHERE id = :merchantId`,
     { merchantId, bankId: agreement?.bankId ?? null },
   );
-  if (!merchant) throw new Error(`there is no entity ${merchantId}`);
   const { now } = merchant;
   const startAt = terms.startAt ?? now;
   const problems = problemsOf(terms, agreement?.currency, startAt, now);
-  if (problems.length > 0) {
-    throw new Failure('invalid_request', `The schedule cannot be created: ${problems[0]?.message}`, {
-      problems,
-    });
-  }
+  if (problems.length > 0) throw invalidRequest(problems);
   if (!agreement) {
     throw new Failure('not_found', 'There is no agreement with this paymentID and customerId.');
   }

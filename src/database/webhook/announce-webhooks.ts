@@ -4,7 +4,7 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import { bodyWithSignature } from '../../domain/webhook/webhook-signature';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { rows, type Executor } from '../pool/connection';
+import { oneRow, rows, type Executor } from '../pool/connection';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts, type WorkflowStart } from '../outbox';
@@ -177,14 +177,13 @@ export async function bodyWithout(
     data: Record<string, unknown>[];
     signature: string;
   };
-  const [receiver] = await rows<EncryptedSecrets>(
+  const secrets = await oneRow<EncryptedSecrets>(
     trx,
     `SELECT ${ENCRYPTED_SECRETS} FROM webhook_endpoints w WHERE w.entity_id = :entityId`,
     { entityId: envelope.entityId },
   );
-  if (!receiver) throw new Error(`${envelope.entityId} has no webhook endpoint row`);
   const data = envelope.data.filter((one) => !left.has(String(one[item])));
-  const [signingSecret] = decryptWebhookSecrets(keyring, envelope.entityId, receiver);
+  const [signingSecret] = decryptWebhookSecrets(keyring, envelope.entityId, secrets);
   return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
 }
 

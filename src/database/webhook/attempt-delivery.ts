@@ -1,7 +1,7 @@
 import type { DeliveryStatus } from '../../domain/lifecycle';
 import { failureInWords, type Reached, type WebhookType } from '../../domain/webhook/webhook';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { row, rows, type Database, type Executor } from '../pool/connection';
+import { oneRow, row, rows, type Database, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
 import { decrypt, encrypt } from '../keys/encrypt';
@@ -236,7 +236,7 @@ export async function attemptsUnderWay(db: Executor, entityId: string): Promise<
 
 /** Counts those of these attempts that may still be made. */
 export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
-  const still = await row<{ count: number }>(
+  const { count } = await oneRow<{ count: number }>(
     db,
     `SELECT count(*)::int AS count
      FROM unnest(:deliveryIds::text[], :untils::timestamptz[]) AS a (id, until) JOIN webhook_deliveries d ON d.id = a.id
@@ -246,7 +246,7 @@ export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): 
       untils: attempts.map(({ until }) => until),
     },
   );
-  return still?.count ?? 0;
+  return count;
 }
 
 /** @throws KeyringError where the ring lacks a key that the body or a secret was encrypted with */
@@ -311,7 +311,7 @@ interface Recorded extends DeliveryState {
   counted: boolean;
 }
 
-async function insertAttempt(
+function insertAttempt(
   db: Executor,
   keyring: Keyring,
   { responseHead, ...attempt }: Attempt,
@@ -319,7 +319,7 @@ async function insertAttempt(
 ): Promise<Recorded> {
   const place = responseHeadPlace(attempt.deliveryId, attempt.n);
   const headEncrypted = responseHead === null ? null : encrypt(keyring, responseHead, place);
-  const recorded = await row<Recorded>(
+  return oneRow<Recorded>(
     db,
     `WITH delivery AS MATERIALIZED (
        SELECT * FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
@@ -360,8 +360,6 @@ async function insertAttempt(
      FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`,
     { ...attempt, ...policy, headEncrypted, delivered: attempt.error === null },
   );
-  if (!recorded) throw new Error(`there is no delivery ${attempt.deliveryId}`);
-  return recorded;
 }
 
 /**

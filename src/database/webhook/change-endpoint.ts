@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { row, type Executor, type Transaction } from '../pool/connection';
+import { oneRow, row, type Executor, type Transaction } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
 
@@ -82,7 +82,7 @@ async function changeSecrets(
   set: string,
   bindings: { secret?: Buffer; rotation?: string },
 ): Promise<Date | null> {
-  const changed = await row<{ until: Date | null }>(
+  const { until } = await oneRow<{ until: Date | null }>(
     trx,
     `WITH before AS MATERIALIZED (
          SELECT secret_encrypted AS secret, previous_secret_encrypted AS previous, previous_secret_until AS until
@@ -103,8 +103,7 @@ async function changeSecrets(
        SELECT until FROM after`,
     { ...bindings, entityId, kept: KEPT, keptMax: KEPT_MAX },
   );
-  if (!changed) throw new Error(`${entityId} has no webhook endpoint row`);
-  return changed.until;
+  return until;
 }
 
 /**
@@ -183,7 +182,7 @@ export async function forgetRetiredSecrets(db: Executor): Promise<void> {
 
 /** The secret that an entity's receiver has known for longest, as far back as they are kept. */
 export async function longestKnownSecret(trx: Transaction, entityId: string): Promise<Buffer> {
-  const known = await row<{ secret: Buffer }>(
+  const { secret } = await oneRow<{ secret: Buffer }>(
     trx,
     `SELECT secret FROM (
        SELECT secret_encrypted AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = :entityId
@@ -195,8 +194,7 @@ export async function longestKnownSecret(trx: Transaction, entityId: string): Pr
      ORDER BY retired_at LIMIT 1`,
     { entityId, kept: KEPT },
   );
-  if (!known) throw new Error(`${entityId} has no webhook endpoint row`);
-  return known.secret;
+  return secret;
 }
 
 /** The columns of `webhook_endpoints w` that `decryptWebhookSecrets` takes. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WebhookType } from '../../domain/webhook/webhook';
-import { row, rows, type Executor } from '../pool/connection';
+import { oneRow, rows, type Executor } from '../pool/connection';
 import { firstIdAt } from '../identifier/new-id';
 import { KeyringError, type Keyring } from '../keys/keyring';
 import { decrypt } from '../keys/encrypt';
@@ -88,7 +88,7 @@ function hashOf(ring: Keyring, { id, bodyEncrypted }: { id: string; bodyEncrypte
  * @returns whether there may be more
  */
 export async function forgetReceipts(db: Executor, keptDays: number): Promise<boolean> {
-  const forgotten = await row<{ count: number }>(
+  const { count } = await oneRow<{ count: number }>(
     db,
     `WITH gone AS (
        DELETE FROM webhook_receipts WHERE delivery_id IN (
@@ -100,5 +100,5 @@ export async function forgetReceipts(db: Executor, keptDays: number): Promise<bo
      SELECT count(*)::int AS count FROM gone`,
     { keptDays },
   );
-  return forgotten?.count === RECEIPTS_SWEEP;
+  return count === RECEIPTS_SWEEP;
 }

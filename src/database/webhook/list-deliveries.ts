@@ -3,7 +3,7 @@ import { groupBy } from '../../domain/group';
 import type { DeliveryStatus } from '../../domain/lifecycle';
 import type { WebhookType } from '../../domain/webhook/webhook';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { row, rows, type Executor } from '../pool/connection';
+import { oneRow, row, rows, type Executor } from '../pool/connection';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { enqueueStarts } from '../outbox';
 import { deliveryStart } from './announce-webhooks';
@@ -162,7 +162,7 @@ export async function refuseUnsent(
   entityId: string,
   webhookType: 'webhook.test' | 'webhook.endpoint_changed',
 ): Promise<void> {
-  const unsent = await row<{ count: number }>(
+  const { count } = await oneRow<{ count: number }>(
     trx,
     `SELECT count(*)::int AS count FROM (
        SELECT status, attempts FROM webhook_deliveries WHERE entity_id = :entityId AND webhook_type = :webhookType
@@ -170,7 +170,7 @@ export async function refuseUnsent(
      WHERE status = 'pending' AND attempts = 0`,
     { entityId, webhookType },
   );
-  if (unsent?.count !== UNSENT_MAX) return;
+  if (count !== UNSENT_MAX) return;
   throw new Failure(
     'rate_limited',
     `${UNSENT_MAX} webhooks of type ${webhookType} still wait for their first attempt: try again in some seconds.`,

@@ -1,5 +1,5 @@
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { row, type Executor } from '../pool/connection';
+import { oneRow, type Executor } from '../pool/connection';
 
 /** Webhooks that wait in a workflow of their own, and for how long the first has been due. */
 
@@ -37,8 +37,8 @@ const nextWaiting = (after: string) => `
  * the next: so it reads one row of a disabled one, for which any number may wait until it is
  * enabled. (No id of a delivery, `dlv_…`, comes after `e`.)
  */
-export async function retryBacklog(db: Executor): Promise<RetryBacklog | undefined> {
-  return row<RetryBacklog>(
+export async function retryBacklog(db: Executor): Promise<RetryBacklog> {
+  return oneRow<RetryBacklog>(
     db,
     `WITH RECURSIVE waiting AS (
        SELECT first.*, 1 AS n, 1 AS of_receiver FROM (${nextWaiting('')}) AS first

@@ -5,7 +5,7 @@ import { rotateClientSecret } from '../../../src/database/entity/client-credenti
 import { openDatabase, row } from '../../../src/database/pool/connection';
 import { setEntityStatus } from '../../../src/database/entity/create-entity';
 import { revokeTokens } from '../../../src/database/entity-control/control-entity';
-import { rotateSigningKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
+import { rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
@@ -345,7 +345,7 @@ describe('an access token', () => {
 describe('the signing keys', () => {
   it('rotate: old tokens stay good, new ones are signed with the new key, in every process', async () => {
     const other = await serveApi(test.db);
-    const kid = await rotateSigningKey(test.db, api.deps.ring, OPERATOR);
+    const kid = await rotateKey(test.db, api.deps.ring, OPERATOR, 'signing_keys');
     // Another process has signed with the new key before this one has heard of it.
     const token = await tokenOf(other, bank);
     expect(decode(token, { complete: true })?.header.kid).toBe(kid);
@@ -375,7 +375,7 @@ describe('the signing keys', () => {
     const merchant = await enter(process, 'merchant');
     const isStillAccepted = async () => (await merchant.send('GET', '/v1/webhooks/endpoint')).status !== 401;
     expect(await isStillAccepted()).toBe(true);
-    await rotateSigningKey(own.db, process.deps.ring, OPERATOR);
+    await rotateKey(own.db, process.deps.ring, OPERATOR, 'signing_keys');
     later(31_000);
     expect(await isStillAccepted()).toBe(true);
     await unrecorded(
