@@ -7,7 +7,7 @@ import {
   halfSettings,
   overridingParameters,
   plaintextConnections,
-  uncheckedCertificates,
+  problemsOf,
   weakSecrets,
 } from './connections';
 import {
@@ -30,7 +30,7 @@ import {
   wholeNumber,
 } from './kinds';
 import { misspeltSettings } from './misspelt';
-import { receiptsBeforeBodies, shortRetention } from './retention';
+import { shortRetention } from './retention';
 import { halfTracing, plaintextTraces, SAMPLERS, tracesAlone, tracingAskedFor } from './tracing';
 
 /*
@@ -147,32 +147,37 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   refuse(problems);
   if (!parsed.success) throw parsed.error;
   const config = parsed.data;
-  refuseShortMemory(config);
-  refuse(receiptsBeforeBodies(config));
   refuse([...halfSettings(config), ...halfTracing(config), ...overridingParameters(config)]);
   const ASSENT_MODE = modeOf(config);
   const production = ASSENT_MODE === 'production';
   const allowPrivate = config.ALLOW_PRIVATE_WEBHOOKS ?? !production;
-  if (production) {
-    const refused = [
-      !config.DATABASE_URL && 'DATABASE_URL: production needs a Postgres of its own, not the embedded one',
-      !config.TEMPORAL_ADDRESS &&
-        'TEMPORAL_ADDRESS: production needs a Temporal of its own, not the embedded one',
-      !config.ASSENT_KEYS && 'ASSENT_KEYS: production needs a keyring of its own (see .env.example)',
-      allowPrivate && 'ALLOW_PRIVATE_WEBHOOKS: production sends webhooks to public https addresses only',
-    ].filter((line) => line !== false);
-    // A missing server is already refused, so its encryption does not matter.
-    const unencrypted = config.TEMPORAL_ADDRESS === undefined ? [] : plaintextConnections(config);
-    refuse([
-      ...refused,
-      ...unencrypted,
-      ...plaintextTraces(config),
-      ...weakSecrets(config),
-      ...uncheckedCertificates(environment),
-      ...shortRetention(config),
-    ]);
-  }
+  refuse([
+    ...shortRetention(config, production),
+    ...(production ? unfitForProduction(config, allowPrivate, environment) : []),
+  ]);
   return { ...config, ASSENT_MODE, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
+}
+
+function unfitForProduction(
+  config: z.output<typeof settings>,
+  allowPrivate: boolean,
+  environment: NodeJS.ProcessEnv,
+): string[] {
+  return [
+    ...problemsOf(
+      [!config.DATABASE_URL, 'DATABASE_URL: production needs a Postgres of its own, not the embedded one'],
+      [
+        !config.TEMPORAL_ADDRESS,
+        'TEMPORAL_ADDRESS: production needs a Temporal of its own, not the embedded one',
+      ],
+      [!config.ASSENT_KEYS, 'ASSENT_KEYS: production needs a keyring of its own (see .env.example)'],
+      [allowPrivate, 'ALLOW_PRIVATE_WEBHOOKS: production sends webhooks to public https addresses only'],
+    ),
+    // A missing server is already refused, so its encryption does not matter.
+    ...(config.TEMPORAL_ADDRESS === undefined ? [] : plaintextConnections(config)),
+    ...plaintextTraces(config),
+    ...weakSecrets(config, environment),
+  ];
 }
 
 /**
@@ -197,20 +202,6 @@ function modeOf({ ASSENT_MODE, DATABASE_URL }: z.output<typeof settings>): Mode 
 
 function refuse(problems: string[]): void {
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-}
-
-/**
- * The end of a window asks whether the webhook was delivered (`expired` or `not_delivered`), so
- * webhooks must outlive every window.
- */
-function refuseShortMemory(config: z.output<typeof settings>): void {
-  const { INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S, WEBHOOK_KEPT_DAYS } = config;
-  const longest = Math.max(INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S);
-  if (longest < WEBHOOK_KEPT_DAYS * 86_400) return;
-  throw new ConfigError(
-    'WEBHOOK_KEPT_DAYS: must be longer than INTENT_WINDOW_S, APPROVAL_WINDOW_S and SETTLEMENT_WINDOW_S, for the ' +
-      'end of a window asks whether its webhook was delivered',
-  );
 }
 
 /** Settings that a process needs; `npm start` sets them for its processes. */

@@ -15,53 +15,45 @@ interface ConnectionSettings {
   TEMPORAL_TLS_KEY_FILE?: string | undefined;
 }
 
+/** The sentences whose condition holds. */
+export const problemsOf = (...checks: [wrong: boolean, sentence: string][]): string[] =>
+  checks.flatMap(([wrong, sentence]) => (wrong ? [sentence] : []));
+
 function alone(present: string, missing: string): string {
   return `${missing}: is not set, but ${present} is: mutual TLS needs both, and without it neither must be set`;
 }
 
 /**
- * Settings of a server without its address. The servers of `npm start` have no use for them, and a
- * command must not use two databases.
+ * Settings that contradict each other or lack their other half, in any mode. A setting of a server
+ * without the server's address counts: the servers of `npm start` have no use for it, and a command
+ * must not use two databases.
  */
-function withoutServer(config: ConnectionSettings): string[] {
-  const { DATABASE_URL, DATABASE_OWNER_URL, TEMPORAL_ADDRESS, TEMPORAL_TLS } = config;
+export function halfSettings(config: ConnectionSettings): string[] {
+  const { TEMPORAL_TLS_CERT_FILE: cert, TEMPORAL_TLS_KEY_FILE: key, TEMPORAL_TLS: tls } = config;
   const ofTemporal = [
     ...(['TEMPORAL_API_KEY', 'TEMPORAL_TLS_CA_FILE', 'TEMPORAL_TLS_CERT_FILE'] as const).filter(
       (name) => config[name] !== undefined,
     ),
-    ...(TEMPORAL_TLS === true ? ['TEMPORAL_TLS'] : []),
+    ...(tls === true ? ['TEMPORAL_TLS'] : []),
   ];
-  return [
-    ...(DATABASE_URL === undefined && DATABASE_OWNER_URL !== undefined
-      ? [
-          'DATABASE_URL: is not set, but DATABASE_OWNER_URL is: set both, of the same database, or neither and use that ' +
-            'of "npm start"',
-        ]
-      : []),
-    ...(TEMPORAL_ADDRESS === undefined && ofTemporal.length > 0
-      ? [
-          `TEMPORAL_ADDRESS: is not set, but ${ofTemporal.join(', ')} is: set it, also for a command beside "npm start"; ` +
-            'the Temporal that it brings itself has neither TLS nor keys',
-        ]
-      : []),
-  ];
-}
-
-/** Settings that contradict each other or lack their other half, in any mode. */
-export function halfSettings(config: ConnectionSettings): string[] {
-  const { TEMPORAL_TLS_CERT_FILE: cert, TEMPORAL_TLS_KEY_FILE: key, TEMPORAL_TLS: tls } = config;
-  return [
-    ...withoutServer(config),
-    ...(cert !== undefined && key === undefined
-      ? [alone('TEMPORAL_TLS_CERT_FILE', 'TEMPORAL_TLS_KEY_FILE')]
-      : []),
-    ...(key !== undefined && cert === undefined
-      ? [alone('TEMPORAL_TLS_KEY_FILE', 'TEMPORAL_TLS_CERT_FILE')]
-      : []),
-    ...(tls === false && asksForTls(config)
-      ? ['TEMPORAL_TLS: is false, but a certificate, an authority or an API key is set, which need TLS']
-      : []),
-  ];
+  return problemsOf(
+    [
+      config.DATABASE_URL === undefined && config.DATABASE_OWNER_URL !== undefined,
+      'DATABASE_URL: is not set, but DATABASE_OWNER_URL is: set both, of the same database, or neither and use that ' +
+        'of "npm start"',
+    ],
+    [
+      config.TEMPORAL_ADDRESS === undefined && ofTemporal.length > 0,
+      `TEMPORAL_ADDRESS: is not set, but ${ofTemporal.join(', ')} is: set it, also for a command beside "npm start"; ` +
+        'the Temporal that it brings itself has neither TLS nor keys',
+    ],
+    [cert !== undefined && key === undefined, alone('TEMPORAL_TLS_CERT_FILE', 'TEMPORAL_TLS_KEY_FILE')],
+    [key !== undefined && cert === undefined, alone('TEMPORAL_TLS_KEY_FILE', 'TEMPORAL_TLS_CERT_FILE')],
+    [
+      tls === false && asksForTls(config),
+      'TEMPORAL_TLS: is false, but a certificate, an authority or an API key is set, which need TLS',
+    ],
+  );
 }
 
 /** True if a setting needs TLS: without TLS any host on the way could read an API key. */
@@ -70,29 +62,22 @@ function asksForTls(config: ConnectionSettings): boolean {
   return [TEMPORAL_API_KEY, TEMPORAL_TLS_CA_FILE, TEMPORAL_TLS_CERT_FILE].some((one) => one !== undefined);
 }
 
-function usesTemporalTls(config: ConnectionSettings): boolean {
-  return config.TEMPORAL_TLS === true || asksForTls(config);
-}
-
 /** Connections of production that would not be encrypted. */
 export function plaintextConnections(config: ConnectionSettings): string[] {
   if (config.ALLOW_PLAINTEXT === true) return [];
-  const problems = (['DATABASE_URL', 'DATABASE_OWNER_URL'] as const).flatMap((name) => {
-    const url = config[name];
-    return url === undefined || usesPostgresTls(url)
-      ? []
-      : [
-          `${name}: production needs TLS to Postgres: end it with ?sslmode=verify-full (require and verify-ca do too, ` +
-            'and mean the same), or set ALLOW_PLAINTEXT=true where the network between is yours alone',
-        ];
-  });
-  if (!usesTemporalTls(config)) {
-    problems.push(
+  const ofPostgres = ['DATABASE_URL', 'DATABASE_OWNER_URL'] as const;
+  return problemsOf(
+    ...ofPostgres.map((name): [boolean, string] => [
+      config[name] !== undefined && !usesPostgresTls(config[name]),
+      `${name}: production needs TLS to Postgres: end it with ?sslmode=verify-full (require and verify-ca do too, ` +
+        'and mean the same), or set ALLOW_PLAINTEXT=true where the network between is yours alone',
+    ]),
+    [
+      config.TEMPORAL_TLS !== true && !asksForTls(config),
       'TEMPORAL_TLS: production needs TLS to Temporal: set it to true (or TEMPORAL_TLS_CA_FILE, the certificate and ' +
         'key, or TEMPORAL_API_KEY), or set ALLOW_PLAINTEXT=true where the network between is yours alone',
-    );
-  }
-  return problems;
+    ],
+  );
 }
 
 /** Parameters that a Postgres URL may have; `usesPostgresTls` checks the value of `sslmode`. */
@@ -186,31 +171,25 @@ function hasGuessableKey(ring: string): boolean {
   });
 }
 
-/** 0 makes Node accept any certificate, also those of Temporal, Postgres and webhooks. */
-export function uncheckedCertificates({ NODE_TLS_REJECT_UNAUTHORIZED }: NodeJS.ProcessEnv): string[] {
-  return NODE_TLS_REJECT_UNAUTHORIZED === '0'
-    ? [
-        'NODE_TLS_REJECT_UNAUTHORIZED: must not be 0 in production, for no certificate would be checked: unset it, and ' +
-          'name an authority of your own by TEMPORAL_TLS_CA_FILE, ?sslrootcert or NODE_EXTRA_CA_CERTS',
-      ]
-    : [];
-}
-
-export function weakSecrets(config: {
-  ASSENT_KEYS?: string | undefined;
-  ACCESS_TOKEN_TTL_S: number;
-}): string[] {
-  return [
-    ...(config.ASSENT_KEYS !== undefined && hasGuessableKey(config.ASSENT_KEYS)
-      ? [
-          'ASSENT_KEYS: has a key that can be guessed: words, zeros, or few different bytes. ' +
-            'Create one by "openssl rand -base64 32"',
-        ]
-      : []),
-    ...(config.ACCESS_TOKEN_TTL_S > TOKEN_TTL_MAX_S
-      ? [
-          `ACCESS_TOKEN_TTL_S: must be at most ${TOKEN_TTL_MAX_S} in production, for a stolen token is good for as long`,
-        ]
-      : []),
-  ];
+/** Weaknesses that production refuses: 0 makes Node accept any certificate, of whatever server. */
+export function weakSecrets(
+  config: { ASSENT_KEYS?: string | undefined; ACCESS_TOKEN_TTL_S: number },
+  { NODE_TLS_REJECT_UNAUTHORIZED }: NodeJS.ProcessEnv,
+): string[] {
+  return problemsOf(
+    [
+      NODE_TLS_REJECT_UNAUTHORIZED === '0',
+      'NODE_TLS_REJECT_UNAUTHORIZED: must not be 0 in production, for no certificate would be checked: unset it, and ' +
+        'name an authority of your own by TEMPORAL_TLS_CA_FILE, ?sslrootcert or NODE_EXTRA_CA_CERTS',
+    ],
+    [
+      config.ASSENT_KEYS !== undefined && hasGuessableKey(config.ASSENT_KEYS),
+      'ASSENT_KEYS: has a key that can be guessed: words, zeros, or few different bytes. ' +
+        'Create one by "openssl rand -base64 32"',
+    ],
+    [
+      config.ACCESS_TOKEN_TTL_S > TOKEN_TTL_MAX_S,
+      `ACCESS_TOKEN_TTL_S: must be at most ${TOKEN_TTL_MAX_S} in production, for a stolen token is good for as long`,
+    ],
+  );
 }

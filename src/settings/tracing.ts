@@ -1,3 +1,5 @@
+import { problemsOf } from './connections';
+
 /** Names of OpenTelemetry for the choice of traces to keep. */
 export const SAMPLERS = [
   'parentbased_always_on',
@@ -58,24 +60,23 @@ export function tracesAlone(environment: Environment): string[] {
  * of a part.
  */
 export function halfTracing(config: TracingSettings): string[] {
-  const byRatio = config.OTEL_TRACES_SAMPLER.endsWith('traceidratio');
-  const ratio = config.OTEL_TRACES_SAMPLER_ARG;
-  return [
-    ...(config.OTEL_EXPORTER_OTLP_HEADERS !== undefined && config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
-      ? [
-          'OTEL_EXPORTER_OTLP_ENDPOINT: is not set, but OTEL_EXPORTER_OTLP_HEADERS is: nothing would be traced',
-        ]
-      : []),
-    ...(byRatio && ratio === undefined
-      ? [`OTEL_TRACES_SAMPLER_ARG: is not set: ${config.OTEL_TRACES_SAMPLER} needs a number from 0 to 1`]
-      : []),
-    ...(!byRatio && ratio !== undefined
-      ? [
-          `OTEL_TRACES_SAMPLER: is ${config.OTEL_TRACES_SAMPLER}, which has no use for OTEL_TRACES_SAMPLER_ARG: ` +
-            'set parentbased_traceidratio, or take the number away',
-        ]
-      : []),
-  ];
+  const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio } = config;
+  const byRatio = sampler.endsWith('traceidratio');
+  return problemsOf(
+    [
+      config.OTEL_EXPORTER_OTLP_HEADERS !== undefined && config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined,
+      'OTEL_EXPORTER_OTLP_ENDPOINT: is not set, but OTEL_EXPORTER_OTLP_HEADERS is: nothing would be traced',
+    ],
+    [
+      byRatio && ratio === undefined,
+      `OTEL_TRACES_SAMPLER_ARG: is not set: ${sampler} needs a number from 0 to 1`,
+    ],
+    [
+      !byRatio && ratio !== undefined,
+      `OTEL_TRACES_SAMPLER: is ${sampler}, which has no use for OTEL_TRACES_SAMPLER_ARG: ` +
+        'set parentbased_traceidratio, or take the number away',
+    ],
+  );
 }
 
 /** Spans tell by ids who paid whom and when, and the headers hold the collector's key. */
