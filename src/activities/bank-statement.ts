@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { completeStatement, openExceptions } from '../database/bank-file/open-differences';
 import { endExplained, matchLines, type Matching } from '../database/bank-file/match-lines';
@@ -8,6 +7,7 @@ import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { counted } from '../domain/words/counted';
 import { workflowIds } from '../domain/workflow/workflow-id';
+import { beat } from './beat';
 
 /**
  * Matches a bank's file, in steps. The database keeps each step's progress: a page counts once, and
@@ -55,11 +55,4 @@ export function createBankStatementActivities(
       return { status, counts };
     },
   };
-}
-
-/** A worker that stops ends a step early; another worker goes on. */
-function beat(): void {
-  const activity = Context.current();
-  activity.heartbeat();
-  activity.cancellationSignal.throwIfAborted();
 }

@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { chainStream } from '../database/chain/extend-chain';
 import { signHead } from '../database/chain/sign-head';
@@ -8,6 +7,7 @@ import { keepResult, planNight } from '../database/verify/nightly-result';
 import { compareSpans, provenKeys, verify } from '../database/verify/verify-books';
 import { STREAMS } from '../domain/books/chain';
 import { counted } from '../domain/words/counted';
+import { beat } from './beat';
 
 /** Chains the books, and compares them. */
 export interface BooksActivities {
@@ -17,12 +17,12 @@ export interface BooksActivities {
   verifyBooks(): Promise<string>;
 }
 
+const NAMES = { ledger: 'the ledger', events: 'events', audit: 'audit events' } as const;
+
 /**
  * @param timeZone of the network, in which days begin
  * @param wholeMax entries of the ledger up to which a night compares all there is
  */
-const NAMES = { ledger: 'the ledger', events: 'events', audit: 'audit events' } as const;
-
 export function createBooksActivities(
   db: Database,
   keyring: Keyring,
@@ -51,14 +51,8 @@ export function createBooksActivities(
       const checked = Object.values(compared).reduce((sum, count) => sum + count, 0);
       const what = `Compared ${checked} things of ${part ? 'the last days and one part' : 'all books'}`;
       return differences === 0
-        ? `${what}: they are right.`
+        ? `${what}: no differences.`
         : `${what}: ${counted(differences, 'differences')}, which "assent status" names.`;
     },
   };
-}
-
-function beat(): void {
-  const activity = Context.current();
-  activity.heartbeat();
-  activity.cancellationSignal.throwIfAborted();
 }

@@ -15,14 +15,13 @@ import {
   recordAttempt,
   type DeliveryState,
   type DeliveryToAttempt,
-  type OpenDelivery,
   type Unattempted,
 } from '../database/webhook/attempt-delivery';
 import type { DeliveryStatus } from '../domain/lifecycle';
 import { webhookRetryMs } from '../domain/retry';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { failureInWords, type WebhookType } from '../domain/webhook/webhook';
-import { serviceSignature, standardWebhookSignature } from '../domain/webhook/webhook-signature';
+import { webhookHeaders } from '../domain/webhook/webhook-signature';
 import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../domain/workflow/messages';
 import { eachOf } from '../domain/each-of';
@@ -212,7 +211,8 @@ export function createWebhookActivities({
     if (!place) return 'no place';
     try {
       const opened = openDelivery(keyring, delivery);
-      const headers = webhookHeaders(delivery, opened, Math.floor(Date.now() / 1000));
+      const sentAtS = Math.floor(Date.now() / 1000);
+      const headers = webhookHeaders('Assent/1', delivery.webhookType, delivery.id, sentAtS, opened);
       const outcome = await trace(delivery, (traced) =>
         connector.send(url, { ...headers, ...traced }, opened.body, options),
       );
@@ -324,23 +324,5 @@ export function createWebhookActivities({
       if (status === 'pending') return later(state, why, state.retryInMs);
       return status === 'failed' ? { status, webhookType, attempts, why } : { status, attempts };
     },
-  };
-}
-
-/** @param sentAtS seconds since 1970 */
-function webhookHeaders(
-  { id, webhookType }: DeliveryToAttempt,
-  { body, secrets }: OpenDelivery,
-  sentAtS: number,
-): Record<string, string> {
-  return {
-    'Content-Type': 'application/json',
-    'User-Agent': 'Assent/1',
-    'X-Service-Signature': serviceSignature(secrets[0], body),
-    'X-Service-Event': webhookType,
-    'X-Service-Delivery': id,
-    'webhook-id': id,
-    'webhook-timestamp': String(sentAtS),
-    'webhook-signature': standardWebhookSignature(secrets, id, sentAtS, body),
   };
 }

@@ -1,11 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createWebhookConnector, type SendOutcome } from '../activities/webhook-connector';
 import { newId } from '../database/identifier/new-id';
-import {
-  bodyWithSignature,
-  serviceSignature,
-  standardWebhookSignature,
-} from '../domain/webhook/webhook-signature';
+import { bodyWithSignature, webhookHeaders } from '../domain/webhook/webhook-signature';
 
 /* Webhooks go through the engine's own connector, and can be forged or old on order. */
 
@@ -61,16 +57,10 @@ export class Sender {
   ): Promise<SendOutcome> {
     const secret = forged ? `whsec_${randomBytes(32).toString('base64')}` : this.secret;
     const sentAtS = Math.floor(Date.now() / 1000) - agoS;
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': 'assent-conformance',
-      'x-service-event': type,
-      'x-service-delivery': deliveryId,
-      'x-service-signature': serviceSignature(secret, body),
-      'webhook-id': deliveryId,
-      'webhook-timestamp': String(sentAtS),
-      'webhook-signature': standardWebhookSignature([secret], deliveryId, sentAtS, body),
-    };
+    const headers = webhookHeaders('assent-conformance', type, deliveryId, sentAtS, {
+      body,
+      secrets: [secret],
+    });
     const outcome = await this.connector.send(this.url, headers, body, { timeoutMs: withinMs });
     if (!outcome) throw new Error('only a sender that asks before it begins is told no');
     return outcome;

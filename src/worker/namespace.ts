@@ -30,15 +30,15 @@ export async function attendNamespace(
   if ((await adoptNamespace(db, id)) === 'lost') {
     log.error({ namespaceId: id }, 'Temporal has lost its workflows: all open ones are started again');
   }
-  const { restartingSince: lost } = await readTemporalState(db);
-  if (lost) {
+  const { restartingSince } = await readTemporalState(db);
+  if (restartingSince) {
     // Without search attributes no workflow can start. A login that may not register them relies on
     // `migrate`.
     await registerSearchAttributes(connection, client.options.namespace).catch((error: unknown) =>
       log.warn({ err: error }, 'the search attributes cannot be registered from here: run "migrate"'),
     );
+    await triggerReconcile(client);
   }
-  if (lost) await triggerReconcile(client);
 }
 
 const AGAIN_MS = 3_000;

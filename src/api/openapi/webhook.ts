@@ -127,7 +127,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ['bank'],
     summary: 'A charge was closed without your answer',
     description:
-      'Its response window has ended, or the merchant has cancelled it. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, you were never sent its `billing.request`, nor will be, and there is nothing to do.',
+      'Its response window has ended, or the merchant has cancelled it. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, its `billing.request` was not sent to you and will not be, and there is nothing to do.',
     item: {
       ...ofCharge,
       status: z.literal('declined'),
@@ -151,7 +151,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ['merchant', 'bank'],
     summary: 'The money of a charge did not stay',
     description:
-      'The customer’s bank, or the operator, has found that the charged money was reversed, or never moved. What was left of the charge is in your history as a transaction of type `reversal`; the charge keeps its status. A bank receives it for a payment that it requested for its customer.',
+      'The customer’s bank, or the operator, has found that the charged money was reversed, or never moved. The part of the charge not yet refunded is in your history as a transaction of type `reversal`; the charge keeps its status. A bank receives it for a payment that it requested for its customer.',
     item: {
       ...ofCharge,
       reversalReference: shown.reference.meta({ description: 'Reference of the reversal' }),
@@ -240,14 +240,14 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
     to: ['merchant', 'bank'],
     summary: 'A reconciliation exception was opened',
     description:
-      'Money of a charge or a refund of yours may have moved otherwise than the network says. A bank finds out, and answers with `POST /v1/reconciliation/exceptions/{exceptionId}/respond`. A merchant waits before it bills the customer for the same again. Of a payment between customers both banks receive it, and the payer’s bank is asked.',
+      'Money of a charge or a refund of yours may have moved otherwise than the network says. A bank finds out, and answers with `POST /v1/reconciliation/exceptions/{exceptionId}/respond`. A merchant waits before it bills the customer for the same again. For a payment between customers, both banks receive it and the payer’s bank answers.',
     item: exceptionFields,
   },
   'exception.resolved': {
     to: ['merchant', 'bank'],
     summary: 'A reconciliation exception was resolved',
     description:
-      'The bank, or the operator, has said what became of the money. What the exception held of a charge can be refunded again, unless another exception of the same refund is about it as well. Where a charge was reversed, `billing.reversed` says so; where a refund was returned, `refund.returned`.',
+      'The bank, or the operator, has said what became of the money. The part of a charge that the exception held can be refunded again, unless another exception of the same refund is about it as well. A reversed charge is announced by `billing.reversed`, a returned refund by `refund.returned`.',
     item: exceptionFields,
   },
   'recurring.upcoming': {

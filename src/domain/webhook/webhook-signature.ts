@@ -46,3 +46,28 @@ export function standardWebhookSignature(
     })
     .join(' ');
 }
+
+/**
+ * The headers of a request that brings a webhook.
+ *
+ * @param sentAtS seconds since 1970
+ * @param secrets the first makes the network’s own signature, each a standard one
+ */
+export function webhookHeaders(
+  userAgent: string,
+  type: string,
+  deliveryId: string,
+  sentAtS: number,
+  { body, secrets }: { body: string; secrets: readonly [string, ...string[]] },
+): Record<string, string> {
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': userAgent,
+    'X-Service-Signature': serviceSignature(secrets[0], body),
+    'X-Service-Event': type,
+    'X-Service-Delivery': deliveryId,
+    'webhook-id': deliveryId,
+    'webhook-timestamp': String(sentAtS),
+    'webhook-signature': standardWebhookSignature(secrets, deliveryId, sentAtS, body),
+  };
+}
