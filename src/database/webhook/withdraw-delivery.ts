@@ -4,7 +4,7 @@ import { decrypt, encrypt } from '../keys/encrypt';
 import { bodyPlace, bodyWithout } from './announce-webhooks';
 
 /**
- * Takes back what banks are asked by webhook, once it has ended without an answer or was reversed.
+ * Withdraws what banks are asked by webhook, once it has ended without an answer or was reversed.
  *
  * One order of locks decides whether a bank may have been told: the delivery first, then its
  * receiver's endpoint. A sender changes the delivery before it sends, and a reader of the feed
