@@ -61,7 +61,7 @@ test('a command beside an engine that was given its keyring says so, and does no
   );
 });
 
-/** It would seal with the wrong keys, and start again in one installation what is another's. */
+/** It would encrypt with the wrong keys, and start again in one installation what is another's. */
 test('a command on another database than that of the engine here takes neither its keyring nor its Temporal', async () => {
   const ring = makeKeyring();
   const opened: { db: Database; client: Client }[] = [];

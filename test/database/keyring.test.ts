@@ -43,18 +43,18 @@ describe('the keyring', () => {
 
   it('gives each purpose a key of its own', () => {
     const ring = readKeyring(A);
-    const sealing = ring.derive(ring.current, 'encrypt', 32)?.export();
+    const encrypting = ring.derive(ring.current, 'encrypt', 32)?.export();
     const paying = ring.derive(ring.current, 'payment-id', 64)?.export();
-    expect(sealing).toHaveLength(32);
+    expect(encrypting).toHaveLength(32);
     expect(paying).toHaveLength(64);
-    expect(paying?.subarray(0, 32)).not.toEqual(sealing);
+    expect(paying?.subarray(0, 32)).not.toEqual(encrypting);
   });
 
   it.each([
     ['a short key', 'k1:c2hvcnQ='],
     ['no key id', makeKeyring().split(':')[1] ?? ''],
     ['an empty entry', `${A},`],
-    ['a ring that can seal nothing', `${A}:ids`],
+    ['a ring that can encrypt nothing', `${A}:ids`],
     ['a key id twice', `${A},${A}`],
   ])('refuses %s without showing any key', (_, text) => {
     const secret = A.split(':')[1] ?? '';
