@@ -17,8 +17,6 @@ const UNITS =
 const BASE_LONG_ENOUGH = 6;
 /** Values of `<SERVICE>_PORT` and the like, which Kubernetes sets for each service. */
 const OF_A_SERVICE = /^(tcp|udp|sctp):\/\//;
-/** No setting's name is half as long. The limit bounds the work of `edits`. */
-const NAME_MAX = 60;
 
 export interface Misspelt {
   name: string;
@@ -30,7 +28,7 @@ export function misspeltSettings(environment: NodeJS.ProcessEnv, settings: reado
   const isSet = (name: string) => (environment[name] ?? '') !== '';
   const absent = settings.filter((name) => !isSet(name));
   return Object.keys(environment)
-    .filter((name) => isSet(name) && !settings.includes(name) && name.length <= NAME_MAX)
+    .filter((name) => isSet(name) && !settings.includes(name))
     .filter((name) => !OF_A_SERVICE.test(environment[name] ?? ''))
     .flatMap((name) => {
       // If the right name is set too, the near name means something else.
@@ -67,35 +65,16 @@ function hasWordSlightlyOff(name: string, setting: string): boolean {
   if (setting.length < LONG_ENOUGH) return false;
   const [given, wanted] = [name.split('_'), setting.split('_')];
   if (given.length !== wanted.length || wanted.length < 2) return false;
-  const off = wanted.flatMap((word, i) => (word === given[i] ? [] : [[word, given[i] ?? ''] as const]));
-  const [first, ...more] = off;
-  if (first === undefined || more.length > 0) return false;
-  const [word, instead] = first;
-  // DATABASE_PORT and DATABASE_SSL are names of other programs, so a name of two words may have
-  // one edit. In a longer name the right words show that Assent was meant.
-  const most = wanted.length > 2 ? Math.min(2, Math.floor(word.length / 2)) : 1;
-  return word.length > 1 && edits(word, instead) <= most;
+  const [off, ...more] = wanted.flatMap((word, i) => (word === given[i] ? [] : [[word, given[i] ?? '']]));
+  const [word = '', instead = ''] = off ?? [];
+  return more.length === 0 && word.length > 1 && isOneLetterOff(word, instead);
 }
 
-/** Counts letters that were left out, inserted, replaced, or swapped with the next letter. */
-function edits(a: string, b: string): number {
-  const table = Array.from({ length: a.length + 1 }, (_, i) =>
-    Array.from({ length: b.length + 1 }, (__, j) => (i === 0 ? j : i)),
-  );
-  const at = (i: number, j: number) => table[i]?.[j] ?? 0;
-  for (let i = 1; i <= a.length; i += 1) {
-    for (let j = 1; j <= b.length; j += 1) {
-      const same = a[i - 1] === b[j - 1];
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const least = Math.min(
-        at(i - 1, j) + 1,
-        at(i, j - 1) + 1,
-        at(i - 1, j - 1) + (same ? 0 : 1),
-        swapped ? at(i - 2, j - 2) + 1 : Infinity,
-      );
-      const row = table[i];
-      if (row) row[j] = least;
-    }
-  }
-  return at(a.length, b.length);
+/** A letter was left out, inserted, replaced, or swapped with the next. */
+function isOneLetterOff(word: string, instead: string): boolean {
+  let same = 0;
+  while (same < word.length && word[same] === instead[same]) same += 1;
+  const [a, b] = [word.slice(same), instead.slice(same)];
+  const [first = '', second = ''] = a;
+  return [a, a.slice(1)].includes(b.slice(1)) || a.slice(1) === b || b === second + first + a.slice(2);
 }
