@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { onDatabase } from '../src/start/database';
 import type { Network } from './network';
 
 /** What the three books hold after a run. */
@@ -63,16 +63,12 @@ async function all<Party, One>(
 }
 
 async function readCharges(ownerUrl: string) {
-  const client = new Client(ownerUrl);
-  await client.connect();
-  try {
+  return onDatabase(ownerUrl, async (client) => {
     const found = await client.query<{ id: string; status: string; schedule_id: string | null }>(
       'SELECT id, status, schedule_id FROM billing_requests',
     );
     return found.rows;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 function differences(expected: string, wanted: string[], actual: string, given: string[]): string[] {

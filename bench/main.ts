@@ -1,11 +1,11 @@
+import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { Client } from 'pg';
-import { z } from 'zod';
+import { Command, Option } from 'commander';
 import { untilAborted } from '../src/process/deadline';
-import { StartError } from '../src/start/start-error';
+import { onDatabase } from '../src/start/database';
+import { startScript } from '../examples/demo/parties/process';
+import { runCommand, say, wholeNumber, type Stops } from '../scripts/command';
 import { compareBooks } from './audit';
-import { startChild } from './child';
 import { benchEnvironment, settingsInForce, startEngine, type BenchEngine } from './engine';
 import { TemporalFloor } from './floor/temporal';
 import { Gauges } from './gauges';
@@ -45,17 +45,10 @@ interface Options {
   workers: number;
 }
 
-/** Of a number on the command line. */
-const upTo = (most: number) => (text: string) => {
-  const given = z.coerce.number().int().min(1).max(most).safeParse(text);
-  if (!given.success) throw new InvalidArgumentError(`It must be a number from 1 to ${most}.`);
-  return given.data;
-};
-
 const options = new Command('npm run bench --')
   .option('--quick', 'smaller rounds: three minutes on a free machine')
   .option('--json', 'the report as JSON on standard output')
-  .option('--rounds <n>', 'how many rounds', upTo(100))
+  .option('--rounds <n>', 'how many rounds', wholeNumber(1, 100))
   .addOption(new Option('--only <group>', 'one group of work alone').choices(Object.keys(GROUPS)))
   .addOption(
     new Option(
@@ -65,37 +58,23 @@ const options = new Command('npm run bench --')
       .choices(['dev', 'postgres'])
       .default('dev'),
   )
-  .option('--apis <n>', 'how many API processes, with the load spread over them', upTo(8), 1)
-  .option('--workers <n>', 'how many worker processes', upTo(8), 1)
+  .option('--apis <n>', 'how many API processes, with the load spread over them', wholeNumber(1, 8), 1)
+  .option('--workers <n>', 'how many worker processes', wholeNumber(1, 8), 1)
   .parse()
   .opts<Options>();
 
-const say = (line: string) => void process.stderr.write(`${line}\n`);
-
-async function main(): Promise<Report> {
-  process.umask(0o077);
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => interrupted.abort(new Error('interrupted')));
-  }
-  const stops: (() => Promise<void>)[] = [];
-  try {
-    const stopped = new Promise<never>((_, reject) => {
-      interrupted.signal.addEventListener('abort', () => reject(interrupted.signal.reason as Error));
-    });
-    return await Promise.race([run(stops, interrupted.signal), stopped]);
-  } finally {
-    for (const stop of stops.toReversed()) await stop();
-  }
+async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
+  const report = await run(stops, signal);
+  process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : `${printed(report)}\n`);
+  return report.books.problems.length === 0;
 }
 
-/** @param stops takes what ends each thing that was started */
-async function run(stops: (() => Promise<void>)[], signal: AbortSignal): Promise<Report> {
+async function run(stops: Stops, signal: AbortSignal): Promise<Report> {
   const loadBefore = loadNow();
   const sizes = { ...(options.quick ? QUICK : FULL), ...(options.rounds && { rounds: options.rounds }) };
   const { apis, workers, only } = options;
   const temporal =
-    options.temporal === 'postgres' ? await startTemporalOnPostgres(say, signal, stops) : undefined;
+    options.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
   const environment = benchEnvironment(
     temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
   );
@@ -103,7 +82,9 @@ async function run(stops: (() => Promise<void>)[], signal: AbortSignal): Promise
   stops.push(() => engine.stop());
   const floor = await TemporalFloor.start(engine.temporalAddress, engine.namespace);
   stops.push(() => floor.stop());
-  const http = await startChild<{ port: number }>('floor/http.ts', { API_URL: engine.apiUrl });
+  const http = await startScript<{ port: number }>(path.join(__dirname, 'floor/http.ts'), {
+    API_URL: engine.apiUrl,
+  });
   stops.push(() => http.stop());
   say('Bringing in customers …');
   const network = await Network.open(
@@ -227,43 +208,28 @@ const HISTORIES = 20;
 
 /** Events per unit, for every kind of work whose workflows there are. */
 async function historyEvents(ownerUrl: string, floor: TemporalFloor): Promise<Partial<Record<Work, number>>> {
-  const client = new Client(ownerUrl);
-  await client.connect();
-  const ofEngine = async (pattern: string) => {
-    const found = await client.query<{ id: string }>(
-      `SELECT DISTINCT workflow_id AS id FROM billing_requests WHERE workflow_id LIKE $1 LIMIT ${HISTORIES}`,
-      [pattern],
-    );
-    return found.rows.map(({ id }) => id);
-  };
-  try {
-    const events: Partial<Record<Work, number>> = {};
-    for (const [work, ids, units] of [
-      ['textbook', floor.someOf('textbook', HISTORIES), 1],
-      ['local', floor.someOf('local', HISTORIES), 1],
-      ['sleeper', floor.someOf('sleeper', HISTORIES), 1],
-      ['single', await ofEngine('billing-request/%'), 1],
-      ['tens', await ofEngine('billing-batch/%'), CALL_SIZE],
-      ['due', await ofEngine('recurring/%'), 1],
-    ] as const) {
-      if (ids.length === 0) continue;
-      const lengths = await floor.historyLengths(ids);
-      events[work] = lengths.reduce((sum, length) => sum + length, 0) / ids.length / units;
-    }
-    return events;
-  } finally {
-    await client.end();
+  const ofEngine = (pattern: string) =>
+    onDatabase(ownerUrl, async (client) => {
+      const { rows } = await client.query<{ id: string }>(
+        `SELECT DISTINCT workflow_id AS id FROM billing_requests WHERE workflow_id LIKE $1 LIMIT ${HISTORIES}`,
+        [pattern],
+      );
+      return rows.map(({ id }) => id);
+    });
+  const events: Partial<Record<Work, number>> = {};
+  for (const [work, ids, units] of [
+    ['textbook', floor.someOf('textbook', HISTORIES), 1],
+    ['local', floor.someOf('local', HISTORIES), 1],
+    ['sleeper', floor.someOf('sleeper', HISTORIES), 1],
+    ['single', await ofEngine('billing-request/%'), 1],
+    ['tens', await ofEngine('billing-batch/%'), CALL_SIZE],
+    ['due', await ofEngine('recurring/%'), 1],
+  ] as const) {
+    if (ids.length === 0) continue;
+    const lengths = await floor.historyLengths(ids);
+    events[work] = lengths.reduce((sum, length) => sum + length, 0) / ids.length / units;
   }
+  return events;
 }
 
-main().then(
-  (report) => {
-    process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : `${printed(report)}\n`);
-    process.exit(report.books.problems.length === 0 ? 0 : 1);
-  },
-  (error: unknown) => {
-    const known = error instanceof StartError;
-    say(error instanceof Error ? (!known && error.stack) || error.message : String(error));
-    process.exit(1);
-  },
-);
+runCommand(main);

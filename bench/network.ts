@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ApiClient } from '../examples/demo/api-client';
-import { Operator, type Identity } from '../examples/demo/operator';
+import { Operator } from '../examples/demo/operator';
 import { BankControl, PartyControl } from '../examples/demo/parties/control';
-import { startPartyProcess, type PartyProcess } from '../examples/demo/parties/process';
+import { startBankProcess, startMerchantProcess, type PartyProcess } from '../examples/demo/parties/process';
 import { Biller, expect, type Onboarded } from './biller';
 import type { BenchEngine } from './engine';
 
@@ -35,32 +35,24 @@ export class Network {
     const operator = new Operator(engine.folder, environment);
     const provider = await operator.createEntity('provider', 'Provider');
     const parties: PartyProcess[] = [];
-    const start = async (...party: Parameters<typeof startPartyProcess>) => {
-      const started = await startPartyProcess(...party);
+    const urlOf = async (starting: Promise<PartyProcess>) => {
+      const started = await starting;
       parties.push(started);
-      return started.url;
+      return started.ready.url;
     };
     const merchant = async (name: string) => {
       const identity = await operator.createEntity('merchant', name, [`--provider=${provider.entityId}`]);
       const trust = { merchantId: identity.entityId, trustLevel: 'trusted' };
       const providerApi = new ApiClient(engine.apiUrl, provider);
       expect(200, await providerApi.patch('/v1/provider/merchant/trust', trust));
-      const url = await start('merchant', { PORT: '0', WEBHOOK_SECRET: identity.webhookSecret });
-      const control = new PartyControl(url);
+      const control = new PartyControl(await urlOf(startMerchantProcess(identity)));
       const apis = engine.apiUrls.map((one) => new ApiClient(one, identity));
       await listenAt(apis[0] as ApiClient, control);
       return { apis, biller: new Biller(apis, control) };
     };
     const bank = async (apiUrl: string, count: number, from: number) => {
-      const identity: Identity = await operator.createEntity('bank', `Bank from ${from}`);
-      const url = await start('bank', {
-        PORT: '0',
-        API_URL: apiUrl,
-        CLIENT_ID: identity.clientId,
-        CLIENT_SECRET: identity.clientSecret,
-        WEBHOOK_SECRET: identity.webhookSecret,
-      });
-      const control = new BankControl(url);
+      const identity = await operator.createEntity('bank', `Bank from ${from}`);
+      const control = new BankControl(await urlOf(startBankProcess(apiUrl, identity)));
       const api = new ApiClient(apiUrl, identity);
       await listenAt(api, control);
       return { control, known: await onboard(api, count, from) };

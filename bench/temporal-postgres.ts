@@ -10,6 +10,7 @@ import { poll } from '../src/start/poll';
 import { preparePostgres } from '../src/start/postgres';
 import { Supervisor, type Program } from '../src/start/supervisor';
 import { buildWithGo, cacheFolder, firstOf, usable } from '../src/start/temporal-binary';
+import { say, type Stops } from '../scripts/command';
 import type { Gauged } from './gauges';
 import { freePorts } from './ports';
 
@@ -59,17 +60,16 @@ export const TEMPORAL_FOLDER = 'assent-bench-temporal-';
  * @throws StartError saying what to do; the signal's reason
  */
 export async function startTemporalOnPostgres(
-  say: (line: string) => void,
   signal: AbortSignal,
-  stops: (() => Promise<void>)[],
+  stops: Stops,
 ): Promise<RunningTemporal> {
-  const server = await findProgram('the Temporal server', 'cmd/server', say);
-  const sqlTool = await findProgram("Temporal's SQL tool", 'cmd/tools/sql', say);
+  const server = await findProgram('the Temporal server', 'cmd/server');
+  const sqlTool = await findProgram("Temporal's SQL tool", 'cmd/tools/sql');
   signal.throwIfAborted();
   const folder = mkdtempSync(path.join(tmpdir(), TEMPORAL_FOLDER));
   // Postgres does not run as root: the user that it runs as then must get through to its data.
   chmodSync(folder, 0o711);
-  const processes = new Supervisor(path.join(folder, 'log'), (line) => process.stderr.write(`${line}\n`));
+  const processes = new Supervisor(path.join(folder, 'log'), say);
   stops.push(async () => {
     await processes.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -115,7 +115,7 @@ function serverProgram(command: string, folder: string): Program {
 }
 
 /** From the cache, or built there: `go install` builds both as they are. */
-function findProgram(what: string, place: string, say: (line: string) => void): Promise<string> {
+function findProgram(what: string, place: string): Promise<string> {
   const cached = path.join(cacheFolder(`temporal-server-${VERSION}`), path.posix.basename(place));
   const module = `go.temporal.io/server/${place}@${VERSION}`;
   return firstOf(

@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import type { Client } from 'pg';
 import { z } from 'zod';
+import { runCommand, say, type Stops } from '../scripts/command';
+import { onDatabase } from '../src/start/database';
 import { openDatabase, type Database } from '../src/database/pool/connection';
 import { readKeyring, type Keyring } from '../src/database/keys/keyring';
 import { compareBooks, provenKeys, verify } from '../src/database/verify/verify-books';
@@ -8,7 +10,7 @@ import { chainBooks } from '../test/support/books';
 import { charge } from '../test/support/settled';
 import { standingApproval } from '../test/support/standing';
 import { withoutIndexes } from './growth/bulk';
-import { onServer, openFolder, startServer, type Server } from './growth/server';
+import { openFolder, startServer, type Server } from './growth/server';
 
 /**
  * `npm run bench:verify`: how long `books verify` takes for a million entries of the ledger, and
@@ -31,8 +33,6 @@ const options = new Command('npm run bench:verify --')
 const AT_ONCE = 500;
 const TABLES = ['billing_requests', 'events', 'ledger_entries', 'ledger_postings', 'webhook_deliveries'];
 
-const say = (line: string) => void process.stderr.write(`${line}\n`);
-
 async function timed<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
   const start = performance.now();
   const result = await work();
@@ -40,21 +40,19 @@ async function timed<Result>(what: string, work: () => Promise<Result>): Promise
   return result;
 }
 
-async function main(): Promise<boolean> {
-  process.umask(0o077);
+async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const folder = openFolder(options.keep, options.entries);
-  const { signal } = new AbortController();
-  try {
-    if (!folder.complete) {
-      const server = await startServer(folder.path, 'generating', signal);
-      await generate(server).finally(() => server.stop());
-      folder.finish();
-    }
-    const server = await startServer(folder.path, 'measuring', signal);
-    return await compare(server).finally(() => server.stop());
-  } finally {
-    folder.remove();
+  stops.push(() => folder.remove());
+  if (!folder.complete) {
+    const server = await startServer(folder.path, 'generating', signal);
+    stops.push(() => server.stop());
+    await generate(server);
+    await server.stop();
+    folder.finish();
   }
+  const server = await startServer(folder.path, 'measuring', signal);
+  stops.push(() => server.stop());
+  return compare(server);
 }
 
 async function compare(server: Server): Promise<boolean> {
@@ -86,7 +84,7 @@ async function generate(server: Server): Promise<void> {
   const ring = readKeyring(server.keyring);
   try {
     const { id } = await charge(db, ring, await standingApproval(db, ring));
-    await onServer(server.superuserUrl, async (client) => {
+    await onDatabase(server.superuserUrl, async (client) => {
       // No triggers: what they would write is written here.
       await client.query(`SET session_replication_role = replica; SET timezone = 'UTC'`);
       await withoutIndexes(
@@ -106,7 +104,7 @@ async function generate(server: Server): Promise<void> {
 
 async function chain(server: Server, db: Database, ring: Keyring): Promise<void> {
   await chainBooks(db, ring);
-  await onServer(server.superuserUrl, (client) => client.query('VACUUM (ANALYZE)'));
+  await onDatabase(server.superuserUrl, (client) => client.query('VACUUM (ANALYZE)'));
 }
 
 const BALANCES = `
@@ -186,10 +184,4 @@ async function copyOf(
     SELECT ${values.join(', ')} FROM generate_series(a, b) AS i, original_${table} AS o`;
 }
 
-main().then(
-  (isRight) => process.exit(isRight ? 0 : 1),
-  (error: unknown) => {
-    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exit(1);
-  },
-);
+runCommand(main);

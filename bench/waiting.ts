@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Client } from 'pg';
+import { onDatabase } from '../src/start/database';
 
 const POLL_MS = 250;
 /** Longer than that after the moment: something is lost. */
@@ -14,21 +14,11 @@ const GIVE_UP_MS = 120_000;
  * @throws Error where one still waits two minutes after the moment
  */
 export async function untilWaiting(ownerUrl: string, at: number): Promise<void> {
-  const client = new Client(ownerUrl);
-  await client.connect();
-  try {
-    while (await someAwake(client, at)) {
+  await onDatabase(ownerUrl, async (client) => {
+    const awake = `SELECT 1 FROM schedules WHERE start_at = $1 AND NOT waiting LIMIT 1`;
+    while ((await client.query(awake, [new Date(at)])).rows.length > 0) {
       if (Date.now() > at + GIVE_UP_MS) throw new Error('the workflow of a schedule has not begun');
       await wait(POLL_MS);
     }
-  } finally {
-    await client.end();
-  }
-}
-
-async function someAwake(client: Client, at: number): Promise<boolean> {
-  const awake = await client.query(`SELECT 1 FROM schedules WHERE start_at = $1 AND NOT waiting LIMIT 1`, [
-    new Date(at),
-  ]);
-  return awake.rows.length > 0;
+  });
 }

@@ -1,5 +1,6 @@
+import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { startChild, type Child } from '../child';
+import { startScript, type Child } from '../../examples/demo/parties/process';
 import { Arrivals, inFlight } from '../load';
 import { FLOOR_TASK_QUEUE, type FloorMessage } from './worker';
 
@@ -24,7 +25,7 @@ export class TemporalFloor {
       await connection.close();
     });
     const environment = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
-    worker = await startChild('floor/worker.ts', environment, (said) => {
+    worker = await startScript(path.join(__dirname, 'worker.ts'), environment, (said) => {
       const message = said as FloorMessage;
       if (message === 'ready') return;
       if ('asked' in message) floor.asked.report(message.asked);

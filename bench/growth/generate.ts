@@ -1,9 +1,10 @@
 import type { Client } from 'pg';
+import { onDatabase } from '../../src/start/database';
 import { openDatabase } from '../../src/database/pool/connection';
 import { createEntity } from '../../src/database/entity/create-entity';
 import { readKeyring } from '../../src/database/keys/keyring';
 import { withoutIndexes } from './bulk';
-import { onServer, type Server } from './server';
+import type { Server } from './server';
 
 /**
  * Two years of a network, by SQL. Rows are spread evenly over the time and lie in its order, as
@@ -51,7 +52,7 @@ const BIG = [
 
 export async function generate(server: Server, sizes: Volume, say: (line: string) => void): Promise<void> {
   await makeEntities(server, sizes);
-  await onServer(server.superuserUrl, async (client) => {
+  await onDatabase(server.superuserUrl, async (client) => {
     const kid = readKeyring(server.keyring).current;
     // No triggers: what they would write is written here.
     await client.query('SET session_replication_role = replica; SET search_path = public, growth');

@@ -1,9 +1,10 @@
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import { z } from 'zod';
+import { runCommand, say, type Stops } from '../../scripts/command';
 import { generate, volume } from './generate';
 import { measure, type Measured } from './measure';
-import { openFolder, startServer, WHILE_MEASURING, type Folder } from './server';
+import { openFolder, startServer, WHILE_MEASURING } from './server';
 
 /**
  * `npm run bench:growth`: whether the statements of every hot path keep to their indexes when two
@@ -31,42 +32,23 @@ const options = new Command('npm run bench:growth --')
   .parse()
   .opts<Options>();
 
-const say = (line: string) => void process.stderr.write(`${line}\n`);
-
-async function main(): Promise<Measured[]> {
-  process.umask(0o077);
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => interrupted.abort(new Error('interrupted')));
-  }
-  const stopped = new Promise<never>((_, reject) => {
-    interrupted.signal.addEventListener('abort', () => reject(interrupted.signal.reason as Error));
-  });
+async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const folder = openFolder(options.keep, options.scale);
-  const stops: (() => Promise<void>)[] = [];
-  try {
-    return await Promise.race([run(folder, stops, interrupted.signal), stopped]);
-  } finally {
-    for (const stop of stops.toReversed()) await stop();
-    folder.remove();
-  }
-}
-
-/** @param stops takes what ends each server that was started */
-async function run(folder: Folder, stops: (() => Promise<void>)[], signal: AbortSignal): Promise<Measured[]> {
+  stops.push(() => folder.remove());
   if (!folder.complete) {
     say(`Generating, at ${options.scale} of the full size …`);
     const server = await startServer(folder.path, 'generating', signal);
     stops.push(() => server.stop());
     await generate(server, volume(options.scale), say);
     await server.stop();
-    stops.pop();
     folder.finish();
   }
   const server = await startServer(folder.path, 'measuring', signal);
   stops.push(() => server.stop());
   say(`Measuring, with ${WHILE_MEASURING.join(', ')} …`);
-  return measure(server, options.only ?? /./, say);
+  const measured = await measure(server, options.only ?? /./, say);
+  process.stdout.write(`${options.json ? JSON.stringify(measured, null, 2) : printed(measured)}\n`);
+  return measured.every(({ faults }) => faults.length === 0);
 }
 
 function printed(measured: Measured[]): string {
@@ -85,13 +67,4 @@ function printed(measured: Measured[]): string {
   return [table.toString(), ...lines].join('\n');
 }
 
-main().then(
-  (measured) => {
-    process.stdout.write(`${options.json ? JSON.stringify(measured, null, 2) : printed(measured)}\n`);
-    process.exit(measured.some(({ faults }) => faults.length > 0) ? 1 : 0);
-  },
-  (error: unknown) => {
-    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exit(1);
-  },
-);
+runCommand(main);

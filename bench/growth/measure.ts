@@ -1,8 +1,9 @@
+import { onDatabase } from '../../src/start/database';
 import { openDatabase, type Database } from '../../src/database/pool/connection';
 import { readKeyring } from '../../src/database/keys/keyring';
 import { Explainer, undone, type Plan } from './explain';
 import { paths, type Path } from './paths';
-import { onServer, type Server } from './server';
+import type { Server } from './server';
 import { findSubjects } from './subjects';
 
 export interface Measured {
@@ -32,18 +33,17 @@ export async function measure(
   say: (line: string) => void,
 ): Promise<Measured[]> {
   const keyring = readKeyring(server.keyring);
-  const subjects = await onServer(server.superuserUrl, (client) => findSubjects(client, keyring));
+  const subjects = await onDatabase(server.superuserUrl, (client) => findSubjects(client, keyring));
   const db = openDatabase(server.databaseUrl, 1);
   const explainer = await Explainer.open(server.explainedUrl);
   const measured: Measured[] = [];
   try {
-    for (const path of paths(subjects, keyring).filter(({ name }) => only.test(name))) {
+    for (const [name, run] of Object.entries(paths(subjects, keyring))) {
+      if (!only.test(name)) continue;
       // One that ends in the statement timeout is a result as well.
-      const one = await measurePath(db, explainer, path).catch((error: Error): Measured => ({
-        ...NOTHING,
-        name: path.name,
-        faults: [error.message],
-      }));
+      const one = await measurePath(db, explainer, name, run).catch((error: Error): Measured => {
+        return { ...NOTHING, name, faults: [error.message] };
+      });
       say(`${one.name}: ${one.medianMs.toFixed(1)} ms, ${one.buffers} pages ${one.faults.join('; ')}`);
       measured.push(one);
     }
@@ -56,7 +56,7 @@ export async function measure(
 
 const NOTHING = { medianMs: 0, p99Ms: 0, runs: 0, statements: 0, buffers: 0, indexes: [], faults: [] };
 
-async function measurePath(db: Database, explainer: Explainer, { name, run }: Path): Promise<Measured> {
+async function measurePath(db: Database, explainer: Explainer, name: string, run: Path): Promise<Measured> {
   let n = 0;
   const once = async () => {
     const start = performance.now();

@@ -1,12 +1,14 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { makeKeyring } from '../../src/database/keys/keyring';
 import { migrateUp } from '../../src/database/migrate';
+import { onDatabase } from '../../src/start/database';
 import { poll } from '../../src/start/poll';
 import { preparePostgres } from '../../src/start/postgres';
 import { Supervisor } from '../../src/start/supervisor';
+import { say } from '../../scripts/command';
 import { freePorts } from '../ports';
 
 /** A Postgres of the benchmark's own, in a folder that may be kept and measured again. */
@@ -88,13 +90,9 @@ export async function startServer(
 ): Promise<Server> {
   const [port = 0] = await freePorts(1);
   const embedded = await preparePostgres(folder, port, () => undefined);
-  const settings = [
-    ...(mode === 'generating' ? [...WHILE_GENERATING, 'shared_buffers=2GB'] : WHILE_MEASURING),
-  ];
+  const settings = mode === 'generating' ? [...WHILE_GENERATING, 'shared_buffers=2GB'] : WHILE_MEASURING;
   const { program } = embedded;
-  const server = new Supervisor(path.join(folder, 'postgres.log'), (line) =>
-    process.stderr.write(`${line}\n`),
-  );
+  const server = new Supervisor(path.join(folder, 'postgres.log'), say);
   const stop = () => server.stop();
   server.start({
     ...program,
@@ -109,7 +107,7 @@ export async function startServer(
       postgres: string;
     };
     const superuserUrl = loginTo(embedded.databaseUrl, 'postgres', logins.postgres);
-    await onServer(superuserUrl, (client) => makeExplainedLogin(client, logins.postgres));
+    await onDatabase(superuserUrl, (client) => makeExplainedLogin(client, logins.postgres));
     return {
       superuserUrl,
       databaseUrl: embedded.databaseUrl,
@@ -120,19 +118,6 @@ export async function startServer(
   } catch (error) {
     await stop();
     throw error;
-  }
-}
-
-export async function onServer<Answer>(
-  url: string,
-  work: (client: Client) => Promise<Answer>,
-): Promise<Answer> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
   }
 }
 

@@ -1,10 +1,7 @@
 import { SimulatedBank } from './parties/bank';
 import { runParty, setting } from './parties/main';
 
-/**
- * The simulated bank as a process of its own. Settings: `PORT` (0 for any), `API_URL`, `CLIENT_ID`,
- * `CLIENT_SECRET`, `WEBHOOK_SECRET`; says `{"port": …}` on standard output once it listens.
- */
+/** The simulated bank as a process of its own. */
 void runParty(
   new SimulatedBank({
     apiUrl: setting('API_URL'),

@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
+import { OperatorError } from '../../src/domain/failures';
 
 /** A promise of the story that was not kept; its message is for whoever watches. */
-export class StoryError extends Error {
+class StoryError extends OperatorError {
   override readonly name = 'StoryError';
 }
 

@@ -1,7 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AssentClient } from '@assent/client';
+import { AssentClient } from '@assent/client';
 import { holds } from './narrator';
-import type { PartyControl } from './parties/control';
+import type { Identity } from './operator';
+import { BankControl, type PartyControl } from './parties/control';
+import { startBankProcess, startMerchantProcess, type PartyProcess } from './parties/process';
 import type { ReceivedEvent } from './parties/receiver';
 
 /** Whom a bill is for: a standing agreement, or a customer who is asked this once. */
@@ -75,4 +77,33 @@ export class Shop {
       await wait(CLOCK_POLL_MS);
     }
   }
+}
+
+/** A bank and a shop, with a server of its own each, to which the network sends. */
+export interface Servers {
+  bankApi: AssentClient;
+  atBank: BankControl;
+  shop: Shop;
+}
+
+/** @param own takes each process that is started, to stop it however the run ends */
+export async function openServers(
+  apiUrl: string,
+  bank: Identity,
+  merchant: Identity,
+  own: (party: PartyProcess) => void,
+): Promise<Servers> {
+  const [atBank, atShop] = await Promise.all(
+    [startBankProcess(apiUrl, bank), startMerchantProcess(merchant)].map(async (starting) => {
+      const started = await starting;
+      own(started);
+      return new BankControl(started.ready.url);
+    }),
+  );
+  if (!atBank || !atShop) throw new Error('there are two servers');
+  const bankApi = new AssentClient({ baseUrl: apiUrl, ...bank });
+  const shop = new Shop(new AssentClient({ baseUrl: apiUrl, ...merchant }), atShop);
+  await bankApi.call('setWebhookEndpoint', { body: { url: atBank.webhookUrl } });
+  await shop.api.call('setWebhookEndpoint', { body: { url: shop.hears.webhookUrl } });
+  return { bankApi, atBank, shop };
 }

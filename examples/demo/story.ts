@@ -1,13 +1,13 @@
 import { AssentClient, AssentError, type AnswerOf } from '@assent/client';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { readStatements } from './books';
-import customerFile from './customers.json';
+import { CUSTOMERS } from './customers';
 import { inNaira, kobo } from './kobo';
 import { holds, type Narrator } from './narrator';
 import type { Identity, Operator } from './operator';
-import { BankControl, PartyControl } from './parties/control';
-import { startPartyProcess, type PartyProcess } from './parties/process';
-import { WEBHOOK_WITHIN_MS, Shop, type Charge } from './shop';
+import type { BankControl } from './parties/control';
+import type { PartyProcess } from './parties/process';
+import { openServers, WEBHOOK_WITHIN_MS, type Charge, type Servers, type Shop } from './shop';
 
 /** What the story is played on. */
 export interface Stage {
@@ -26,7 +26,7 @@ export interface Stage {
  */
 export async function tellStory(stage: Stage): Promise<void> {
   const entities = await makeEntities(stage);
-  const scene: Scene = { ...stage, ...entities, ...(await openServers(stage, entities)) };
+  const scene: Scene = { ...stage, ...entities, ...(await tellOfServers(stage, entities)) };
   const lookupID = await onboard(scene);
   const agreement = await agree(scene, lookupID);
   await billOnce(scene, lookupID);
@@ -41,11 +41,7 @@ interface Entities {
   merchant: Identity;
 }
 
-interface Scene extends Stage, Entities {
-  bankApi: AssentClient;
-  atBank: BankControl;
-  shop: Shop;
-}
+type Scene = Stage & Entities & Servers;
 
 interface Agreement {
   customerId: string;
@@ -82,42 +78,22 @@ async function makeEntities({ narrator, operator, apiUrl }: Stage): Promise<Enti
   return entities;
 }
 
-async function openServers(
+async function tellOfServers(
   { narrator, apiUrl, own }: Stage,
   { bank, merchant }: Entities,
-): Promise<Pick<Scene, 'bankApi' | 'atBank' | 'shop'>> {
-  const start = async (...party: Parameters<typeof startPartyProcess>) => {
-    const started = await startPartyProcess(...party);
-    own(started);
-    return started;
-  };
+): Promise<Servers> {
   return narrator.tell('Bank and merchant open a server each, and tell the network where', async (say) => {
-    const [bankProcess, merchantProcess] = await Promise.all([
-      start('bank', {
-        PORT: '0',
-        API_URL: apiUrl,
-        CLIENT_ID: bank.clientId,
-        CLIENT_SECRET: bank.clientSecret,
-        WEBHOOK_SECRET: bank.webhookSecret,
-      }),
-      start('merchant', { PORT: '0', WEBHOOK_SECRET: merchant.webhookSecret }),
-    ]);
-    const bankApi = new AssentClient({ baseUrl: apiUrl, ...bank });
-    const atBank = new BankControl(bankProcess.url);
-    const shopApi = new AssentClient({ baseUrl: apiUrl, ...merchant });
-    const shop = new Shop(shopApi, new PartyControl(merchantProcess.url));
-    await bankApi.call('setWebhookEndpoint', { body: { url: atBank.webhookUrl } });
-    await shop.api.call('setWebhookEndpoint', { body: { url: shop.hears.webhookUrl } });
-    say(`bank     ${atBank.webhookUrl} (process ${bankProcess.pid})`);
-    say(`merchant ${shop.hears.webhookUrl} (process ${merchantProcess.pid})`);
-    return { bankApi, atBank, shop };
+    const servers = await openServers(apiUrl, bank, merchant, own);
+    say(`bank     ${servers.atBank.webhookUrl}`);
+    say(`merchant ${servers.shop.hears.webhookUrl}`);
+    return servers;
   });
 }
 
 /** @returns the lookupID of the customer that the rest is about */
 async function onboard({ narrator, bank, bankApi, shop }: Scene): Promise<string> {
   await narrator.tell('The bank brings its 25 customers into the network', async (say) => {
-    const { data } = await bankApi.call('onboardCustomers', { body: customerFile });
+    const { data } = await bankApi.call('onboardCustomers', { body: { customers: CUSTOMERS } });
     const { total, successful } = data.summary;
     holds(total === 25 && successful === 25, `${successful} of ${total} were taken`);
     say(`${data.batchId}: ${successful} of ${total} taken`);

@@ -1,7 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { launchBrowser } from './find-browser';
-import { withPalette } from './palette';
 
 /** Takes pictures of workflows, as the Temporal UI shows them. */
 export interface Photographer {
@@ -41,7 +39,7 @@ export async function openBrowser(): Promise<Photographer> {
         page.setDefaultTimeout(DRAWN_WITHIN_MS);
         await showHistory(page, workflowUrl);
         await cutBelow(page);
-        await writeFile(file, withPalette(await page.screenshot()));
+        await page.screenshot({ path: file });
       } finally {
         await page.close();
       }

@@ -67,7 +67,7 @@ async function showStatement(page: Page, day: string): Promise<void> {
 
 /** @returns the shop's time then, and the reference of the last charge that was declined */
 async function playMonth(
-  { bank, shop, ...network }: Network,
+  { atBank, shop, ...network }: Network,
   customers: Network['customers'],
 ): Promise<{ today: string; declined: string }> {
   let declined = '';
@@ -82,7 +82,7 @@ async function playMonth(
     for (let n = 0; n < charges; n++) {
       const isDeclined = (day + n) % 4 === 2;
       const answer = day % 8 === 6 ? 'temporarily_unavailable' : 'insufficient_funds';
-      if (isDeclined) await bank.rule({ on: 'billing.request', lookupID, answer, times: 1 });
+      if (isDeclined) await atBank.rule({ on: 'billing.request', lookupID, answer, times: 1 });
       const amount = AMOUNTS[(day + n) % AMOUNTS.length] ?? 0;
       const charge = await shop.charge({ lookupIDs: [lookupID] }, amount, 'Vegetable box');
       await shop.outcomeOf(charge);
@@ -92,7 +92,7 @@ async function playMonth(
   }
   const today = await shop.advanceClock('PT1S');
   for (const [n, customer] of customers.entries()) {
-    const { customerId, paymentID } = await approved({ bank, shop, ...network }, customer);
+    const { customerId, paymentID } = await approved({ atBank, shop, ...network }, customer);
     const startDate = new Date(Date.parse(today) + (2 + 5 * n) * 86_400_000).toISOString();
     await shop.api.call('createSchedule', {
       body: {

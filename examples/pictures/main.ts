@@ -2,8 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../demo/engine';
-import { StoryError } from '../demo/narrator';
-import { ConfigError } from '../../src/settings/config';
+import { runCommand, say, type Stops } from '../../scripts/command';
 import { StartError } from '../../src/start/start-error';
 import { openBrowser } from './browser';
 import { takeConsolePictures } from './console';
@@ -24,27 +23,8 @@ const CONSOLE = 'console';
 /** Who are in no other story. */
 const CONSOLE_CUSTOMERS = 5;
 const FOLDER = path.join(__dirname, '../../docs/images');
-const say = (line: string) => void process.stdout.write(`${line}\n`);
-
-async function main(only: string[]): Promise<void> {
-  process.umask(0o077);
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => interrupted.abort(new StartError('interrupted')));
-  }
-  const stops: (() => Promise<void>)[] = [];
-  try {
-    const stopped = new Promise<never>((_, reject) => {
-      interrupted.signal.addEventListener('abort', () => reject(interrupted.signal.reason as Error));
-    });
-    await Promise.race([run(only, stops, interrupted.signal), stopped]);
-  } finally {
-    for (const stop of stops.toReversed()) await stop();
-  }
-}
-
-/** @param stops takes what ends each thing that was started */
-async function run(only: string[], stops: (() => Promise<void>)[], signal: AbortSignal): Promise<void> {
+async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
+  const only = process.argv.slice(2);
   const names = only.length > 0 ? only : [...Object.keys(STORIES), SANDBOX, CONSOLE];
   const browser = await openBrowser();
   stops.push(() => browser.close());
@@ -76,15 +56,7 @@ async function run(only: string[], stops: (() => Promise<void>)[], signal: Abort
     say(`${name}: ${ui}`);
     await browser.takePicture(ui, file);
   }
+  return true;
 }
 
-main(process.argv.slice(2)).then(
-  () => process.exit(0),
-  (error: unknown) => {
-    const told = [StoryError, StartError, ConfigError].some((kind) => error instanceof kind);
-    const text =
-      error instanceof Error ? (told ? error.message : (error.stack ?? error.message)) : String(error);
-    process.stderr.write(`${text}\n`);
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -1,6 +1,4 @@
-import { writeFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
-import { withPalette } from './palette';
 
 /** A page is drawn within a second, and in many more on a busy machine. */
 const SHOWN_WITHIN_MS = 60_000;
@@ -28,7 +26,7 @@ export async function takePicture(page: Page, file: string, screen: Screen): Pro
   await lookWith(page, screen);
   await page.mouse.move(0, 0);
   await page.evaluate('document.activeElement.blur(), scrollTo(0, 0)');
-  await writeFile(file, withPalette(await page.screenshot()));
+  await page.screenshot({ path: file });
 }
 
 async function lookWith(page: Page, { colorScheme, ...size }: Screen): Promise<void> {

@@ -24,7 +24,7 @@ export const STORIES: Record<string, Story> = {
   paid: async (stage) => workflowIds.billingRequest((await paid(stage)).billingRequestId),
 
   async declined(stage) {
-    await stage.bank.rule({ ...onCharge(stage), answer: 'insufficient_funds' });
+    await stage.atBank.rule({ ...onCharge(stage), answer: 'insufficient_funds' });
     return declined(stage, await bill(stage), 'insufficient_funds');
   },
 
@@ -42,10 +42,10 @@ export const STORIES: Record<string, Story> = {
   },
 
   async expired(stage) {
-    const { bank, shop } = stage;
-    await bank.rule({ ...onCharge(stage), answer: 'silence' });
+    const { atBank, shop } = stage;
+    await atBank.rule({ ...onCharge(stage), answer: 'silence' });
     const charge = await bill(stage);
-    await bank.waitFor(
+    await atBank.waitFor(
       'the charge',
       isOf('billing.request', 'billingRequestId', charge.billingRequestId),
       WEBHOOK_WITHIN_MS,
@@ -55,12 +55,12 @@ export const STORIES: Record<string, Story> = {
   },
 
   async 'late-answer'(stage) {
-    await stage.bank.rule({ ...onCharge(stage), afterMs: LATE_MS });
+    await stage.atBank.rule({ ...onCharge(stage), afterMs: LATE_MS });
     return workflowIds.billingRequest((await paid(stage)).billingRequestId);
   },
 
   async 'retried-billing'(stage) {
-    await stage.bank.rule({ ...onCharge(stage), answer: 'temporarily_unavailable', times: 1 });
+    await stage.atBank.rule({ ...onCharge(stage), answer: 'temporarily_unavailable', times: 1 });
     const scheduleId = await subscribe(stage, { frequency: 'weekly', maxBillings: 2 });
     await untilBillings(stage, scheduleId, ['retrying']);
     await stage.shop.advanceClock('P8D');
@@ -81,11 +81,11 @@ export const STORIES: Record<string, Story> = {
   },
 
   async refund(stage) {
-    const { bank, bankApi, shop } = stage;
+    const { atBank, bankApi, shop } = stage;
     const { reference } = await paid(stage);
     const asked = await shop.api.call('initiateRefund', { body: { reference, amount: 1_250.5 } });
     const { refundId } = asked.data;
-    await bank.waitFor('the refund', isOf('refund.request', 'refundId', refundId), WEBHOOK_WITHIN_MS);
+    await atBank.waitFor('the refund', isOf('refund.request', 'refundId', refundId), WEBHOOK_WITHIN_MS);
     await wait(LATE_MS);
     const bankTransactionId = randomUUID();
     await bankApi.call('answerRefund', { body: { refundId, action: 'completed', bankTransactionId } });
@@ -103,10 +103,10 @@ const DESCRIPTION = 'Vegetable box';
 
 /** Asks the customer for her standing approval, which the bank gives. */
 export async function approved(
-  { bank, shop }: Network,
+  { atBank, shop }: Network,
   { lookupID }: { lookupID: string },
 ): Promise<{ customerId: string; paymentID: string; lookupID: string }> {
-  await bank.rule({ on: 'billing.intent', lookupID, spendingLimits: { daily: DAILY_LIMIT } });
+  await atBank.rule({ on: 'billing.intent', lookupID, spendingLimits: { daily: DAILY_LIMIT } });
   const { customerId, paymentID } = (await shop.ask(lookupID, DESCRIPTION)).response;
   holds(typeof paymentID === 'string', `${lookupID} has not approved`);
   return { customerId: String(customerId), paymentID, lookupID };

@@ -1,16 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import type { Credentials } from '../../examples/demo/api-client';
-import { poll } from '../../src/start/poll';
+import { Receiver } from '../../examples/demo/parties/receiver';
+import type { Stops } from '../../scripts/command';
 import { Bank, type Script } from '../storm/bank';
 import { Caller, type Watch } from '../storm/caller';
-import { expected } from '../storm/cast';
+import { setClock } from '../storm/clock';
 import type { StormEngine } from '../storm/engine';
+import {
+  agree,
+  createMerchant,
+  expected,
+  onboard,
+  openParty,
+  type CustomerIds,
+  type Party,
+} from '../storm/parties';
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
-import { setClock } from './clock';
-import { Ear } from './ear';
-import { inLanes } from './lanes';
-import { onboardAll } from './onboard';
-import type { Told } from './oracle/seen';
+import { inLanes } from '../storm/read';
+import type { Told } from '../storm/told';
 import { answerTo, BANKS, SETTLEMENT_WINDOW_MS, type Limits, type MerchantPlan, type Plan } from './plan';
 import { Tally } from './tally';
 
@@ -19,13 +25,6 @@ import { Tally } from './tally';
  * keeps the affairs of each merchant apart, at a desk of its own, so that they can be compared and
  * put away once the merchant has come to its end.
  */
-
-interface Party {
-  name: string;
-  entityId: string;
-  network: Caller;
-  ear: Ear;
-}
 
 export interface BankParty extends Party {
   desks: Set<Desk>;
@@ -41,20 +40,13 @@ export interface Desk {
   concerns: Set<unknown>;
 }
 
-/** As the network knows it. */
-interface CustomerIds {
-  customerId: string;
-  lookupID: string;
-  paymentID: string;
-}
-
 export interface MerchantParty extends Party {
   plan: MerchantPlan;
   heard: Told[];
   /** By the banks' numbers in the plan. */
   desks: Desk[];
   /** By their numbers in the plan. */
-  customers: Map<number, CustomerIds>;
+  customers: Map<number, CustomerIds & { paymentID: string }>;
   /** The ids of its schedules, likewise. */
   schedules: Map<number, string>;
   /** The ids of its refunds, by the act that asked for them. */
@@ -68,31 +60,26 @@ export interface Cast {
   ended: number;
 }
 
-type Identity = Credentials & { entityId: string; webhookSecret: string };
-
-const AGREED_WITHIN_MS = 240_000;
-/** Of what one call of the API takes. */
-const AT_ONCE = 100;
+/** It keeps nothing that it has heard, for years are long. */
+const forgetful = (webhookSecret: string, hear: (told: Told) => void) =>
+  new Receiver(webhookSecret, ({ type, item }) => hear({ type, item }), { keeps: false });
 
 /** @param stops takes what ends each party, as soon as it is there */
-export async function assemble(
-  engine: StormEngine,
-  watch: Watch,
-  stops: (() => Promise<void>)[],
-): Promise<Cast> {
+export async function assemble(engine: StormEngine, watch: Watch, stops: Stops): Promise<Cast> {
   const provider = new Caller(engine.apiUrls, await engine.createEntity('provider', 'Provider'), watch);
   const banks: BankParty[] = [];
   for (let i = 0; i < BANKS; i++) {
     const name = `bank-${i + 1}`;
     const identity = await engine.createEntity('bank', name);
     const [desks, told] = [new Set<Desk>(), new Tally()];
-    const hear = (one: Told) => {
+    const receiver = forgetful(identity.webhookSecret, (one) => {
       told.add(one);
       deskOf(desks, one)?.heard.push(one);
       deskOf(desks, one)?.bank.hear(one);
-    };
-    const party = await open(name, identity, new Caller(engine.apiUrls, identity, watch), hear);
-    stops.push(() => party.ear.close());
+    });
+    const network = new Caller(engine.apiUrls, identity, watch);
+    const party = await openParty(name, identity, network, receiver, await receiver.listen(0));
+    stops.push(() => receiver.close());
     banks.push({ ...party, desks, told });
   }
   return { banks, provider, ended: 0 };
@@ -123,10 +110,11 @@ export async function enter(
   const identity = await createMerchant(cast.provider, name);
   const heard: Told[] = [];
   const network = new Caller(engine.apiUrls, identity, watch);
-  const party = await open(name, identity, network, (told) => {
+  const receiver = forgetful(identity.webhookSecret, (told) => {
     heard.push(told);
     if (told.type === 'billing.response') cast.ended += 1;
   });
+  const party = await openParty(name, identity, network, receiver, await receiver.listen(0));
   const standing = new Map<string, Limits>();
   const desks = cast.banks.map(({ network: bank }): Desk => {
     return { bank: new Bank(bank, scriptOf(plan, one, standing)), heard: [], concerns: new Set() };
@@ -151,39 +139,9 @@ export async function enter(
 }
 
 /** It is compared, and hears nothing more. */
-export async function leave({ desks, ear }: MerchantParty, { banks }: Cast): Promise<void> {
+export async function leave({ desks, receiver }: MerchantParty, { banks }: Cast): Promise<void> {
   for (const bank of banks) for (const desk of desks) bank.desks.delete(desk);
-  await ear.close();
-}
-
-async function createMerchant(provider: Caller, name: string): Promise<Identity> {
-  const made = await provider.post(
-    '/v1/provider/merchants',
-    { merchants: [{ clientRef: name, name, email: `${name}@example.com` }] },
-    randomUUID(),
-  );
-  const [item] = expected(201, made)['merchants'] as (Credentials & Record<string, string>)[];
-  const identity = { ...(item as unknown as Identity), entityId: String(item?.['merchantId']) };
-  await setTrust(provider, identity.entityId, 'trusted');
-  return identity;
-}
-
-/** @returns the status of the answer */
-export async function setTrust(provider: Caller, merchantId: string, trustLevel: string): Promise<number> {
-  const body = { merchantId, trustLevel };
-  return (await provider.post('/v1/provider/merchant/trust', body, undefined, 'PATCH')).status;
-}
-
-async function open(
-  name: string,
-  { entityId, webhookSecret }: Identity,
-  network: Caller,
-  hear: (told: Told) => void,
-): Promise<Party> {
-  const ear = new Ear(webhookSecret, hear);
-  const url = await ear.listen();
-  expected(200, await network.post('/v1/webhooks/endpoint', { url }, undefined, 'PUT'));
-  return { name, entityId, network, ear };
+  await receiver.close();
 }
 
 /** Sets the merchant's clock, brings its customers in, and has them agree and subscribe. */
@@ -196,33 +154,12 @@ async function begin(
 ): Promise<void> {
   const { network } = merchant;
   await setClock(merchant, plan.startAt);
-  for (const [n, { network: bank }] of banks.entries()) await onboard(merchant, bank, n, standing);
+  for (const [n, { network: bank }] of banks.entries()) await bringIn(merchant, bank, n, standing);
   const { customers } = merchant;
   const lookupIDs = [...customers.values()].map(({ lookupID }) => lookupID);
-  for (let i = 0; i < lookupIDs.length; i += AT_ONCE) {
-    const intent = {
-      lookupIDs: lookupIDs.slice(i, i + AT_ONCE),
-      currency: 'NGN',
-      description: 'standing',
-    };
-    expected(200, await network.post('/v1/billing/intent', intent, randomUUID()));
-  }
-  await poll('An agreement', AGREED_WITHIN_MS, signal, () => {
-    const agreed = new Map(
-      merchant.heard
-        .filter(
-          ({ type, item }) => type === 'billing.intent.response' && typeof item['paymentID'] === 'string',
-        )
-        .map(({ item }) => [item['lookupID'], item['paymentID'] as string]),
-    );
-    for (const customer of customers.values()) {
-      const paymentID = agreed.get(customer.lookupID);
-      if (paymentID === undefined) throw new Error(`${customer.customerId} has not agreed`);
-      customer.paymentID = paymentID;
-    }
-    return Promise.resolve();
-  });
-  await inLanes(merchant.plan.subscriptions, CALLS_AT_ONCE, async (one) => {
+  const agreed = await agree(merchant, lookupIDs, 'standing', signal);
+  for (const customer of customers.values()) customer.paymentID = agreed.get(customer.lookupID) ?? '';
+  await inLanes(merchant.plan.subscriptions, async (one) => {
     const customer = customers.get(one.customer);
     const made = await network.post(
       '/v1/billing/recurring/create',
@@ -244,27 +181,18 @@ async function begin(
   });
 }
 
-/** Enough that none waits for another's answer, and few enough to be answered. */
-export const CALLS_AT_ONCE = 8;
-
-async function onboard(
+async function bringIn(
   { plan, customers, desks }: MerchantParty,
   network: Caller,
   bank: number,
   standing: Map<string, Limits>,
 ): Promise<void> {
-  const own = plan.customers.filter((one) => one.bank === bank);
-  const found = await onboardAll(network, 'customer', own);
-  for (const customer of own) {
-    const { customerId, lookupID } = found.get(customer.n) ?? unknown(customer);
-    customers.set(customer.n, { customerId, lookupID, paymentID: '' });
-    standing.set(lookupID, customer.limits);
+  const own = new Map(plan.customers.filter((one) => one.bank === bank).map((one) => [one.n, one]));
+  for (const [n, { customerId, lookupID }] of await onboard(network, 'customer', [...own.keys()])) {
+    customers.set(n, { customerId, lookupID, paymentID: '' });
+    standing.set(lookupID, own.get(n)?.limits ?? { daily: undefined, monthly: undefined });
     desks[bank]?.concerns.add(customerId).add(lookupID);
   }
-}
-
-function unknown({ n }: { n: number }): never {
-  throw new Error(`customer ${n} is not there`);
 }
 
 export const naira = (kobo: bigint | undefined): number | undefined =>

@@ -17,9 +17,9 @@ export async function buildChanged(root: string, changes: readonly Change[]): Pr
   await cp(path.join(ROOT, 'dist'), path.join(root, 'dist'), { recursive: true });
   await cp(path.join(ROOT, 'package.json'), path.join(root, 'package.json'));
   await symlink(path.join(ROOT, 'node_modules'), path.join(root, 'node_modules'));
-  for (const file of new Set(changes.map((one) => one.file))) {
+  for (const file of new Set(changes.map(([changedFile]) => changedFile))) {
     const source = changes
-      .filter((one) => one.file === file)
+      .filter(([changedFile]) => changedFile === file)
       .reduce(changed, await readFile(path.join(ROOT, file), 'utf8'));
     const { code } = await transform(source, {
       filename: file,

@@ -11,8 +11,8 @@ import type {
   SeenPosition,
   SeenSchedule,
   SeenStatement,
-  Told,
 } from './oracle/seen';
+import type { Told } from '../storm/told';
 import { makePlan } from './make-plan';
 import { SETTLEMENT_WINDOW_MS, type Plan } from './plan';
 

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { expected } from '../storm/cast';
-import { advanceTo, readClock } from './clock';
-import { list } from './list';
-import { naira, setTrust, type BankParty, type Cast, type Desk, type MerchantParty } from './cast';
+import { advanceTo, readClock } from '../storm/clock';
+import { expected, setTrust } from '../storm/parties';
+import { list } from '../storm/read';
+import { naira, type BankParty, type Cast, type Desk, type MerchantParty } from './cast';
 import type { Act, Plan, Resolution } from './plan';
 
 /** Moves a merchant's test clock through its years, and does what the plan has at their moments. */

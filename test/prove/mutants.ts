@@ -25,22 +25,18 @@ export async function proveMutants(
   signal: AbortSignal,
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
-  for (const mutation of MUTATIONS.filter(({ name }) => name.includes(only))) {
-    say(`\n${mutation.name}:`);
+  for (const [name, { seed, changes, withDeaths = false }] of Object.entries(MUTATIONS)) {
+    if (!name.includes(only)) continue;
+    say(`\n${name}:`);
     const root = await mkdtemp(path.join(tmpdir(), 'assent-mutant-'));
     try {
-      await buildChanged(root, mutation.changes);
-      const plan = makePlan(mutation.seed, BILLINGS, startYearFrom(new Date()));
-      const proof = await prove(
-        plan,
-        { calm: !mutation.withDeaths, root, keep: false },
-        () => undefined,
-        signal,
-      );
+      await buildChanged(root, changes);
+      const plan = makePlan(seed, BILLINGS, startYearFrom(new Date()));
+      const proof = await prove(plan, { calm: !withDeaths, root, keep: false }, () => undefined, signal);
       const [first] = proof.differences;
       const found = first ? `${iso(first.at)} ${first.who}: ${first.what}` : proof.books[0];
       say(found ?? 'NOT FOUND');
-      verdicts.push({ name: mutation.name, found });
+      verdicts.push({ name, found });
     } finally {
       await rm(root, { recursive: true, force: true });
     }

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BookEntry } from '../storm/bank';
 import type { Caller } from '../storm/caller';
-import { expected } from '../storm/cast';
-import { CALLS_AT_ONCE, type BankParty, type Cast, type MerchantParty } from './cast';
+import { expected } from '../storm/parties';
+import { inLanes, list, readFeed } from '../storm/read';
+import type { Told } from '../storm/told';
+import type { BankParty, Cast, MerchantParty } from './cast';
 import type { Answers } from './drive';
-import { inLanes } from './lanes';
-import { list, PAGE } from './list';
 import { DAY_MS } from './oracle/calendar';
 import type { BankSum } from './oracle/compare-statements';
 import { readCsv } from './oracle/csv';
@@ -18,7 +18,6 @@ import type {
   SeenPosition,
   SeenSchedule,
   SeenStatement,
-  Told,
 } from './oracle/seen';
 
 /**
@@ -40,7 +39,7 @@ export async function observeMerchant(
 ): Promise<SeenMerchant> {
   const { network, schedules, customers, entityId } = merchant;
   const seen = new Map<number, SeenSchedule>();
-  await inLanes(schedules, CALLS_AT_ONCE, async ([n, id]) => {
+  await inLanes(schedules, async ([n, id]) => {
     const data = expected(200, await network.get(`/v1/billing/recurring/${id}`));
     seen.set(n, data as unknown as SeenSchedule);
   });
@@ -73,7 +72,7 @@ async function exceptionsOf(
 ): Promise<Record<string, unknown>[]> {
   const path = '/v1/reconciliation/exceptions';
   const exceptions = await list(network, path, 'exceptions');
-  await inLanes(exceptions, CALLS_AT_ONCE, async (one) => {
+  await inLanes(exceptions, async (one) => {
     const bank = banks.find(({ entityId }) => entityId === one['bankId']);
     if (!bank) throw new Error(`${String(one['bankId'])} is no bank`);
     const shown = expected(200, await bank.network.get(`${path}/${String(one['exceptionId'])}`));
@@ -93,7 +92,7 @@ export async function observeBank({ network, told }: BankParty, sum: BankSum): P
 
 async function positionsOf(network: Caller, days: string[]): Promise<Map<string, SeenPosition[]>> {
   const found = new Map<string, SeenPosition[]>();
-  await inLanes(days, CALLS_AT_ONCE, async (day) => {
+  await inLanes(days, async (day) => {
     const data = expected(200, await network.get(`/v1/positions?date=${day}`));
     found.set(day, data['positions'] as SeenPosition[]);
   });
@@ -104,11 +103,11 @@ async function positionsOf(network: Caller, days: string[]): Promise<Map<string,
 async function statementsOf(network: Caller, days: string[]): Promise<Map<string, SeenStatement>> {
   const found = new Map<string, SeenStatement>();
   const after = days.map((day) => new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10));
-  await inLanes(new Set([...days, ...after]), CALLS_AT_ONCE, async (day) => {
+  await inLanes(new Set([...days, ...after]), async (day) => {
     const data = expected(200, await network.get(`/v1/statements?date=${day}`));
     found.set(day, data as unknown as SeenStatement);
   });
-  await inLanes(days.slice(0, FILES_MAX), CALLS_AT_ONCE, async (day) => {
+  await inLanes(days.slice(0, FILES_MAX), async (day) => {
     const { text } = await network.get(`/v1/statements/${day}.csv`);
     const sha256 = createHash('sha256').update(text).digest('hex');
     const statement = found.get(day);
@@ -151,16 +150,4 @@ async function feedOf(network: Caller): Promise<Told[]> {
   const told: Told[] = [];
   for await (const one of readFeed(network)) told.push(one);
   return told;
-}
-
-async function* readFeed(network: Caller): AsyncGenerator<Told> {
-  let after = '';
-  for (;;) {
-    const data = expected(200, await network.get(`/v1/events?limit=${PAGE}${after}`));
-    const events = data['events'] as { eventId: string; webhookType: string; data: Told['item'][] }[];
-    for (const event of events) for (const item of event.data) yield { type: event.webhookType, item };
-    const last = events.at(-1);
-    if (!last) return;
-    after = `&after=${last.eventId}`;
-  }
 }

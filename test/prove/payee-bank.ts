@@ -1,6 +1,7 @@
 import { kobo } from '../../examples/demo/kobo';
 import { Bank } from '../storm/bank';
-import type { SeenCredit, Told } from './oracle/seen';
+import type { Told } from '../storm/told';
+import type { SeenCredit } from './oracle/seen';
 
 /**
  * A bank whose customers are paid by others as well: it credits whom it is told to credit, as often

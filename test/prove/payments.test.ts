@@ -4,11 +4,12 @@ import { compareBank } from './oracle/compare';
 import { comparePayments } from './oracle/compare-payments';
 import { BankSum } from './oracle/compare-statements';
 import { predictPayments, type PredictedPayment } from './oracle/predict-payments';
-import type { SeenBank, SeenPayments, SeenPaymentsAtBank, SeenStatement, Told } from './oracle/seen';
+import type { SeenBank, SeenPayments, SeenPaymentsAtBank, SeenStatement } from './oracle/seen';
 import { drawPayments } from './make-payments';
 import { PayeeBank } from './payee-bank';
 import type { Payment, Plan } from './plan';
 import type { Caller } from '../storm/caller';
+import type { Told } from '../storm/told';
 
 const zone = new Zone('Africa/Lagos');
 const [ada, bola, chidi] = [

@@ -1,12 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Caller } from '../storm/caller';
-import { expected } from '../storm/cast';
+import { advanceTo, setClock } from '../storm/clock';
+import { expected, onboard } from '../storm/parties';
+import { list } from '../storm/read';
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
 import { lastWord, naira, type BankParty, type Cast, type Desk } from './cast';
-import { advanceTo, setClock } from './clock';
 import { ENDS_WITHIN_MS, silence } from './drive';
-import { list } from './list';
-import { onboardAll } from './onboard';
 import { readCsv } from './oracle/csv';
 import type { SeenPayments, SeenPaymentsAtBank, SeenTransaction } from './oracle/seen';
 import { PayeeBank } from './payee-bank';
@@ -34,12 +33,15 @@ const SCRIPT = {
   standing: () => undefined,
 };
 
+/** Beyond those of merchants' customers. */
+const FIRST_ACCOUNT = 2_000_000_000;
+
 /** Brings in who pays and is paid, to the point from which the years begin. */
 export async function openPayments({ banks }: Cast, { accounts, startAt }: Plan): Promise<PaymentsParty> {
   const party: PaymentsParty = { accounts: new Map(), asked: new Map(), responses: new Map(), desks: [] };
   for (const [n, bank] of banks.entries()) {
-    const own = accounts.filter((one) => one.bank === n);
-    for (const [account, ids] of await onboardAll(bank.network, 'account', own))
+    const own = accounts.filter((one) => one.bank === n).map((one) => one.n);
+    for (const [account, ids] of await onboard(bank.network, 'account', own, FIRST_ACCOUNT))
       party.accounts.set(account, ids);
     await setClock(bank, startAt);
   }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { textOf } from './oracle/compare-told';
-import type { Told } from './oracle/seen';
+import { textOf, type Told } from '../storm/told';
 
 /** Sixty-four bits tell a million texts apart. */
 const DIGITS = 16;

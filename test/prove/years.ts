@@ -1,13 +1,13 @@
 import { Watch } from '../storm/caller';
 import { startStormEngine, type StormEngine } from '../storm/engine';
+import type { Party } from '../storm/parties';
+import { inLanes, list } from '../storm/read';
+import type { Stops } from '../../scripts/command';
 import { sendFile } from './bank-file';
 import { assemble, enter, leave, type Cast } from './cast';
 import { watchCost, type Cost } from './cost';
 import { drive, type Answers } from './drive';
-import type { Ear } from './ear';
 import { killAll } from './kill';
-import { inLanes } from './lanes';
-import { list } from './list';
 import { observeBank, observeMerchant, untilQuiet } from './observe';
 import type { Difference } from './oracle/both';
 import { BankFile, compareBankFile, compareMissed } from './oracle/bank-file';
@@ -82,7 +82,7 @@ export async function prove(
     say,
     signal,
   );
-  const stops: (() => Promise<void>)[] = [];
+  const stops: Stops = [];
   // Also where it does not come to its end.
   let keep = keepable;
   try {
@@ -103,7 +103,7 @@ async function play(
   engine: StormEngine,
   plan: Plan,
   calm: boolean,
-  stops: (() => Promise<void>)[],
+  stops: Stops,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Omit<Proof, 'folder'>> {
@@ -129,16 +129,20 @@ async function play(
   }));
   const differences: Difference[] = [];
   let done = 0;
-  const merchants = inLanes(plan.merchants, MERCHANTS_AT_ONCE, async (one) => {
-    const own = inOrder(await liveThrough(engine, watch, cast, plan, calm, one, accounts));
-    differences.push(...own);
-    done += 1;
-    say(
-      `${minutes(Date.now() - startedAt)}: ${done} of ${plan.merchants.length} merchants, ${cast.ended} charges`,
-    );
-    if (own[0]) say(`merchant-${one.n} has ${own.length} differences: ${own[0].what}`);
-  });
-  const between = inLanes(cast.banks.entries(), cast.banks.length, async ([n, { name }]) => {
+  const merchants = inLanes(
+    plan.merchants,
+    async (one) => {
+      const own = inOrder(await liveThrough(engine, watch, cast, plan, calm, one, accounts));
+      differences.push(...own);
+      done += 1;
+      say(
+        `${minutes(Date.now() - startedAt)}: ${done} of ${plan.merchants.length} merchants, ${cast.ended} charges`,
+      );
+      if (own[0]) say(`merchant-${one.n} has ${own.length} differences: ${own[0].what}`);
+    },
+    MERCHANTS_AT_ONCE,
+  );
+  const between = cast.banks.map(async ({ name }, n) => {
     const driven = async () => {
       await drivePayments(payments, n, cast, plan, calm, signal);
       return [];
@@ -146,7 +150,7 @@ async function play(
     differences.push(...(await foundBy(`payments to ${name}`, driven, plan, signal)));
   });
   try {
-    await Promise.all([merchants, between]);
+    await Promise.all([merchants, ...between]);
   } finally {
     end();
   }
@@ -179,7 +183,7 @@ async function play(
   }
   const met = [...watch.surprises, ...cast.banks.flatMap(forged)];
   differences.push(...met.map((what) => ({ at: plan.endAt, who: 'a caller', what })));
-  const books = [await left(engine, 'books', 'verify'), await left(engine, 'reconcile')].flat();
+  const books = [...(await engine.complaints('books', 'verify')), ...(await engine.complaints('reconcile'))];
   return { plan, billings, charges, killed, yearsMs, cost: used, differences: inOrder(differences), books };
 }
 
@@ -266,18 +270,7 @@ async function foundBy(
   }
 }
 
-const forged = ({ name, ear }: { name: string; ear: Ear }): string[] =>
-  ear.forged.map((what) => `${name} does not believe ${what}`);
+const forged = ({ name, receiver }: Party): string[] =>
+  receiver.forged.map((what) => `${name} does not believe ${what}`);
 
 const minutes = (ms: number) => `${(ms / 60_000).toFixed(1)} min`;
-
-/** @returns what the command complains of */
-async function left(engine: StormEngine, ...command: string[]): Promise<string[]> {
-  try {
-    await engine.command(...command);
-    return [];
-  } catch (error) {
-    const { stdout = '', message } = error as Error & { stdout?: string };
-    return [`assent ${command.join(' ')}: ${stdout.trim() || message}`];
-  }
-}

@@ -11,14 +11,14 @@ const FILE = 'src/workflows/recurring.ts';
 export const TODAYS: readonly Change[] = [];
 
 /** A step more before each charge, guarded as a changed workflow is to be. */
-export const CHANGED: readonly Change[] = [
-  { file: FILE, find: '  continueAsNew,\n', replace: '  continueAsNew,\n  patched,\n' },
-  {
-    file: FILE,
-    find: `        state = await take(chargeBilling, CHARGE);`,
-    replace: `        if (patched('look-before-charging')) await take(readSchedule, 'See once more how it stands.');
+export const CHANGED: readonly [Change, ...Change[]] = [
+  [FILE, '  continueAsNew,\n', '  continueAsNew,\n  patched,\n'],
+  [
+    FILE,
+    `        state = await take(chargeBilling, CHARGE);`,
+    `        if (patched('look-before-charging')) await take(readSchedule, 'See once more how it stands.');
         state = await take(chargeBilling, CHARGE);`,
-  },
+  ],
 ];
 
 export interface Release {

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Stops } from '../../scripts/command';
 import { Watch } from '../storm/caller';
 import { assemble, type Cast } from '../storm/cast';
+import { arrive, readClock } from '../storm/clock';
 import { startStormEngine, type StormEngine } from '../storm/engine';
+import { expected } from '../storm/parties';
 import { wrongCharges, workflowsOf } from './observe';
-import { makeSchedules, passDay } from './parties';
 import { CHANGED, release, TODAYS, type Release } from './releases';
 
 /** The days of a roll-out and of its roll-back, with worker processes of both releases. */
@@ -31,26 +34,24 @@ export async function rollOut(
   schedules: number,
   say: (line: string) => void,
   signal: AbortSignal,
+  stops: Stops,
 ): Promise<Told> {
   say('Building both releases …');
   const today = await release(TODAYS);
+  stops.push(() => today.remove());
   const changed = await release(CHANGED);
-  const stops: (() => Promise<void>)[] = [];
+  stops.push(() => changed.remove());
   const engine = await startStormEngine({ settings: SETTINGS, linked: false }, say, signal);
   // Also where it does not come to its end.
   let keep = true;
-  try {
-    const cast = await assemble(engine, new Watch(signal), stops);
-    const told = await days({ engine, cast, today, changed, say, signal }, schedules);
-    keep = told.problems.length > 0;
-    return told;
-  } finally {
-    keep &&= !signal.aborted;
-    if (keep) say(`Logs and data are kept in ${engine.folder}.`);
-    await engine.stop(keep);
-    for (const stop of stops.toReversed()) await stop();
-    await Promise.all([today.remove(), changed.remove()]);
-  }
+  stops.push(async () => {
+    if (keep && !signal.aborted) say(`Logs and data are kept in ${engine.folder}.`);
+    await engine.stop(keep && !signal.aborted);
+  });
+  const cast = await assemble(engine, new Watch(signal), stops);
+  const told = await days({ engine, cast, today, changed, say, signal }, schedules);
+  keep = told.problems.length > 0;
+  return told;
 }
 
 interface Stage {
@@ -99,8 +100,8 @@ async function days(stage: Stage, schedules: number): Promise<Told> {
     ...(await wrongCharges(engine, cast, billings)),
     ...(out.changed === 0 ? ['the changed step was taken nowhere, so nothing was tried'] : []),
     ...(back.running === billings.size ? [] : [`${back.running} of ${billings.size} workflows run`]),
-    ...(await complaintsOf(engine, 'books', 'verify')),
-    ...(await complaintsOf(engine, 'reconcile')),
+    ...(await engine.complaints('books', 'verify')),
+    ...(await engine.complaints('reconcile')),
   ];
   const charges = [...billings.values()].reduce((sum, one) => sum + one, 0);
   return {
@@ -127,16 +128,36 @@ async function run({ engine, signal }: Stage, { worker }: Release, ...names: Wor
 async function reconciling(engine: StormEngine, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await wait(OVERDUE_AFTER_MS, undefined, { signal: over }).catch(() => undefined);
-    if (!over.aborted) await complaintsOf(engine, 'reconcile', '--fix');
+    if (!over.aborted) await engine.complaints('reconcile', '--fix');
   }
 }
 
-async function complaintsOf(engine: StormEngine, ...command: string[]): Promise<string[]> {
-  try {
-    await engine.command(...command);
-    return [];
-  } catch (error) {
-    const { stdout = '', message } = error as Error & { stdout?: string };
-    return [`assent ${command.join(' ')}: ${stdout.trim() || message}`];
+/** From the moment that a schedule is made to its first billing. */
+const FIRST_AFTER_MS = 3_600_000;
+const AMOUNT_NAIRA = 10;
+
+/** @returns the ids of daily schedules of the merchant with the test clock */
+async function makeSchedules({ club, customers }: Cast, count: number, from: number): Promise<string[]> {
+  const { now } = await readClock(club);
+  const made: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const customer = customers[(from + i) % customers.length];
+    const terms = {
+      customerId: customer?.customerId,
+      paymentID: customer?.paymentIDs.get('club'),
+      amount: AMOUNT_NAIRA,
+      currency: 'NGN',
+      frequency: 'daily',
+      startDate: new Date(now + FIRST_AFTER_MS).toISOString(),
+      description: `storm ${from + i} pay`,
+    };
+    const reply = await club.network.post('/v1/billing/recurring/create', terms, randomUUID());
+    made.push(String(expected(201, reply)['scheduleId']));
   }
+  return made;
+}
+
+async function passDay({ club }: Cast, signal: AbortSignal): Promise<void> {
+  expected(202, await club.network.post('/v1/sandbox/clock/advance', { by: 'P1D' }, randomUUID()));
+  await arrive(club, false, signal);
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { kobo } from '../../examples/demo/kobo';
-import type { ReceivedEvent } from '../../examples/demo/parties/receiver';
-import type { Caller, Reply } from './caller';
+import type { Caller } from './caller';
 import type { ChargeAnswer, IntentAnswer, RefundAnswer } from './plan';
+import type { Told } from './told';
 
 /** One movement on a customer's account: a debit for a charge, or a credit for a refund. */
 export interface BookEntry {
@@ -24,10 +24,7 @@ export interface Said {
   told: unknown;
 }
 
-type Item = ReceivedEvent['item'];
-
-/** A slow answer comes after so long: beyond any first attempt, within any window. */
-const SLOWLY_MS = 3_000;
+type Item = Told['item'];
 
 /** What the bank has been told to do, by what it is asked. */
 export interface Script {
@@ -40,8 +37,11 @@ export interface Script {
 
 /** Of the storm: each operation says in its own text what comes of it. */
 const BY_DESCRIPTION: Script = {
-  charge: (item) => wordOf(String(item['description'])) as ChargeAnswer,
-  refund: (item) => wordOf(String(item['reason'])) as RefundAnswer,
+  charge: (item, turn) => {
+    const answer = wordOf(item['description']) as ChargeAnswer;
+    return answer === 'noFundsFirst' ? (turn === 1 ? 'noFunds' : 'pay') : answer;
+  },
+  refund: (item) => wordOf(item['reason']) as RefundAnswer,
   standing(item) {
     // Before the storm: the standing approval, with the limit that the merchant's page says.
     const limit = /^limit (\d+)$/.exec(String(item['description']))?.[1];
@@ -50,6 +50,55 @@ const BY_DESCRIPTION: Script = {
     return daily > 0 ? { daily } : {};
   },
 };
+
+/** A slow answer comes after so long: beyond any first attempt, within any window. */
+const SLOWLY_MS = 3_000;
+
+/**
+ * What the bank does, in order. `book` moves the money, `report` tells of what was moved last; what
+ * is none of these is said as the reason why nothing moves.
+ */
+const CHARGE_STEPS: Record<ChargeAnswer, readonly string[]> = {
+  pay: ['book', 'report'],
+  paySlowly: ['book', 'wait', 'report'],
+  payTwice: ['book', 'report', 'report'],
+  payAgain: ['book', 'report', 'book', 'report'],
+  payThenDecline: ['book', 'report', 'insufficient_funds'],
+  declineThenPay: ['account_closed', 'book', 'report'],
+  payTooLate: ['book', 'untilClosed', 'report'],
+  noFunds: ['insufficient_funds'],
+  noFundsFirst: ['insufficient_funds'],
+  unavailable: ['temporarily_unavailable'],
+  closedAccount: ['account_closed'],
+  silence: [],
+};
+const REFUND_STEPS: Record<RefundAnswer, readonly string[]> = {
+  complete: ['book', 'report'],
+  completeSlowly: ['book', 'wait', 'report'],
+  completeTwice: ['book', 'report', 'report'],
+  completeThenReject: ['book', 'report', 'no account'],
+  reject: ['no account'],
+  rejectThenComplete: ['no account', 'book', 'report'],
+  silence: [],
+};
+const INTENT_STEPS: Record<IntentAnswer, readonly string[]> = {
+  approveOnce: ['approve_once'],
+  approveRecurring: ['approve_recurring'],
+  approveSlowly: ['wait', 'approve_once'],
+  approveTwice: ['approve_once', 'approve_once'],
+  approveThenDeny: ['approve_once', 'deny'],
+  deny: ['deny'],
+  silence: [],
+};
+
+/** How the bank tells of a charge or a refund. */
+interface Matter {
+  about: string;
+  amount: number;
+  path: string;
+  done: Record<string, unknown>;
+  undone: (reason: string) => Record<string, unknown>;
+}
 
 /**
  * A bank as banks are: it debits when it approves, keeps a book of its own, tells the network until
@@ -75,94 +124,15 @@ export class Bank {
     private readonly script = BY_DESCRIPTION,
   ) {}
 
-  hear({ type, item }: Pick<ReceivedEvent, 'type' | 'item'>): void {
-    if (type === 'billing.request')
-      this.answer(this.answerCharge(item), `charge ${String(item['billingRequestId'])}`);
-    else if (type === 'billing.intent')
-      this.answer(this.answerIntent(item), `intent ${String(item['reference'])}`);
-    else if (type === 'refund.request')
-      this.answer(this.answerRefund(item), `refund ${String(item['refundId'])}`);
+  hear({ type, item }: Told): void {
+    const id = String(item['billingRequestId'] ?? item['refundId'] ?? item['reference']);
+    if (type === 'billing.request') this.answer(this.answerCharge(id, item), `charge ${id}`);
+    else if (type === 'billing.intent') this.answer(this.answerIntent(item), `intent ${id}`);
+    else if (type === 'refund.request') this.answer(this.answerRefund(item), `refund ${id}`);
     else if (type === 'billing.closed') {
-      const id = String(item['billingRequestId']);
       this.closed.add(id);
       this.untilClosed.get(id)?.();
     }
-  }
-
-  private answer(answering: Promise<void>, about: string): void {
-    this.answering += 1;
-    void answering
-      .catch((error: unknown) => this.unheard.push(`${about}: ${String(error)}`))
-      .finally(() => (this.answering -= 1));
-  }
-
-  private async answerCharge(item: Item): Promise<void> {
-    const asked = `${String(item['description'])} ${String(item['dueDate'])}`;
-    const turn = (this.asked.get(asked) ?? 0) + 1;
-    this.asked.set(asked, turn);
-    switch (this.script.charge(item, turn)) {
-      case 'pay':
-        return this.report(item, this.debit(item));
-      case 'paySlowly': {
-        const debit = this.debit(item);
-        await wait(SLOWLY_MS);
-        return this.report(item, debit);
-      }
-      case 'payTwice': {
-        const debit = this.debit(item);
-        await this.report(item, debit);
-        return this.report(item, debit);
-      }
-      case 'payAgain':
-        await this.report(item, this.debit(item));
-        return this.report(item, this.debit(item));
-      case 'payThenDecline':
-        await this.report(item, this.debit(item));
-        return this.decline(item, 'insufficient_funds');
-      case 'declineThenPay':
-        await this.decline(item, 'account_closed');
-        return this.report(item, this.debit(item));
-      case 'payTooLate': {
-        const debit = this.debit(item);
-        this.tooLate += 1;
-        await this.isClosed(String(item['billingRequestId']));
-        this.tooLate -= 1;
-        return this.report(item, debit);
-      }
-      case 'noFunds':
-        return this.decline(item, 'insufficient_funds');
-      case 'unavailable':
-        return this.decline(item, 'temporarily_unavailable');
-      case 'closedAccount':
-        return this.decline(item, 'account_closed');
-      case 'noFundsFirst':
-        return turn === 1 ? this.decline(item, 'insufficient_funds') : this.report(item, this.debit(item));
-      case 'silence':
-    }
-  }
-
-  private debit(item: Item): BookEntry {
-    return this.enter(String(item['billingRequestId']), item['amount'] as number);
-  }
-
-  private enter(about: string, amount: number): BookEntry {
-    const entry: BookEntry = {
-      bankTransactionId: randomUUID(),
-      about,
-      kobo: kobo(amount),
-      state: 'standing',
-    };
-    this.book.push(entry);
-    return entry;
-  }
-
-  private async report(item: Item, { bankTransactionId }: BookEntry): Promise<void> {
-    const { status } = await this.sayOf(String(item['billingRequestId']), '/v1/billing/bank-response', {
-      billingRequestId: item['billingRequestId'],
-      ...(item['approvalRequired'] === true && { action: 'approve_once' }),
-      bankTransactionId,
-    });
-    this.takeBackIfRefused(status, bankTransactionId);
   }
 
   /**
@@ -174,115 +144,85 @@ export class Bank {
     if (debits.length === 1) for (const entry of debits) entry.state = 'reversed';
   }
 
-  private takeBackIfRefused(status: number, bankTransactionId: string): void {
-    if (status !== 409) return;
-    const entry = this.book.find((one) => one.bankTransactionId === bankTransactionId);
-    if (entry) entry.state = 'reversed';
+  private answer(answering: Promise<void>, about: string): void {
+    this.answering += 1;
+    void answering
+      .catch((error: unknown) => this.unheard.push(`${about}: ${String(error)}`))
+      .finally(() => (this.answering -= 1));
   }
 
-  private async decline(item: Item, declineReason: string): Promise<void> {
-    const { billingRequestId } = item;
-    await this.sayOf(String(billingRequestId), '/v1/billing/bank-response', {
-      billingRequestId,
-      declineReason,
+  private answerCharge(billingRequestId: string, item: Item): Promise<void> {
+    const asked = `${String(item['description'])} ${String(item['dueDate'])}`;
+    const turn = (this.asked.get(asked) ?? 0) + 1;
+    this.asked.set(asked, turn);
+    return this.act(CHARGE_STEPS[this.script.charge(item, turn)], {
+      about: billingRequestId,
+      amount: item['amount'] as number,
+      path: '/v1/billing/bank-response',
+      done: { billingRequestId, ...(item['approvalRequired'] === true && { action: 'approve_once' }) },
+      undone: (declineReason) => ({ billingRequestId, declineReason }),
     });
   }
 
-  private async isClosed(billingRequestId: string): Promise<void> {
-    if (this.closed.has(billingRequestId)) return;
-    await new Promise<void>((resolve) => this.untilClosed.set(billingRequestId, resolve));
+  private answerRefund(item: Item): Promise<void> {
+    const refundId = String(item['refundId']);
+    return this.act(REFUND_STEPS[this.script.refund(item)], {
+      about: refundId,
+      amount: item['amount'] as number,
+      path: '/v1/bank/refund-response',
+      done: { refundId, action: 'completed' },
+      undone: (reason) => ({ refundId, action: 'rejected', reason }),
+    });
   }
 
-  private async answerRefund(item: Item): Promise<void> {
-    const refundId = String(item['refundId']);
-    const complete = async (credit: BookEntry) => {
-      const { bankTransactionId } = credit;
-      const sent = { refundId, action: 'completed', bankTransactionId };
-      const { status } = await this.sayOf(refundId, '/v1/bank/refund-response', sent);
-      this.takeBackIfRefused(status, bankTransactionId);
-    };
-    const reject = () =>
-      this.sayOf(refundId, '/v1/bank/refund-response', {
-        refundId,
-        action: 'rejected',
-        reason: 'no account',
-      });
-    const credit = () => this.enter(refundId, item['amount'] as number);
-    switch (this.script.refund(item)) {
-      case 'complete':
-        return complete(credit());
-      case 'completeSlowly': {
-        const made = credit();
-        await wait(SLOWLY_MS);
-        return complete(made);
-      }
-      case 'completeTwice': {
-        const made = credit();
-        await complete(made);
-        return complete(made);
-      }
-      case 'reject':
-        await reject();
-        return;
-      case 'rejectThenComplete':
-        await reject();
-        return complete(credit());
-      case 'completeThenReject':
-        await complete(credit());
-        await reject();
-        return;
-      case 'silence':
+  private async act(steps: readonly string[], matter: Matter): Promise<void> {
+    const { about, amount, done, undone } = matter;
+    let entry: BookEntry | undefined;
+    for (const step of steps) {
+      if (step === 'book') {
+        entry = { bankTransactionId: randomUUID(), about, kobo: kobo(amount), state: 'standing' };
+        this.book.push(entry);
+      } else if (step === 'wait') await wait(SLOWLY_MS);
+      else if (step === 'untilClosed') await this.isClosed(about);
+      else if (step === 'report') {
+        const { bankTransactionId } = entry ?? {};
+        const status = await this.say(matter, { ...done, bankTransactionId });
+        if (status === 409 && entry) entry.state = 'reversed';
+      } else await this.say(matter, undone(step));
     }
+  }
+
+  private async isClosed(billingRequestId: string): Promise<void> {
+    this.tooLate += 1;
+    if (!this.closed.has(billingRequestId))
+      await new Promise<void>((resolve) => this.untilClosed.set(billingRequestId, resolve));
+    this.tooLate -= 1;
+  }
+
+  private async say({ about, path }: Matter, sent: Record<string, unknown>): Promise<number> {
+    const { status, data } = await this.network.post(path, sent);
+    this.said.push({ about, sent, status, told: data['status'] });
+    return status;
   }
 
   private async answerIntent(item: Item): Promise<void> {
-    const say = (customerDecision: string, more = {}) =>
-      this.network.post('/v1/billing/intent-response', {
-        customerId: item['customerId'],
-        entityId: (item['merchant'] as { id: string }).id,
-        lookupID: item['lookupID'],
-        customerDecision,
-        ...more,
-      });
-    const spendingLimits = this.script.standing(item);
-    if (spendingLimits !== undefined) {
-      await say('approve_recurring', Object.keys(spendingLimits).length > 0 ? { spendingLimits } : {});
-      return;
+    const limits = this.script.standing(item);
+    const steps = limits ? ['approve_recurring'] : INTENT_STEPS[wordOf(item['description']) as IntentAnswer];
+    for (const step of steps) {
+      if (step === 'wait') await wait(SLOWLY_MS);
+      else
+        await this.network.post('/v1/billing/intent-response', {
+          customerId: item['customerId'],
+          entityId: (item['merchant'] as { id: string }).id,
+          lookupID: item['lookupID'],
+          customerDecision: step,
+          ...(limits && Object.keys(limits).length > 0 && { spendingLimits: limits }),
+        });
     }
-    switch (wordOf(String(item['description'])) as IntentAnswer) {
-      case 'approveOnce':
-        await say('approve_once');
-        return;
-      case 'approveRecurring':
-        await say('approve_recurring');
-        return;
-      case 'approveSlowly':
-        await wait(SLOWLY_MS);
-        await say('approve_once');
-        return;
-      case 'approveTwice':
-        await say('approve_once');
-        await say('approve_once');
-        return;
-      case 'approveThenDeny':
-        await say('approve_once');
-        await say('deny');
-        return;
-      case 'deny':
-        await say('deny');
-        return;
-      case 'silence':
-    }
-  }
-
-  private async sayOf(about: string, path: string, sent: Record<string, unknown>): Promise<Reply> {
-    const reply = await this.network.post(path, sent);
-    this.said.push({ about, sent, status: reply.status, told: reply.data['status'] });
-    return reply;
   }
 }
 
 /** Of `storm 17 pay`. */
-function wordOf(text: string): string | undefined {
-  return /^storm \d+ (\w+)$/.exec(text)?.[1];
+function wordOf(text: unknown): string | undefined {
+  return /^storm \d+ (\w+)$/.exec(String(text))?.[1];
 }

@@ -85,6 +85,8 @@ export interface StormEngine {
    * @throws Error where it exits otherwise than with 0
    */
   command(...args: string[]): Promise<string>;
+  /** What a command complains of that looks for what is wrong. */
+  complaints(...args: string[]): Promise<string[]>;
   /** The operator's command: makes a bank or a provider. */
   createEntity(type: 'bank' | 'provider', name: string): Promise<Identity>;
   /**
@@ -218,10 +220,15 @@ export async function startStormEngine(
       namespace: NAMESPACE,
       folder,
       command: (...args) => assent(straight, ...args),
+      complaints: (...args) =>
+        assent(straight, ...args).then(
+          () => [],
+          ({ stdout = '', message }: Error & { stdout?: string }) => [
+            `assent ${args.join(' ')}: ${stdout.trim() || message}`,
+          ],
+        ),
       createEntity: async (type, name) =>
-        JSON.parse(
-          await assent(straight, 'entity', 'create', '--type', type, '--name', name, '--json'),
-        ) as Identity,
+        JSON.parse(await assent(straight, ...createEntity(type, name))) as Identity,
       setReadOnly: (readOnly) => setReadOnly(postgres.superuserUrl, readOnly, signal),
       disk,
       async heal(until) {
@@ -241,6 +248,16 @@ export async function startStormEngine(
     throw error;
   }
 }
+
+const createEntity = (type: string, name: string) => [
+  'entity',
+  'create',
+  '--type',
+  type,
+  '--name',
+  name,
+  '--json',
+];
 
 async function setReadOnly(superuserUrl: string, readOnly: boolean, signal: AbortSignal): Promise<void> {
   await poll('Postgres', READY_WITHIN_MS, signal, () =>

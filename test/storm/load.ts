@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Reply } from './caller';
-import { expected, type Cast, type Customer, type Party } from './cast';
+import type { Cast, Customer, StormParty as Party } from './cast';
+import { arrive } from './clock';
+import { expected } from './parties';
 import type { Operation, PartyName } from './plan';
 
 /** What the network has said that it took, which it must keep. */
@@ -223,23 +225,11 @@ function paidBy({ heard }: Party): Paid[] {
 
 /** More days than any schedule of the test clock's merchant lasts, with retries. */
 const DAYS_LEFT = 4;
-/**
- * A day takes a second or two, for each moment of it at which something is due is a stop; and after
- * ten minutes of faults two cores take minutes for what was left.
- */
-const CLOCK_WITHIN_MS = 600_000;
 
 /** Moves the test clock until none of its merchant's schedules has anything left to do. */
-export async function windUp({ name, network }: Party, key: string): Promise<void> {
-  const deadline = Date.now() + CLOCK_WITHIN_MS;
-  const arrive = async () => {
-    while (expected(200, await network.get('/v1/sandbox/clock'))['status'] !== 'ready') {
-      if (Date.now() > deadline) throw new Error(`The test clock of ${name} does not arrive.`);
-      await wait(POLL_MS * 10);
-    }
-  };
-  await arrive();
+export async function windUp(merchant: Party, key: string, signal: AbortSignal): Promise<void> {
+  await arrive(merchant, false, signal);
   const by = `P${DAYS_LEFT}D`;
-  expected(202, await network.post('/v1/sandbox/clock/advance', { by }, key));
-  await arrive();
+  expected(202, await merchant.network.post('/v1/sandbox/clock/advance', { by }, key));
+  await arrive(merchant, false, signal);
 }

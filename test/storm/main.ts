@@ -1,16 +1,14 @@
-import { setMaxListeners } from 'node:events';
-import { Command, InvalidArgumentError } from 'commander';
-import { z } from 'zod';
-import { StartError } from '../../src/start/start-error';
+import { Command } from 'commander';
+import { runCommand, say, wholeNumber, type Stops } from '../../scripts/command';
 import { Watch } from './caller';
-import { assemble, type Cast } from './cast';
+import { assemble, partiesOf } from './cast';
 import { startStormEngine, type StormEngine } from './engine';
 import { Load, windUp } from './load';
 import { observe } from './observe';
 import { compare } from './oracle';
-import { makePlan, type Plan } from './plan';
+import { makePlan } from './plan';
 import { untilQuiet } from './quiet';
-import { asMarkdown, counted, faultsOf, printed, type Report } from './report';
+import { counted, faultsOf, printed, type Report } from './report';
 import { rage } from './weather';
 
 /**
@@ -25,23 +23,15 @@ interface Options {
   calm?: true;
   disk?: string;
   json?: true;
-  markdown?: true;
 }
-
-const between = (least: number, most: number) => (text: string) => {
-  const given = z.coerce.number().int().min(least).max(most).safeParse(text);
-  if (!given.success) throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
-  return given.data;
-};
 
 const options = new Command('npm run storm --')
   // Beyond that the lists that the oracle reads would have an end before the storm has.
-  .option('--seconds <n>', 'how long it lasts', between(5, 600), 120)
-  .option('--seed <n>', 'decides load and faults', between(0, 2 ** 31), 1)
+  .option('--seconds <n>', 'how long it lasts', wholeNumber(5, 600), 120)
+  .option('--seed <n>', 'decides load and faults', wholeNumber(0, 2 ** 31), 1)
   .option('--calm', 'the load alone, without faults')
   .option('--disk <folder>', 'of a small file system of its own, for Postgres, which is filled now and then')
   .option('--json', 'the report as JSON on standard output')
-  .option('--markdown', 'the report as a row of the table in docs/reliability.md')
   .parse()
   .opts<Options>();
 
@@ -53,40 +43,21 @@ const QUIET_WITHIN_MS = 300_000;
 /** After all is well again, a caller who still has no answer will get none. */
 const ANSWERED_WITHIN_MS = 60_000;
 
-const say = (line: string) => void process.stderr.write(`${line}\n`);
-
-async function main(): Promise<Report> {
-  process.umask(0o077);
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => interrupted.abort(new Error('interrupted')));
-  }
-  const { signal } = interrupted;
-  // Each call in flight listens to it.
-  setMaxListeners(0, signal);
+async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const engine = await startStormEngine({ diskFolder: options.disk }, say, signal);
-  const stops: (() => Promise<void>)[] = [];
   // Also where the storm itself does not come to its end.
   let keep = true;
-  try {
-    const report = await storm(engine, stops, signal);
-    keep = report.findings.length > 0;
-    return keep ? { ...report, folder: engine.folder } : report;
-  } catch (error) {
-    keep = !signal.aborted;
-    if (keep) say(`Logs and data are kept in ${engine.folder}.`);
-    throw error;
-  } finally {
-    await engine.stop(keep);
-    for (const stop of stops.toReversed()) await stop();
-  }
+  stops.push(async () => {
+    if (keep && !signal.aborted) say(`Logs and data are kept in ${engine.folder}.`);
+    await engine.stop(keep && !signal.aborted);
+  });
+  const report = await storm(engine, signal, stops);
+  keep = report.findings.length > 0;
+  process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : printed(report)}\n`);
+  return !keep;
 }
 
-async function storm(
-  engine: StormEngine,
-  stops: (() => Promise<void>)[],
-  signal: AbortSignal,
-): Promise<Report> {
+async function storm(engine: StormEngine, signal: AbortSignal, stops: Stops): Promise<Report> {
   const { seed, seconds, calm, disk } = options;
   const plan = makePlan(seed, seconds, calm ? 'calm' : disk === undefined ? 'foul' : 'disk');
   const watch = new Watch(signal);
@@ -102,9 +73,9 @@ async function storm(
 
   say('The storm is over. Healing …');
   const overAt = Date.now();
-  for (const party of [...cast.banks, cast.shop, cast.market, cast.club]) party.link.become('open');
+  for (const { link } of partiesOf(cast)) link.become('open');
   await engine.heal(signal);
-  await windUp(cast.club, `storm-${seed}-end`);
+  await windUp(cast.club, `storm-${seed}-end`, signal);
   watch.giveUpAt = Date.now() + ANSWERED_WITHIN_MS;
   const servers = await untilQuiet(engine, cast, load, QUIET_WITHIN_MS, say, signal);
   const quietAfterMs = Date.now() - overAt;
@@ -112,28 +83,9 @@ async function storm(
   watch.giveUpAt = Infinity;
 
   say('Quiet. Comparing …');
-  return reportOn({ engine, plan, watch, cast, load, servers, quietAfterMs });
-}
-
-async function reportOn({
-  engine,
-  plan,
-  watch,
-  cast,
-  load,
-  servers,
-  quietAfterMs,
-}: {
-  engine: StormEngine;
-  plan: Plan;
-  watch: Watch;
-  cast: Cast;
-  load: Load;
-  servers: Awaited<ReturnType<typeof untilQuiet>>;
-  quietAfterMs: number;
-}): Promise<Report> {
   const answers = Object.fromEntries(watch.answers);
-  const intentIds = load.acknowledged.flatMap(({ kind, id }) => (kind === 'intent' ? id : []));
+  const { acknowledged } = load;
+  const intentIds = acknowledged.flatMap(({ kind, id }) => (kind === 'intent' ? id : []));
   const { banks, merchants } = await observe(cast, intentIds);
   const { 'worker-1': one, 'worker-2': other, ...rest } = engine.processes;
   const met = [
@@ -143,61 +95,28 @@ async function reportOn({
     // A worker ends when it cannot reach Temporal; nothing else may.
     ...Object.values(rest).flatMap(({ unexpected }) => unexpected.map((end) => `ended by itself: ${end}`)),
   ];
-  const findings = compare({
-    acknowledged: load.acknowledged,
-    banks,
-    merchants,
-    servers,
-    met,
-    timeZone: 'Africa/Lagos',
-  });
+  const findings = compare({ acknowledged, banks, merchants, servers, met, timeZone: 'Africa/Lagos' });
   const book = banks.flatMap((bank) => bank.book);
-  const attempts = await Promise.all(
-    [...cast.banks, cast.shop, cast.market, cast.club].map(({ server }) => server.attempts()),
+  const outcomes = partiesOf(cast).flatMap(({ receiver }) => receiver.received.map(({ outcome }) => outcome));
+  const ends = merchants.flatMap(({ history }) =>
+    history.map(({ type, status, declineReason }) => [type, status, declineReason ?? ''].join(' ').trim()),
   );
-  const outcomes = counted(attempts.flat().map(({ outcome }) => outcome));
   return {
-    seed: plan.seed,
-    seconds: plan.seconds,
+    seed,
+    seconds,
     faults: faultsOf(plan),
     endedByThemselves: counted([one, other].flatMap(({ unexpected }) => unexpected)),
     operations: load.begun,
-    acknowledged: counted(load.acknowledged.map(({ kind }) => kind)),
+    acknowledged: counted(acknowledged.map(({ kind }) => kind)),
     refused: Object.fromEntries(load.refused),
-    ended: counted(
-      merchants.flatMap(({ history }) =>
-        history.map(({ type, status, declineReason }) =>
-          [type, status, declineReason ?? ''].join(' ').trim(),
-        ),
-      ),
-    ),
-    debits: {
-      standing: book.filter(({ state }) => state === 'standing').length,
-      reversed: book.filter(({ state }) => state === 'reversed').length,
-    },
+    ended: counted(ends),
+    debits: counted(book.map(({ state }) => state)),
     exceptions: servers.exceptions.length,
     answers,
-    webhooks: { taken: outcomes['taken'] ?? 0, repeats: outcomes['repeat'] ?? 0 },
+    webhooks: counted(outcomes),
     quietAfterMs,
     findings,
   };
 }
 
-main().then(
-  (report) => {
-    const text = options.json
-      ? JSON.stringify(report, null, 2)
-      : options.markdown
-        ? asMarkdown(report)
-        : printed(report);
-    process.stdout.write(`${text}\n`);
-    // The row has their number alone.
-    if (options.markdown) for (const found of report.findings) say(JSON.stringify(found));
-    process.exit(report.findings.length === 0 ? 0 : 1);
-  },
-  (error: unknown) => {
-    const known = error instanceof StartError;
-    say(error instanceof Error ? (!known && error.stack) || error.message : String(error));
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -1,7 +1,8 @@
-import { expected, merchantsOf, type BankParty, type Cast, type Party } from './cast';
 import type { BookEntry, Said } from './bank';
-import type { Caller } from './caller';
+import { merchantsOf, type BankParty, type Cast, type StormParty } from './cast';
 import type { PartyName } from './plan';
+import { inLanes, list, readFeed } from './read';
+import type { Told } from './told';
 
 /** What one party sees, of its own. */
 export interface View {
@@ -71,14 +72,6 @@ interface Intent {
   reason: string | null;
 }
 
-/** One item of a webhook or of the feed. */
-export interface Told {
-  type: string;
-  /** Of the feed alone. */
-  eventId?: string;
-  item: Record<string, unknown>;
-}
-
 interface Decision {
   customerId: string;
   merchant: { id: string };
@@ -97,12 +90,6 @@ interface Schedule {
   }[];
 }
 
-const PAGE = 100;
-/** The API lists no further; a storm of ten minutes has some seven thousand. */
-const LISTED_MAX = 10_000;
-/** Reads at once: the engine has nothing else to do. */
-const AT_ONCE = 8;
-
 export async function observe(
   cast: Cast,
   intentIds: string[],
@@ -116,23 +103,18 @@ export async function observe(
   return { banks, merchants };
 }
 
-async function view(party: Party): Promise<View> {
-  const { name, entityId, network, heard, server } = party;
-  const attempts = await server.attempts();
+async function view({ name, entityId, network, heard, receiver }: StormParty): Promise<View> {
   const failed = await list(network, '/v1/webhooks/deliveries?status=failed', 'deliveries');
+  const history = '/v1/transaction-history?sortBy=createdAt&sortOrder=asc';
+  const feed: Told[] = [];
+  for await (const told of readFeed(network)) feed.push(told);
   return {
     name,
     entityId,
-    history: (await list(
-      network,
-      '/v1/transaction-history?sortBy=createdAt&sortOrder=asc',
-      'transactions',
-    )) as unknown as Transaction[],
-    feed: await readFeed(network),
-    heard: heard.map(({ type, item }) => ({ type, item })),
-    forged: attempts
-      .filter(({ outcome }) => outcome === 'forged')
-      .map(({ deliveryId, forgery }) => `${deliveryId}: ${forgery}`),
+    history: (await list(network, history, 'transactions')) as unknown as Transaction[],
+    feed,
+    heard,
+    forged: receiver.forged,
     failedEvents: failed.map(({ eventId }) => String(eventId)),
   };
 }
@@ -147,11 +129,11 @@ async function bankView(party: BankParty): Promise<BankView> {
   };
 }
 
-async function merchantView(party: Party, intentIds: string[]): Promise<MerchantView> {
+async function merchantView(party: StormParty, intentIds: string[]): Promise<MerchantView> {
   const { network } = party;
   const seen = await view(party);
   const ends = new Map<string, string[]>();
-  await each(seen.history, async ({ reference }) => {
+  await inLanes(seen.history, async ({ reference }) => {
     const { data } = await network.get(`/v1/transaction-details?reference=${reference}`);
     const events = (data['events'] ?? []) as { type: string }[];
     ends.set(
@@ -160,12 +142,12 @@ async function merchantView(party: Party, intentIds: string[]): Promise<Merchant
     );
   });
   const schedules: Schedule[] = [];
-  await each(await list(network, '/v1/billing/recurring?sortBy=createdAt', 'schedules'), async (one) => {
+  await inLanes(await list(network, '/v1/billing/recurring?sortBy=createdAt', 'schedules'), async (one) => {
     const { data } = await network.get(`/v1/billing/recurring/${String(one['scheduleId'])}`);
     schedules.push(data as unknown as Schedule);
   });
   const intents: Intent[] = [];
-  await each(intentIds, async (id) => {
+  await inLanes(intentIds, async (id) => {
     intents.push((await network.get(`/v1/billing/intents/${id}`)).data as unknown as Intent);
   });
   return {
@@ -176,44 +158,4 @@ async function merchantView(party: Party, intentIds: string[]): Promise<Merchant
     refunds: (await list(network, '/v1/refunds?sortBy=createdAt', 'refunds')) as unknown as Refund[],
     now: String((await network.get('/v1/sandbox/clock')).data['now']),
   };
-}
-
-async function each<Thing>(things: readonly Thing[], work: (thing: Thing) => Promise<void>): Promise<void> {
-  const waiting = things.values();
-  const lane = async () => {
-    for (const thing of waiting) await work(thing);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
-}
-
-async function list(network: Caller, path: string, name: string): Promise<Record<string, unknown>[]> {
-  const found: Record<string, unknown>[] = [];
-  const and = path.includes('?') ? '&' : '?';
-  for (let page = 1; found.length < LISTED_MAX; page++) {
-    const data = expected(200, await network.get(`${path}${and}limit=${PAGE}&page=${page}`));
-    const some = data[name] as Record<string, unknown>[];
-    found.push(...some);
-    if (some.length < PAGE) break;
-  }
-  return found;
-}
-
-async function readFeed(network: Caller): Promise<Told[]> {
-  const told: Told[] = [];
-  let after = '';
-  for (;;) {
-    const data = expected(200, await network.get(`/v1/events?limit=${PAGE}${after}`));
-    const events = data['events'] as {
-      eventId: string;
-      webhookType: string;
-      data: Record<string, unknown>[];
-    }[];
-    for (const event of events) {
-      const { eventId, webhookType: type } = event;
-      for (const item of event.data) told.push({ type, eventId, item });
-    }
-    const last = events.at(-1);
-    if (!last) return told;
-    after = `&after=${last.eventId}`;
-  }
 }

@@ -1,7 +1,8 @@
 import { kobo } from '../../examples/demo/kobo';
 import type { Acknowledged } from './load';
-import type { BankView, MerchantView, Told, Transaction, View } from './observe';
+import type { BankView, MerchantView, Transaction, View } from './observe';
 import type { ServersView } from './servers';
+import { grouped, misnumbered, subjectOf, textOf, without, type Told } from './told';
 
 /**
  * Compares what everybody holds after a storm: callers what was acknowledged, merchants and banks
@@ -275,7 +276,7 @@ function compareRefunds(
 function compareIntents(merchant: MerchantView, bankOf: Map<string, BankView>, report: Report): void {
   const responses = byId(merchant.feed, 'billing.intent.response', 'intentId');
   for (const intent of merchant.intents) {
-    const { intentId: id, status, reason, reference } = intent;
+    const { intentId: id, status, reason } = intent;
     if (status === 'pending') report('ended', id, 'intent is still pending');
     const told = responses.get(id) ?? [];
     if (told.length !== 1 || told[0]?.item['status'] !== status) {
@@ -286,8 +287,8 @@ function compareIntents(merchant: MerchantView, bankOf: Map<string, BankView>, r
       );
     }
     const bank = bankOf.get(intent.bankId);
-    const asked = count(bank?.feed ?? [], 'billing.intent', 'reference', reference);
-    const closed = count(bank?.feed ?? [], 'billing.intent.closed', 'reference', reference);
+    const asked = count(bank?.feed ?? [], 'billing.intent', 'intentId', id);
+    const closed = count(bank?.feed ?? [], 'billing.intent.closed', 'intentId', id);
     const toClose = status === 'superseded' || reason === 'expired' ? 1 : 0;
     // One that closed before its bank was asked is told of as closed alone.
     if (asked > 1 || (asked === 0 && toClose === 0) || closed !== toClose) {
@@ -326,18 +327,15 @@ function compareSchedules({ schedules, history }: MerchantView, report: Report):
 
 /** What asks about these is not sent any more: they closed before their bank had taken it. */
 function withdrawnOf({ merchants }: Seen): Map<string, string> {
-  return new Map(
-    merchants.flatMap(({ history, intents }) => [
-      ...history.flatMap(({ billingRequestId, declineReason }): [string, string][] =>
-        declineReason !== null && UNANSWERED.includes(declineReason)
-          ? [[billingRequestId, declineReason]]
-          : [],
-      ),
-      ...intents.flatMap(({ reference, reason, status }): [string, string][] =>
-        reason === 'expired' || status === 'superseded' ? [[reference, status]] : [],
-      ),
-    ]),
-  );
+  const all = merchants.flatMap(({ history, intents }) => [
+    ...history
+      .filter(({ declineReason }) => UNANSWERED.includes(declineReason ?? ''))
+      .map((one): [string, string] => [one.billingRequestId, String(one.declineReason)]),
+    ...intents
+      .filter(({ reason, status }) => reason === 'expired' || status === 'superseded')
+      .map((one): [string, string] => [one.intentId, one.status]),
+  ]);
+  return new Map(all);
 }
 
 const QUESTIONS = ['billing.request', 'billing.intent'];
@@ -352,36 +350,25 @@ function compareTold(
 ): void {
   for (const what of forged) report('told', name, `a webhook is not from the network: ${what}`);
   const failed = new Set(failedEvents);
-  const left = new Map<string, number>();
-  for (const one of heard) left.set(textOf(one), (left.get(textOf(one)) ?? 0) + 1);
+  const texts = heard.map(textOf);
+  const left = grouped(texts, (text) => text);
   for (const one of feed) {
-    const id = nameOf(one);
-    const times = left.get(textOf(one)) ?? 0;
-    const wasHeard = times > 0;
-    if (wasHeard) left.set(textOf(one), times - 1);
-    const wasWithdrawn = QUESTIONS.includes(one.type) && withdrawn.has(id);
+    const id = subjectOf(one) ?? one.type;
+    const wasHeard = left.get(textOf(one))?.pop() !== undefined;
+    const isQuestion = QUESTIONS.includes(one.type);
+    const wasWithdrawn = isQuestion && withdrawn.has(id);
     if (!wasHeard && !wasWithdrawn) report('told', id, `${one.type} did not reach ${name}`);
     // A bank that has the question, and whose taking it was not heard, is asked no more once
     // nothing is open.
-    const isAsked = QUESTIONS.includes(one.type) && wasHeard;
-    if (failed.has(one.eventId ?? '') && !wasWithdrawn && !isAsked)
+    if (failed.has(one.eventId ?? '') && !wasWithdrawn && !(isQuestion && wasHeard))
       report('quiet', id, `${one.type} to ${name} was given up`);
     if (wasHeard && one.type === 'billing.request' && withdrawn.get(id) === 'not_delivered') {
       report('told', id, `${name} was asked, and the charge says that it was not delivered`);
     }
   }
-  for (const [text, times] of left) {
-    if (times > 0) report('told', name, `a webhook is not in the feed: ${text.slice(0, 200)}`);
-  }
-  const numbers = new Map<string, number[]>();
-  for (const one of feed) {
-    const id = nameOf(one);
-    if (id !== one.type) numbers.set(id, [...(numbers.get(id) ?? []), Number(one.item['sequence'])]);
-  }
-  for (const [id, given] of numbers) {
-    const inOrder = given.toSorted((one, other) => one - other);
-    if (inOrder.some((n, i) => n !== i + 1)) report('told', id, `${name} counts ${inOrder.join(', ')}`);
-  }
+  for (const text of without(texts, feed.map(textOf)))
+    report('told', name, `a webhook is not in the feed: ${text.slice(0, 200)}`);
+  for (const [id, numbers] of misnumbered(feed)) report('told', id, `${name} counts ${numbers.join(', ')}`);
 }
 
 /** Of schedules that have ended nothing runs; refunds wait for their banks. */
@@ -404,37 +391,14 @@ function compareServers({ servers, merchants }: Seen, report: Report): void {
 }
 
 function byId(told: readonly Told[], type: string, field: string): Map<unknown, Told[]> {
-  const found = new Map<unknown, Told[]>();
-  for (const one of told) {
-    if (one.type !== type) continue;
-    const id = one.item[field];
-    found.set(id, [...(found.get(id) ?? []), one]);
-  }
-  return found;
+  return grouped(
+    told.filter((one) => one.type === type),
+    ({ item }) => item[field],
+  );
 }
 
 function count(told: readonly Told[], type: string, field: string, value: unknown): number {
   return told.filter((one) => one.type === type && one.item[field] === value).length;
-}
-
-const textOf = ({ type, item }: Told) => `${type} ${JSON.stringify(item)}`;
-
-/**
- * Whatever its number counts: a refund, an intent, a schedule, a charge. Its type where it is about
- * none of these.
- */
-function nameOf({ type, item }: Told): string {
-  const field = type.startsWith('recurring.')
-    ? 'scheduleId'
-    : type.startsWith('refund.')
-      ? 'refundId'
-      : type.startsWith('exception.')
-        ? 'exceptionId'
-        : type.startsWith('billing.intent')
-          ? 'reference'
-          : 'billingRequestId';
-  const id = item[field];
-  return typeof id === 'string' ? id : type;
 }
 
 function brief({ status, declineReason, amount }: { [name: string]: unknown }): string {

@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import { FAULTS, type Plan } from './plan';
-import { PROMISES, type Finding, type PromiseName } from './oracle';
+import { PROMISES, type Finding } from './oracle';
 
 /** What a storm was, and what it found. */
 export interface Report {
@@ -18,16 +18,14 @@ export interface Report {
   /** How charges, refunds and intents ended. */
   ended: Record<string, number>;
   /** What the banks answered, and had refused. */
-  debits: { standing: number; reversed: number };
+  debits: Record<string, number>;
   exceptions: number;
   /** What callers got, try by try. */
   answers: Record<string, number>;
-  webhooks: { taken: number; repeats: number };
+  webhooks: Record<string, number>;
   /** From the end of the storm until nothing was left to do. */
   quietAfterMs: number;
   findings: Finding[];
-  /** Where logs and data are kept; only where something was found. */
-  folder?: string;
 }
 
 export function faultsOf({ faults }: Plan): Record<string, number> {
@@ -44,7 +42,7 @@ export function counted(names: Iterable<string>): Record<string, number> {
 const FINDINGS_SHOWN = 50;
 
 export function printed(report: Report): string {
-  const { findings, folder, debits, webhooks } = report;
+  const { findings } = report;
   const table = new Table({ style: { head: [], border: [] }, wordWrap: true, colWidths: [24, 76] });
   table.push(
     ['seed, seconds', `${report.seed}, ${report.seconds}`],
@@ -54,19 +52,19 @@ export function printed(report: Report): string {
     ['acknowledged', inWords(report.acknowledged)],
     ['refused', inWords(report.refused)],
     ['ended as', inWords(report.ended)],
-    ["in the banks' books", `${debits.standing} standing, ${debits.reversed} taken back`],
+    ["in the banks' books", inWords(report.debits)],
     ['exceptions, and answers in them', String(report.exceptions)],
     ['answers to callers', inWords(report.answers)],
-    ['webhooks', `${webhooks.taken} taken, ${webhooks.repeats} repeats`],
+    ['webhooks', inWords(report.webhooks)],
     ['quiet after', `${(report.quietAfterMs / 1000).toFixed(1)} s`],
   );
   const promises = new Table({ head: ['promise', 'findings'], style: { head: [], border: [] } });
   for (const [name, what] of Object.entries(PROMISES))
-    promises.push([what, String(of(name, findings).length)]);
-  return [table.toString(), promises.toString(), ...details(findings, folder, report)].join('\n');
+    promises.push([what, String(findings.filter(({ promise }) => promise === name).length)]);
+  return [table.toString(), promises.toString(), ...details(report)].join('\n');
 }
 
-function details(findings: Finding[], folder: string | undefined, { seed, seconds }: Report): string[] {
+function details({ findings, seed, seconds }: Report): string[] {
   if (findings.length === 0) return ['Nothing was found.'];
   const shown = findings
     .slice(0, FINDINGS_SHOWN)
@@ -76,34 +74,9 @@ function details(findings: Finding[], folder: string | undefined, { seed, second
     `${findings.length} findings:`,
     ...shown,
     ...(more > 0 ? [`- and ${more} more: --json has all of them`] : []),
-    `How to look: the log of each process, and the data, are in ${folder}; grep for the id there.`,
+    'How to look: grep for the id in the log of each process, in the folder that is named below.',
     `The same load and faults again: npm run storm -- --seconds ${seconds} --seed ${seed}`,
   ];
-}
-
-/** A row of the table in `docs/reliability.md`. */
-export function asMarkdown(report: Report): string {
-  const { acknowledged, debits, faults } = report;
-  const cells = [
-    report.seed,
-    `${report.seconds} s`,
-    sum(faults),
-    report.operations,
-    acknowledged['charge'] ?? 0,
-    sum(report.ended),
-    debits.standing,
-    debits.reversed,
-    report.exceptions,
-    `${Math.round(report.quietAfterMs / 1000)} s`,
-    report.findings.length,
-  ];
-  return `| ${cells.join(' | ')} |`;
-}
-
-const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0);
-
-function of(promise: string, findings: Finding[]): Finding[] {
-  return findings.filter((one) => one.promise === (promise as PromiseName));
 }
 
 function inWords(counts: Record<string, number>): string {

@@ -61,7 +61,7 @@ async function begin(
     hang: { kind: 'hang', times: SPOILED },
     late: { kind: 'slow', delayMs: TOO_LATE_MS, times: SPOILED },
   };
-  await party?.server.misbehave(faults[what]);
+  party?.receiver.misbehave(faults[what]);
   return () => undefined;
 }
 

@@ -74,9 +74,11 @@ export class SimulatedBank {
   constructor(settings: BankSettings) {
     this.network = new ApiClient(settings.apiUrl, settings);
     this.receiver = new Receiver(settings.webhookSecret, (event) => this.hear(event), {
-      'POST /control/rules': (rule) => this.rules.unshift(rule as Rule),
-      'GET /control/ledger': () => this.ledger,
-      'GET /control/answers': () => this.answers,
+      controls: {
+        'POST /control/rules': (rule) => this.rules.unshift(rule as Rule),
+        'GET /control/ledger': () => this.ledger,
+        'GET /control/answers': () => this.answers,
+      },
     });
   }
 

@@ -1,14 +1,12 @@
-/** What both entry points of this folder's parties do around them. */
+/** Lets a party listen in a process of its own, and tells its owner where. */
 export async function runParty(party: {
   listen(port: number): Promise<number>;
   close(): Promise<void>;
 }): Promise<void> {
-  const port = await party.listen(Number(setting('PORT')));
-  process.stdout.write(`${JSON.stringify({ port })}\n`);
-  const stop = () => void party.close().then(() => process.exit(0));
-  process.once('SIGTERM', stop).once('SIGINT', stop);
+  const port = await party.listen(0);
+  process.send?.({ url: `http://127.0.0.1:${port}` });
   // The owner that forked this process is gone: nobody is left to play with.
-  process.once('disconnect', stop);
+  process.once('disconnect', () => process.exit());
 }
 
 /** @throws Error where it is not set */

@@ -1,66 +1,69 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
+import type { Identity } from '../operator';
 
-/** What `bank.ts` and `merchant.ts` read from their environment. */
-export interface PartyEnvironment {
-  /** 0 takes any free port. */
-  PORT: string;
-  WEBHOOK_SECRET: string;
-  API_URL?: string;
-  CLIENT_ID?: string;
-  CLIENT_SECRET?: string;
-}
-
-export interface PartyProcess {
-  url: string;
+/** A process of our own. It ends with its owner: the channel between them breaks then. */
+export interface Child<Ready> {
+  /** Its first message. */
+  ready: Ready;
   pid: number;
   /** Ends the process and waits until it is gone. */
   stop: () => Promise<void>;
 }
 
-/** Compiling the script takes a second or two on a busy machine. */
-const READY_WITHIN_MS = 20_000;
+/** Compiling a script takes some seconds of a free core. */
+const READY_WITHIN_MS = 120_000;
 
 /**
- * Starts a party as a process of its own. Secrets go by environment, for arguments are shown to
- * every user of the machine; the channel between the two ends the child should its owner die.
+ * Starts a script, and waits for the first message that it sends. Secrets go by environment, for
+ * arguments are shown to every user of the machine.
  *
- * @throws Error where the party does not listen in time
+ * @param listen gets every message after that
+ * @throws Error where it ends, or says nothing in time
  */
-export async function startPartyProcess(
-  party: 'bank' | 'merchant',
-  environment: PartyEnvironment,
-): Promise<PartyProcess> {
-  const child = fork(path.join(__dirname, '..', `${party}.ts`), {
-    env: { PATH: process.env['PATH'], ...environment },
+export async function startScript<Ready>(
+  script: string,
+  environment: Record<string, string>,
+  listen: (message: unknown) => void = () => undefined,
+): Promise<Child<Ready>> {
+  const child = fork(script, {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     execArgv: ['--import', pathToFileURL(require.resolve('tsx')).href],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
+  const exit = once(child, 'exit');
   const stop = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exit = once(child, 'exit');
-    child.kill('SIGTERM');
+    child.kill('SIGKILL');
     await exit;
   };
+  const first = once(child, 'message', { signal: AbortSignal.timeout(READY_WITHIN_MS) });
+  const ended = exit.then(([code]) => Promise.reject(new Error(`it ended with ${String(code)}`)));
+  ended.catch(() => undefined);
   try {
-    const { port } = JSON.parse(await firstLine(child)) as { port: number };
-    return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, stop };
-  } catch (error) {
+    const [ready] = (await Promise.race([first, ended])) as [Ready];
+    child.on('message', listen);
+    return { ready, pid: child.pid ?? 0, stop };
+  } catch (cause) {
     await stop();
-    throw new Error(`the simulated ${party} did not start`, { cause: error });
+    throw new Error(`${path.basename(script)} did not start`, { cause });
   }
 }
 
-async function firstLine(child: ChildProcess): Promise<string> {
-  if (!child.stdout) throw new Error('its output is not a pipe');
-  const lines = createInterface({ input: child.stdout });
-  const [line] = (await Promise.race([
-    once(lines, 'line', { signal: AbortSignal.timeout(READY_WITHIN_MS) }),
-    once(lines, 'close'),
-  ])) as [string | undefined];
-  if (line === undefined) throw new Error('it ended without a word on standard output');
-  return line;
-}
+export type PartyProcess = Child<{ url: string }>;
+
+/** A simulated bank that answers to the API at this address. */
+export const startBankProcess = (
+  apiUrl: string,
+  { clientId, clientSecret, webhookSecret }: Identity,
+): Promise<PartyProcess> =>
+  startScript(path.join(__dirname, '../bank.ts'), {
+    API_URL: apiUrl,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    WEBHOOK_SECRET: webhookSecret,
+  });
+
+export const startMerchantProcess = ({ webhookSecret }: Identity): Promise<PartyProcess> =>
+  startScript(path.join(__dirname, '../merchant.ts'), { WEBHOOK_SECRET: webhookSecret });

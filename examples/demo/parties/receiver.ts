@@ -69,20 +69,33 @@ export class Receiver {
   private readonly events: ReceivedEvent[] = [];
   private readonly faults: Fault[] = [];
   private readonly controls: Controls;
+  /** Whether it keeps what it has taken; a forgery is kept in any case. */
+  private readonly keeps: boolean;
+  private heard = 0;
 
   constructor(
     private readonly webhookSecret: string,
     private readonly hear: (event: ReceivedEvent) => void = () => undefined,
-    controls: Controls = {},
+    { controls = {}, keeps = true }: { controls?: Controls; keeps?: boolean } = {},
   ) {
+    this.keeps = keeps;
     this.controls = {
       'GET /control/attempts': () => this.attempts,
-      'POST /control/faults': (fault) => {
-        this.faults.push(fault as Fault);
-        return {};
-      },
+      'POST /control/faults': (fault) => this.misbehave(fault as Fault),
       ...controls,
     };
+  }
+
+  misbehave(fault: Fault): object {
+    this.faults.push(fault);
+    return {};
+  }
+
+  /** What did not come from the network, in words. */
+  get forged(): string[] {
+    return this.attempts
+      .filter(({ outcome }) => outcome === 'forged')
+      .map(({ deliveryId, forgery }) => `${deliveryId}: ${forgery}`);
   }
 
   /** Every request to the webhook address. */
@@ -131,15 +144,11 @@ export class Receiver {
     const type = String(request.headers['x-service-event']);
     const deliveryId = String(request.headers['x-service-delivery']);
     const forgery = forgeryIn(this.webhookSecret, request.headers, bytes);
-    const note = (outcome: Attempt['outcome']) =>
-      this.attempts.push({
-        deliveryId,
-        type,
-        body: bytes.toString(),
-        outcome,
-        ...(forgery !== undefined && { forgery }),
-        at: Date.now(),
-      });
+    const note = (outcome: Attempt['outcome']) => {
+      if (!this.keeps && outcome !== 'forged') return;
+      const said = forgery !== undefined && { forgery };
+      this.attempts.push({ deliveryId, type, body: bytes.toString(), outcome, ...said, at: Date.now() });
+    };
 
     if (forgery !== undefined) {
       note('forged');
@@ -164,8 +173,8 @@ export class Receiver {
 
   private take(deliveryId: string, { webhookType, batchId, data }: WebhookBody): void {
     for (const item of data) {
-      const event = { n: this.events.length + 1, deliveryId, type: webhookType, batchId, item };
-      this.events.push(event);
+      const event = { n: (this.heard += 1), deliveryId, type: webhookType, batchId, item };
+      if (this.keeps) this.events.push(event);
       this.hear(event);
     }
     this.arrivals.emit('arrival');

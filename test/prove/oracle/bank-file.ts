@@ -1,4 +1,5 @@
 import { Random } from '../../storm/random';
+import { grouped, without } from '../../storm/told';
 import type { Amount, Plan, Resolution } from '../plan';
 import { isOfSecondDebit } from './answers';
 import { inNaira, type Difference } from './both';
@@ -79,7 +80,7 @@ export class BankFile {
     charges: ReadonlyMap<string, Attempt>,
   ): void {
     const desk = desks[this.bank];
-    const made = byThing(desk?.book ?? []);
+    const made = byThing(desk?.book);
     const doubted = new Map(
       predicted.exceptions.filter(({ refund }) => refund === undefined).map((one) => [one.of, one]),
     );
@@ -285,15 +286,7 @@ class Lines {
 type Entry = SeenDesk['book'][number];
 
 /** In order of time: what it said first is what the network took. */
-function byThing(book: readonly Entry[]): Map<string, Entry[]> {
-  const found = new Map<string, Entry[]>();
-  for (const entry of book) {
-    const same = found.get(entry.about);
-    if (same) same.push(entry);
-    else found.set(entry.about, [entry]);
-  }
-  return found;
-}
+const byThing = (book: readonly Entry[] = []): Map<string, Entry[]> => grouped(book, ({ about }) => about);
 
 /** A slip that is told of, but for a line that is there twice, is work for somebody. */
 export function compareBankFile(
@@ -311,19 +304,14 @@ export function compareBankFile(
     const is = seen.summary[count];
     if (is !== should) differ(`has ${count} ${should} by the contract, and ${String(is)}`);
   }
-  const left = new Map<string, number>();
-  for (const one of seen.differences) {
+  const is = seen.differences.map((one) => {
     const text = `${one['difference']} ${one['bankTransactionId'] ?? one['networkReference']}`;
-    left.set(text, (left.get(text) ?? 0) + 1);
     if (one['difference'] !== 'duplicate' && one['exceptionId'] === null)
       differ(`has ${text} as no exception`);
-  }
-  for (const text of written.differences) {
-    const times = left.get(text) ?? 0;
-    if (times === 0) differ(`is to be told ${text}, and is not`);
-    else left.set(text, times - 1);
-  }
-  for (const [text, times] of left) if (times > 0) differ(`is told ${text}, and is not to be`);
+    return text;
+  });
+  for (const text of without(written.differences, is)) differ(`is to be told ${text}, and is not`);
+  for (const text of without(is, written.differences)) differ(`is told ${text}, and is not to be`);
   return found;
 }
 

@@ -1,6 +1,7 @@
+import { grouped, without } from '../../storm/told';
 import { inNaira, koboOf, type Both } from './both';
 import { attemptsOf, type Attempt } from './schedule';
-import type { SeenAnswer, SeenDesk } from './seen';
+import type { SeenAnswer } from './seen';
 
 /** History, banks' books, exceptions and limits: whether money is where it should be. */
 export function compareBooks(both: Both): void {
@@ -15,6 +16,7 @@ export function compareBooks(both: Both): void {
 
 function compareHistory({ plan, seen, charges, desks, differ }: Both): void {
   const inHistory = new Set<string>();
+  const books = desks.map(({ book }) => grouped(book, ({ about }) => about));
   for (const line of seen.history) {
     if (line['type'] !== 'charge') continue;
     const id = String(line['billingRequestId']);
@@ -43,8 +45,7 @@ function compareHistory({ plan, seen, charges, desks, differ }: Both): void {
     for (const [fact, [should, is]] of Object.entries(facts)) {
       if (should !== is) differ(charge.at, `${what}: ${fact} is ${should} by the contract, and ${is}`);
     }
-    const book = desks[charge.bank]?.book ?? [];
-    const debits = (debitsOf(book).get(id) ?? []).filter(({ state }) => state === 'standing');
+    const debits = (books[charge.bank]?.get(id) ?? []).filter(({ state }) => state === 'standing');
     const stays = charge.status === 'successful' && charge.reversed === 0n;
     const wanted = stays ? [inNaira(charge.kobo)] : [];
     const made = debits.map(({ kobo }) => inNaira(kobo));
@@ -55,23 +56,6 @@ function compareHistory({ plan, seen, charges, desks, differ }: Both): void {
   for (const [id, { at }] of charges) {
     if (!inHistory.has(id)) differ(at, `charge ${id} is not in the history`);
   }
-}
-
-type Book = SeenDesk['book'];
-const byBook = new WeakMap<Book, Map<string, Book>>();
-
-/** A book is read once, however many charges are looked up in it. */
-function debitsOf(book: Book): Map<string, Book> {
-  const known = byBook.get(book);
-  if (known) return known;
-  const found = new Map<string, Book>();
-  for (const entry of book) {
-    const same = found.get(entry.about);
-    if (same) same.push(entry);
-    else found.set(entry.about, [entry]);
-  }
-  byBook.set(book, found);
-  return found;
 }
 
 /** Every debit in a bank's book is for a charge that should have it. */
@@ -154,24 +138,26 @@ function compareReturns({ predicted, seen, charges, differ, plan }: Both): void 
 /** Where money may be in two places somebody has to look, and nowhere else. */
 function compareExceptions({ plan, predicted, seen, charges, differ }: Both): void {
   const idOf = new Map<Attempt, string>([...charges].map(([id, attempt]) => [attempt, id]));
-  const left = new Map<string, number>();
-  for (const one of seen.exceptions) {
+  const is = seen.exceptions.map((one) => {
     const answers = answersIn(one['answers'] as SeenAnswer[]);
-    const text = `${String(one['kind'])}, ${String(one['state'])}, of ${String(one['billingRequestId'])}${answers}`;
-    left.set(text, (left.get(text) ?? 0) + 1);
-  }
-  for (const { kind, of, resolvedAt, answers } of predicted.exceptions) {
+    return `${String(one['kind'])}, ${String(one['state'])}, of ${String(one['billingRequestId'])}${answers}`;
+  });
+  const should = predicted.exceptions.flatMap(({ kind, of, resolvedAt, answers }) => {
     const id = idOf.get(of);
-    if (id === undefined) continue;
     const state = resolvedAt === undefined ? 'open' : 'resolved';
-    const text = `${kind}, ${state}, of ${id}${after(answers)}`;
-    const times = left.get(text) ?? 0;
-    if (times === 0) differ(of.at, `there is to be an exception: ${text}`);
-    left.set(text, times - 1);
-  }
-  for (const [text, times] of left) {
-    if (times > 0) differ(plan.endAt, `there is to be no exception: ${text}`);
-  }
+    return id === undefined ? [] : { at: of.at, text: `${kind}, ${state}, of ${id}${after(answers)}` };
+  });
+  const missing = without(
+    should.map(({ text }) => text),
+    is,
+  );
+  for (const { at, text } of should)
+    if (missing.includes(text)) differ(at, `there is to be an exception: ${text}`);
+  for (const text of without(
+    is,
+    should.map((one) => one.text),
+  ))
+    differ(plan.endAt, `there is to be no exception: ${text}`);
 }
 
 const after = (answers: readonly string[]) => (answers.length > 0 ? `, after ${answers.join(' and ')}` : '');

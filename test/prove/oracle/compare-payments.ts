@@ -1,8 +1,9 @@
+import { misnumbered, type Told } from '../../storm/told';
 import type { Payment, Plan } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, type Difference } from './both';
 import { APPROVAL_WINDOW_MS } from './compare-told';
 import type { PredictedPayment } from './predict-payments';
-import type { SeenPayments, SeenPaymentsAtBank, SeenTransaction, Told } from './seen';
+import type { SeenPayments, SeenPaymentsAtBank, SeenTransaction } from './seen';
 
 /**
  * Payments between customers: debited once at one bank, credited once at the other, for the right
@@ -166,8 +167,7 @@ function compareTold(pair: Pair, bank: SeenPaymentsAtBank): void {
   const is = told.map(({ type }) => type).toSorted();
   if (is.join() !== wanted.toSorted().join())
     differ(`is to be told to ${bank.bankId} by ${list(wanted)}, and was by ${list(is)}`);
-  const numbers = told.map(({ item }) => Number(item['sequence'])).toSorted((a, b) => a - b);
-  if (numbers.some((number, i) => number !== i + 1))
+  for (const [, numbers] of misnumbered(told))
     differ(`is told to ${bank.bankId} with the numbers ${numbers.join(', ')}`);
   for (const one of told) compareWord(pair, one);
 }

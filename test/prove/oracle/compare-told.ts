@@ -1,6 +1,6 @@
+import { grouped, misnumbered, textOf, without, type Told } from '../../storm/told';
 import { SETTLEMENT_WINDOW_MS } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both } from './both';
-import type { Told } from './seen';
 
 /** A bank has so long where it is to ask its customer. */
 export const APPROVAL_WINDOW_MS = 15 * 60_000;
@@ -13,21 +13,18 @@ export function compareTold(both: Both): void {
   compareFeed(both);
 }
 
-/** Of what was heard, by the charge that it is about. */
-function byCharge(told: readonly Told[], type: string): Map<string, Told['item'][]> {
-  const found = new Map<string, Told['item'][]>();
-  for (const one of told) {
-    if (one.type !== type) continue;
-    const id = String(one.item['billingRequestId']);
-    const same = found.get(id);
-    if (same) same.push(one.item);
-    else found.set(id, [one.item]);
-  }
-  return found;
+/** Items of a type, by the thing that they are about. */
+function about(
+  told: readonly Told[],
+  type: string,
+  id: 'billingRequestId' | 'scheduleId',
+): Map<string, Told['item'][]> {
+  const items = told.filter((one) => one.type === type).map(({ item }) => item);
+  return grouped(items, (item) => String(item[id]));
 }
 
 function compareQuestions({ desks, charges, differ }: Both): void {
-  const asked = desks.map(({ heard }) => byCharge(heard, 'billing.request'));
+  const asked = desks.map(({ heard }) => about(heard, 'billing.request', 'billingRequestId'));
   for (const [id, charge] of charges) {
     const questions = asked[charge.bank]?.get(id) ?? [];
     const should = charge.asked ? 1 : 0;
@@ -54,7 +51,7 @@ function compareQuestions({ desks, charges, differ }: Both): void {
 }
 
 function compareResponses({ plan, seen, charges, differ }: Both): void {
-  const responses = byCharge(seen.heard, 'billing.response');
+  const responses = about(seen.heard, 'billing.response', 'billingRequestId');
   for (const [id, charge] of charges) {
     const told = responses.get(id) ?? [];
     responses.delete(id);
@@ -82,13 +79,15 @@ function compareResponses({ plan, seen, charges, differ }: Both): void {
 }
 
 function compareNotices({ plan, predicted, merchant, seen, desks, differ }: Both): void {
+  const [toMerchant, ...toBanks] = [seen, ...desks].map(({ heard }) =>
+    about(heard, 'recurring.upcoming', 'scheduleId'),
+  );
   for (const schedule of predicted.schedules) {
     const id = seen.schedules.get(schedule.terms.n)?.scheduleId;
     const customer = merchant.customers.find(({ n }) => n === schedule.terms.customer);
     const should = schedule.notices.map(({ dueAt, kobo }) => `${iso(dueAt)}, ${inNaira(kobo)}`);
-    const both = [seen.heard, desks[customer?.bank ?? 0]?.heard ?? []];
-    for (const [i, heard] of both.entries()) {
-      const given = noticesIn(heard).get(String(id)) ?? [];
+    for (const [i, notices] of [toMerchant, toBanks[customer?.bank ?? 0]].entries()) {
+      const given = notices?.get(String(id)) ?? [];
       const is = given.map((item) => `${String(item['dueDate'])}, ${inNaira(koboOf(item['amount']))}`);
       const [missing] = without(should, is);
       const [extra] = without(is, should);
@@ -102,67 +101,12 @@ function compareNotices({ plan, predicted, merchant, seen, desks, differ }: Both
   }
 }
 
-const byHeard = new WeakMap<readonly Told[], Map<string, Told['item'][]>>();
-
-function noticesIn(heard: readonly Told[]): Map<string, Told['item'][]> {
-  const known = byHeard.get(heard);
-  if (known) return known;
-  const found = new Map<string, Told['item'][]>();
-  for (const { type, item } of heard) {
-    if (type !== 'recurring.upcoming') continue;
-    const id = String(item['scheduleId']);
-    const same = found.get(id);
-    if (same) same.push(item);
-    else found.set(id, [item]);
-  }
-  byHeard.set(heard, found);
-  return found;
-}
-
-/** Those that the others do not have, each as often as it is there more often. */
-function without(some: readonly string[], others: readonly string[]): string[] {
-  const left = new Map<string, number>();
-  for (const one of others) left.set(one, (left.get(one) ?? 0) + 1);
-  return some.filter((one) => {
-    const times = left.get(one) ?? 0;
-    left.set(one, times - 1);
-    return times <= 0;
-  });
-}
-
-export const textOf = ({ type, item }: Told) => `${type} ${JSON.stringify(item)}`;
-
 /** The feed has what was heard, and each thing counts 1, 2, 3, … */
 function compareFeed({ plan, seen, differ }: Both): void {
   const [heard, feed] = [seen.heard.map(textOf), seen.feed.map(textOf)];
   for (const text of without(feed, heard)) differ(plan.endAt, `the merchant never heard: ${text}`);
   for (const text of without(heard, feed))
     differ(plan.endAt, `what the merchant heard is not in the feed: ${text}`);
-  const numbers = new Map<string, number[]>();
-  for (const one of seen.feed) {
-    const name = countedAs(one);
-    if (name === undefined) continue;
-    const same = numbers.get(name);
-    if (same) same.push(Number(one.item['sequence']));
-    else numbers.set(name, [Number(one.item['sequence'])]);
-  }
-  for (const [name, all] of numbers) {
-    const inOrder = all.toSorted((a, b) => a - b);
-    if (inOrder.some((number, i) => number !== i + 1))
-      differ(plan.endAt, `what the merchant is told of ${name} is numbered ${inOrder.join(', ')}`);
-  }
-}
-
-function countedAs({ type, item }: Told): string | undefined {
-  const field = type.startsWith('recurring.')
-    ? 'scheduleId'
-    : type.startsWith('refund.')
-      ? 'refundId'
-      : type.startsWith('exception.')
-        ? 'exceptionId'
-        : type.startsWith('billing.intent')
-          ? 'intentId'
-          : 'billingRequestId';
-  const id = item[field];
-  return typeof id === 'string' ? id : undefined;
+  for (const [name, numbers] of misnumbered(seen.feed))
+    differ(plan.endAt, `what the merchant is told of ${name} is numbered ${numbers.join(', ')}`);
 }

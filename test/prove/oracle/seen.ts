@@ -1,3 +1,5 @@
+import type { Told } from '../../storm/told';
+
 /**
  * What the oracle compares its prediction with: as the API, webhooks and the banks' books have it.
  */
@@ -25,12 +27,6 @@ export interface SeenSchedule {
 
 /** A line of the history. */
 export type SeenTransaction = Record<string, string | null>;
-
-/** One item of a webhook, or of the feed. */
-export interface Told {
-  type: string;
-  item: Record<string, unknown>;
-}
 
 export interface SeenStatement {
   timezone: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Caller } from '../storm/caller';
-import { expected } from '../storm/cast';
+import type { Caller } from './caller';
+import { expected } from './parties';
 
 /** The test clock of a merchant, or of a bank for payments between customers. */
 
@@ -40,23 +40,31 @@ export async function advanceTo(
   calm: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const stillMs = STANDS_STILL_MS[calm ? 'calm' : 'deaths'];
   const { now } = await readClock(owner);
-  const key = `advance-${at}`;
   const body = { by: `PT${Math.max(1, at - now) / 1000}S` };
-  expected(202, await owner.network.post('/v1/sandbox/clock/advance', body, key));
+  expected(202, await owner.network.post('/v1/sandbox/clock/advance', body, `advance-${at}`));
+  await arrive(owner, calm, signal);
+}
+
+/**
+ * Until all is done that an advance has on its way.
+ *
+ * @throws Error where the clock does not get on
+ */
+export async function arrive(owner: ClockOwner, calm: boolean, signal: AbortSignal): Promise<void> {
+  const stillMs = STANDS_STILL_MS[calm ? 'calm' : 'deaths'];
   const startedAt = Date.now();
-  let reached = now;
-  let stillSince = Date.now();
+  let reached = -Infinity;
+  let stillSince = startedAt;
   for (;;) {
-    const { now: by, ready } = await readClock(owner);
+    const { now, ready } = await readClock(owner);
     if (ready) return;
     // It ticks by itself: that is no stop.
-    if (by - reached > Date.now() - stillSince + LOOK_EVERY_MS * 10) {
-      reached = by;
+    if (now - reached > Date.now() - stillSince + LOOK_EVERY_MS * 10) {
+      reached = now;
       stillSince = Date.now();
     } else if (Date.now() - stillSince > stillMs) {
-      throw new Error(`the test clock of ${owner.name} stands still at ${new Date(by).toISOString()}`);
+      throw new Error(`the test clock of ${owner.name} stands still at ${new Date(now).toISOString()}`);
     }
     await wait(Date.now() - startedAt < SOON_MS ? LOOK_EVERY_MS : LOOK_LATER_MS, undefined, { signal });
   }

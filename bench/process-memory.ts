@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+/** What a process of the engine that this one has started has in memory, by Linux' own count. */
+export class ProcessMemory {
+  private readonly folder: string;
+
+  constructor(program: 'api' | 'worker') {
+    this.folder = `/proc/${pidOf(program)}`;
+  }
+
+  get nowMb(): number {
+    return this.megabytes('VmRSS');
+  }
+
+  /** The most since `beginPeak`. */
+  get peakMb(): number {
+    return this.megabytes('VmHWM');
+  }
+
+  beginPeak(): void {
+    writeFileSync(`${this.folder}/clear_refs`, '5');
+  }
+
+  private megabytes(name: 'VmRSS' | 'VmHWM'): number {
+    const status = readFileSync(`${this.folder}/status`, 'utf8');
+    const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status);
+    if (!found) throw new Error(`/proc does not tell ${name}`);
+    return Math.round((Number(found[1]) * 1024) / 1e5) / 10;
+  }
+}
+
+function pidOf(program: string): string {
+  const pids = readdirSync('/proc').filter((entry) => {
+    try {
+      const status = readFileSync(`/proc/${entry}/status`, 'utf8');
+      const isOurs = /^PPid:\s+(\d+)$/m.exec(status)?.[1] === String(process.pid);
+      return isOurs && readFileSync(`/proc/${entry}/cmdline`, 'utf8').includes(`src/${program}/main`);
+    } catch {
+      // No process, or one that has ended since.
+      return false;
+    }
+  });
+  const [pid] = pids;
+  if (pid === undefined || pids.length > 1)
+    throw new Error(`found ${pids.length} ${program} processes, not one`);
+  return pid;
+}
