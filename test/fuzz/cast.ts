@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { benchEnvironment } from '../../bench/engine';
 import { ApiClient, type Answer, type Envelope } from '../../examples/demo/api-client';
+import { ownEngine, type StoryEngine } from '../../examples/demo/engine';
 import { Operator, type Identity } from '../../examples/demo/operator';
+import type { Stops } from '../../scripts/command';
 import type { Role } from '../../src/domain/entity';
 import { poll } from '../../src/start/poll';
 
@@ -24,10 +28,16 @@ export interface Party {
 /** By the kind of id (`cus`, `brq`) or by the name of a field (`paymentID`). */
 type Seed = Record<string, string>;
 
-export interface Cast {
-  parties: Record<string, Party>;
-  close(): Promise<void>;
+export type Parties = Record<string, Party>;
+
+/** An engine for callers whom nothing but its bounds keeps, and some of each role. */
+export interface Target {
+  engine: StoryEngine;
+  environment: NodeJS.ProcessEnv;
+  parties: Parties;
 }
+
+const LOOSE = '100000/100000';
 
 /** Enough that what one call uses up is still there for the next few. */
 const CUSTOMERS = 12;
@@ -37,60 +47,60 @@ const EVENT_WITHIN_MS = 30_000;
 const STATEMENT_WITHIN_MS = 30_000;
 const NEXT_MONTH_MS = 31 * 86_400_000;
 
-/**
- * Makes a bank, a provider and its merchants, and with each customer of the bank a whole story, up
- * to the next answer.
- */
-export async function makeCast(
-  engine: { apiUrl: string; folder: string },
-  environment: NodeJS.ProcessEnv,
+/** @param settings beside limits that no caller meets */
+export async function openTarget(
+  settings: Record<string, string>,
+  say: (line: string) => void,
   signal: AbortSignal,
-): Promise<Cast> {
+  stops: Stops,
+): Promise<Target> {
+  const limits = ['LOOKUP', 'MERCHANT_BATCH', 'TOKEN', 'TOKEN_ADDRESS', 'FAILED_AUTH', 'UNKNOWN'];
+  const environment = benchEnvironment({
+    ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}`, LOOSE])),
+    ACCESS_TOKEN_TTL_S: '86400',
+    NODE_OPTIONS: `--require=${path.join(__dirname, 'loopback-only.cjs')}`,
+    ...settings,
+  });
+  const engine = await ownEngine(environment, say, signal);
+  stops.push(() => engine.stop());
   const receiver = createServer((request, response) => {
     request.resume();
     request.on('end', () => response.end());
-  });
-  receiver.listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
-  const close = async () => {
-    const closed = once(receiver, 'close');
+  }).listen(0, '127.0.0.1');
+  stops.push(() => {
     receiver.close();
     receiver.closeAllConnections();
-    await closed;
-  };
-  try {
-    return { parties: await tell(engine, new Operator(engine.folder, environment), url, signal), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  });
+  await once(receiver, 'listening');
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
+  const operator = new Operator(engine.folder, environment);
+  return { engine, environment, parties: await makeParties(engine.apiUrl, operator, url, signal) };
 }
 
-async function tell(
-  engine: { apiUrl: string },
+/**
+ * A bank, a provider and its merchants, and with each customer of the bank a whole story, up to the
+ * next answer.
+ */
+async function makeParties(
+  apiUrl: string,
   operator: Operator,
-  url: string,
+  webhookUrl: string,
   signal: AbortSignal,
-): Promise<Record<string, Party>> {
+): Promise<Parties> {
   const provider = await operator.createEntity('provider', 'Northwind Payments');
   const ofProvider = [`--provider=${provider.entityId}`];
   const bank = await operator.createEntity('bank', 'Harbour Bank');
   const merchant = await operator.createEntity('merchant', 'Palm Grocers', ofProvider);
   const spare = await operator.createEntity('merchant', 'Spare Parts', ofProvider);
   const clockOwner = await operator.createEntity('merchant', 'Clockmaker', ofProvider);
-  const client = (identity: Identity) => new ApiClient(engine.apiUrl, identity);
+  const client = (identity: Identity) => new ApiClient(apiUrl, identity);
   const [atProvider, atBank, atMerchant] = [client(provider), client(bank), client(merchant)];
+  const trust = { merchantId: merchant.entityId, trustLevel: 'trusted' };
+  taken(await atProvider.patch('/v1/provider/merchant/trust', trust));
 
-  taken(
-    await atProvider.patch('/v1/provider/merchant/trust', {
-      merchantId: merchant.entityId,
-      trustLevel: 'trusted',
-    }),
-  );
   const webhookSeed = async (api: ApiClient): Promise<Seed> => {
-    taken(await api.put('/v1/webhooks/endpoint', { url }));
-    const sent = taken(await api.post('/v1/webhooks/endpoint/test', undefined, randomUUID()));
+    taken(await api.put('/v1/webhooks/endpoint', { url: webhookUrl }));
+    const sent = await make(api, '/v1/webhooks/endpoint/test', undefined);
     const evt = await poll('The first event', EVENT_WITHIN_MS, signal, async () => {
       const [event] = taken(await api.get('/v1/events'))['events'] as { eventId: string }[];
       if (!event) throw new Error('there is none');
@@ -105,25 +115,18 @@ async function tell(
   ]);
 
   const stories = await Promise.all(
-    (await onboard(atBank)).map((customer, n) => story(customer, n, { atBank, atMerchant, merchant })),
+    (await onboard(atBank)).map((customer, n) => story(customer, n, atBank, atMerchant, merchant.entityId)),
   );
-  const stm = await sendStatement(engine.apiUrl, atBank, signal);
+  const stm = await sendStatement(apiUrl, atBank, signal);
   const decisions = taken(await atBank.get('/v1/bank/customer-decisions', { limit: 100 }))['decisions'] as {
     id: string;
     customerId: string;
   }[];
-  const seeds = stories.map(({ shared, ...own }) => ({
-    merchant: { ...shared, ...own.merchant, ...merchantSeed },
-    bank: {
-      ...shared,
-      ...own.bank,
-      ...bankSeed,
-      stm,
-      agr: decisions.find(({ customerId }) => customerId === shared['cus'])?.id ?? '',
-    },
-    // It is the spare one whose trust it changes.
-    provider: { ...shared, ...providerSeed, mch: spare.entityId },
-  }));
+  const agreementOf = ({ cus }: Seed) => decisions.find(({ customerId }) => customerId === cus)?.id ?? '';
+  const party = async (role: Role, api: ApiClient, seeds: Seed[], sandbox = false): Promise<Party> => {
+    return { role, token: await api.accessToken(), sandbox, seeds };
+  };
+  const seedsOf = (own: (story: Story) => Seed) => stories.map((one) => ({ ...one.shared, ...own(one) }));
   return {
     public: {
       role: undefined,
@@ -131,25 +134,23 @@ async function tell(
       sandbox: false,
       seeds: [{ cli: merchant.clientId, client_secret: merchant.clientSecret }],
     },
-    merchant: {
-      role: 'merchant',
-      token: await atMerchant.accessToken(),
-      sandbox: false,
-      seeds: seeds.map((one) => one.merchant),
-    },
-    provider: {
-      role: 'provider',
-      token: await atProvider.accessToken(),
-      sandbox: false,
-      seeds: seeds.map((one) => one.provider),
-    },
-    bank: {
-      role: 'bank',
-      token: await atBank.accessToken(),
-      sandbox: false,
-      seeds: seeds.map((one) => one.bank),
-    },
-    sandbox: { role: 'merchant', token: await client(clockOwner).accessToken(), sandbox: true, seeds: [] },
+    merchant: await party(
+      'merchant',
+      atMerchant,
+      seedsOf((one) => ({ ...one.merchant, ...merchantSeed })),
+    ),
+    // It is the spare merchant whose trust it changes.
+    provider: await party(
+      'provider',
+      atProvider,
+      seedsOf(() => ({ ...providerSeed, mch: spare.entityId })),
+    ),
+    bank: await party(
+      'bank',
+      atBank,
+      seedsOf((one) => ({ ...one.bank, ...bankSeed, stm, agr: agreementOf(one.shared) })),
+    ),
+    sandbox: await party('merchant', client(clockOwner), [], true),
   };
 }
 
@@ -176,13 +177,11 @@ async function sendStatement(apiUrl: string, atBank: ApiClient, signal: AbortSig
 }
 
 interface Customer {
-  clientRef: string;
+  email: string;
   customerId: string;
   lookupID: string;
   batchId: string;
 }
-
-const emailOf = (clientRef: string) => `${clientRef}@example.com`;
 
 async function onboard(atBank: ApiClient): Promise<Customer[]> {
   const customers = Array.from({ length: CUSTOMERS }, (_, n) => ({
@@ -190,15 +189,22 @@ async function onboard(atBank: ApiClient): Promise<Customer[]> {
     firstname: 'Ngozi',
     lastname: 'Umeh',
     accountName: 'Ngozi Umeh',
-    email: emailOf(`core-${n}`),
+    email: `core-${n}@example.com`,
     country: 'NG',
     accountNumber: String(1_000_000_000 + n),
   }));
-  const data = taken(await atBank.post('/v1/bank/customers', { customers }, randomUUID()));
-  return (data['customers'] as Omit<Customer, 'batchId'>[]).map((one) => ({
+  const data = await make(atBank, '/v1/bank/customers', { customers });
+  return (data['customers'] as Omit<Customer, 'batchId' | 'email'>[]).map((one, n) => ({
     ...one,
+    email: customers[n]?.email ?? '',
     batchId: String(data['batchId']),
   }));
+}
+
+interface Story {
+  shared: Seed;
+  merchant: Seed;
+  bank: Seed;
 }
 
 /**
@@ -206,104 +212,67 @@ async function onboard(atBank: ApiClient): Promise<Customer[]> {
  * from next month on, a device, and an intent with new terms to be answered.
  */
 async function story(
-  { customerId, lookupID, clientRef, batchId }: Customer,
+  { customerId, lookupID, email, batchId }: Customer,
   n: number,
-  { atBank, atMerchant, merchant }: { atBank: ApiClient; atMerchant: ApiClient; merchant: Identity },
-): Promise<{ shared: Seed; merchant: Seed; bank: Seed }> {
-  const entityId = merchant.entityId;
-  const ask = async (description: string) =>
-    first<{ intentId: string }>(
-      await atMerchant.post(
-        '/v1/billing/intent',
-        { lookupIDs: [lookupID], currency: 'NGN', description },
-        randomUUID(),
-      ),
-    ).intentId;
+  atBank: ApiClient,
+  atMerchant: ApiClient,
+  entityId: string,
+): Promise<Story> {
+  const ask = async (description: string) => {
+    const intent = { lookupIDs: [lookupID], currency: 'NGN', description };
+    return (await makeOne<{ intentId: string }>(atMerchant, '/v1/billing/intent', intent)).intentId;
+  };
   const standing = await ask('Weekly groceries');
-  taken(
-    await atBank.answer('/v1/billing/intent-response', {
-      customerId,
-      entityId,
-      lookupID,
-      customerDecision: 'approve_recurring',
-    }),
-  );
+  const approval = { customerId, entityId, lookupID, customerDecision: 'approve_recurring' };
+  taken(await atBank.answer('/v1/billing/intent-response', approval));
   const paymentID = String(taken(await atMerchant.get(`/v1/billing/intents/${standing}`))['paymentID']);
-  const bill = async (amount: number) =>
-    first<{ billingRequestId: string; reference: string }>(
-      await atMerchant.post(
-        '/v1/customer/bill',
-        { paymentIDs: [paymentID], amount, currency: 'NGN', description: 'Rice and beans' },
-        randomUUID(),
-      ),
-    );
+  const bill = (amount: number) => {
+    const charge = { paymentIDs: [paymentID], amount, currency: 'NGN', description: 'Rice and beans' };
+    return makeOne<{ billingRequestId: string; reference: string }>(atMerchant, '/v1/customer/bill', charge);
+  };
+  const answer = ({ billingRequestId }: { billingRequestId: string }, bankTransactionId: string) =>
+    atBank.answer('/v1/billing/bank-response', { billingRequestId, bankTransactionId });
   const paid = await bill(4_500);
-  taken(
-    await atBank.answer('/v1/billing/bank-response', {
-      billingRequestId: paid.billingRequestId,
-      bankTransactionId: `debit-${n}`,
-    }),
-  );
-  const refund = taken(
-    await atMerchant.post('/v1/refunds/initiate', { reference: paid.reference, amount: 500 }, randomUUID()),
-  );
+  taken(await answer(paid, `debit-${n}`));
+  const { reference } = paid;
+  const refund = await make(atMerchant, '/v1/refunds/initiate', { reference, amount: 500 });
   const doubted = await bill(800);
-  const approval = { billingRequestId: doubted.billingRequestId, bankTransactionId: `doubted-${n}` };
-  taken(await atBank.answer('/v1/billing/bank-response', approval));
+  taken(await answer(doubted, `doubted-${n}`));
   // Another answer than its first: an exception.
-  await atBank.answer('/v1/billing/bank-response', { ...approval, bankTransactionId: `doubted-too-${n}` });
+  await answer(doubted, `doubted-too-${n}`);
   const { exceptions } = taken(await atBank.get('/v1/reconciliation/exceptions'));
   const [exception] = exceptions as { exceptionId: string }[];
   const asked = await bill(1_200);
-  const batchOfCharge = String(
-    taken(await atBank.get(`/v1/billing/requests/${asked.billingRequestId}`))['batchId'],
-  );
-  const schedule = taken(
-    await atMerchant.post(
-      '/v1/billing/recurring/create',
-      {
-        customerId,
-        paymentID,
-        amount: 2_999.99,
-        currency: 'NGN',
-        frequency: 'monthly',
-        startDate: new Date(Date.now() + NEXT_MONTH_MS).toISOString(),
-      },
-      randomUUID(),
-    ),
-  );
+  const shown = taken(await atBank.get(`/v1/billing/requests/${asked.billingRequestId}`));
+  const schedule = await make(atMerchant, '/v1/billing/recurring/create', {
+    customerId,
+    paymentID,
+    amount: 2_999.99,
+    currency: 'NGN',
+    frequency: 'monthly',
+    startDate: new Date(Date.now() + NEXT_MONTH_MS).toISOString(),
+  });
   const enrol = async (api: ApiClient) =>
-    String(
-      taken(await api.post('/v1/devices', { fingerprint: `the phone number ${n}` }, randomUUID()))[
-        'deviceId'
-      ],
-    );
-  const [merchantsDevice, banksDevice] = await Promise.all([enrol(atMerchant), enrol(atBank)]);
-  taken(
-    await atBank.post(
-      '/v1/bank/customer/device/link',
-      { customerId, phrase: lookupID, deviceId: banksDevice },
-      randomUUID(),
-    ),
-  );
-  const intentId = await ask('Groceries and feasts');
+    String((await make(api, '/v1/devices', { fingerprint: `the phone number ${n}` }))['deviceId']);
+  const [merchantsDevice, deviceId] = await Promise.all([enrol(atMerchant), enrol(atBank)]);
+  await make(atBank, '/v1/bank/customer/device/link', { customerId, phrase: lookupID, deviceId });
   return {
     shared: {
-      batchOfCharge,
+      batchOfCharge: String(shown['batchId']),
       cus: customerId,
       mch: entityId,
       lookupID,
       phrase: lookupID,
-      email: emailOf(clientRef),
+      email,
       sch: String(schedule['scheduleId']),
       rfd: String(refund['refundId']),
       exc: String(exception?.exceptionId),
-      int: intentId,
+      int: await ask('Groceries and feasts'),
       brq: asked.billingRequestId,
-      reference: paid.reference,
+      reference,
     },
     merchant: { paymentID, dev: merchantsDevice },
-    bank: { dev: banksDevice, bat: batchId },
+    bank: { dev: deviceId, bat: batchId },
   };
 }
 
@@ -313,8 +282,12 @@ function taken({ status, body }: Answer): Record<string, unknown> {
   return body.data;
 }
 
+const make = async (api: ApiClient, at: string, body: unknown) =>
+  taken(await api.post(at, body, randomUUID()));
+
 /** The item of a batch of one. @throws Error where it was refused */
-function first<Item>({ status, body }: Answer<Item[] | Envelope>): Item {
+async function makeOne<Item>(api: ApiClient, at: string, given: unknown): Promise<Item> {
+  const { status, body } = await api.post<Item[] | Envelope>(at, given, randomUUID());
   if (status >= 300 || !Array.isArray(body))
     throw new Error(`refused with ${status}: ${JSON.stringify(body)}`);
   return body[0] as Item;

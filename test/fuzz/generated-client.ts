@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../../examples/demo/engine';
 import { Operator } from '../../examples/demo/operator';
+import { runCommand, type Stops } from '../../scripts/command';
 import { StartError } from '../../src/start/start-error';
 import { findPythonTool } from './python-tool';
 
@@ -24,39 +25,31 @@ const PLAY_WITHIN_MS = 120_000;
 const run = promisify(execFile);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-async function main(): Promise<void> {
-  process.umask(0o077);
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => interrupted.abort(new StartError('interrupted')));
-  }
-  const { signal } = interrupted;
+async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const commands = await findPythonTool(GENERATOR, VERSION, say);
   const environment = benchEnvironment();
   const engine = await ownEngine(environment, say, signal);
+  stops.push(() => engine.stop());
   const folder = await mkdtemp(path.join(tmpdir(), 'assent-client-'));
-  try {
-    await generate(path.join(commands, GENERATOR), engine.apiUrl, folder, signal);
-    const operator = new Operator(engine.folder, environment);
-    const bank = await operator.createEntity('bank', 'Harbour Bank');
-    const provider = await operator.createEntity('provider', 'Northwind Payments');
-    const { stdout } = await run(path.join(commands, 'python'), [path.join(__dirname, 'play.py')], {
-      env: {
-        PATH: environment['PATH'],
-        PYTHONPATH: folder,
-        PYTHONDONTWRITEBYTECODE: '1',
-        API_URL: engine.apiUrl,
-        BANK: JSON.stringify(bank),
-        PROVIDER: JSON.stringify(provider),
-      },
-      timeout: PLAY_WITHIN_MS,
-      signal,
-    });
-    say(stdout.trim());
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-    await engine.stop();
-  }
+  stops.push(() => rm(folder, { recursive: true, force: true }));
+  await generate(path.join(commands, GENERATOR), engine.apiUrl, folder, signal);
+  const operator = new Operator(engine.folder, environment);
+  const bank = await operator.createEntity('bank', 'Harbour Bank');
+  const provider = await operator.createEntity('provider', 'Northwind Payments');
+  const { stdout } = await run(path.join(commands, 'python'), [path.join(__dirname, 'play.py')], {
+    env: {
+      PATH: environment['PATH'],
+      PYTHONPATH: folder,
+      PYTHONDONTWRITEBYTECODE: '1',
+      API_URL: engine.apiUrl,
+      BANK: JSON.stringify(bank),
+      PROVIDER: JSON.stringify(provider),
+    },
+    timeout: PLAY_WITHIN_MS,
+    signal,
+  });
+  say(stdout.trim());
+  return true;
 }
 
 /** @throws StartError with what the generator warns of */
@@ -81,8 +74,4 @@ async function generate(command: string, apiUrl: string, folder: string, signal:
   say('The generator takes all of the document.');
 }
 
-main().catch((error: unknown) => {
-  const { stderr, message } = error as Error & { stderr?: string };
-  process.stderr.write(`${(stderr ?? '').trim()}\n${message}\n`);
-  process.exitCode = 1;
-});
+runCommand(main);

@@ -1,26 +1,12 @@
-import path from 'node:path';
 import { Command } from 'commander';
-import { z } from 'zod';
-import { benchEnvironment } from '../../bench/engine';
-import { ownEngine } from '../../examples/demo/engine';
-import { ConfigError } from '../../src/settings/config';
+import { runCommand, wholeNumber, type Stops } from '../../scripts/command';
 import { StartError } from '../../src/start/start-error';
-import { makeCast, type Party } from './cast';
+import { openTarget, type Party, type Target } from './cast';
 import { findSchemathesis, fuzz, type Counts } from './schemathesis';
 
 const options = new Command('npm run fuzz --')
-  .option(
-    '--seed <n>',
-    'what the requests are made from',
-    (text) => z.coerce.number().int().min(0).parse(text),
-    1,
-  )
-  .option(
-    '--examples <n>',
-    'requests of a phase for each operation',
-    (text) => z.coerce.number().int().min(1).parse(text),
-    100,
-  )
+  .option('--seed <n>', 'what the requests are made from', wholeNumber(0, 2 ** 31), 1)
+  .option('--examples <n>', 'requests of a phase for each operation', wholeNumber(1, 10_000), 100)
   .option('--as <caller>', 'one caller alone: public, merchant, provider, bank or sandbox')
   .option('--only <pattern>', 'operations whose id matches')
   .parse()
@@ -28,38 +14,11 @@ const options = new Command('npm run fuzz --')
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-const LOOSE = '100000/100000';
-
-async function main(): Promise<boolean> {
-  process.umask(0o077);
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => interrupted.abort(new StartError('interrupted')));
-  }
+async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const command = await findSchemathesis(say);
-  const environment = benchEnvironment({
-    RATE_LIMIT_LOOKUP: LOOSE,
-    RATE_LIMIT_MERCHANT_BATCH: LOOSE,
-    RATE_LIMIT_TOKEN: LOOSE,
-    RATE_LIMIT_TOKEN_ADDRESS: LOOSE,
-    RATE_LIMIT_FAILED_AUTH: LOOSE,
-    RATE_LIMIT_UNKNOWN: LOOSE,
-    // What is seeded as open stays open, and nobody has to fetch a token twice.
-    APPROVAL_WINDOW_S: '86400',
-    ACCESS_TOKEN_TTL_S: '86400',
-    NODE_OPTIONS: `--require=${path.join(__dirname, 'loopback-only.cjs')}`,
-  });
-  const engine = await ownEngine(environment, say, interrupted.signal);
-  try {
-    const cast = await makeCast(engine, environment, interrupted.signal);
-    try {
-      return await fuzzAll(command, engine.apiUrl, cast.parties, environment, interrupted.signal);
-    } finally {
-      await cast.close();
-    }
-  } finally {
-    await engine.stop();
-  }
+  // What is seeded as open stays open.
+  const target = await openTarget({ APPROVAL_WINDOW_S: '86400' }, say, signal, stops);
+  return fuzzAll(command, target, signal);
 }
 
 interface Documented {
@@ -79,9 +38,7 @@ const isFor =
  */
 async function fuzzAll(
   command: string,
-  apiUrl: string,
-  parties: Record<string, Party>,
-  environment: NodeJS.ProcessEnv,
+  { engine: { apiUrl }, parties, environment }: Target,
   signal: AbortSignal,
 ): Promise<boolean> {
   const document = (await (await fetch(`${apiUrl}/openapi.json`)).json()) as {
@@ -127,13 +84,4 @@ const line = (statuses: Statuses) =>
     .map(([status, count]) => `${status}: ${count}`)
     .join('  ');
 
-main().then(
-  (clean) => process.exit(clean ? 0 : 1),
-  (error: unknown) => {
-    const told = [StartError, ConfigError].some((kind) => error instanceof kind);
-    process.stderr.write(
-      `${error instanceof Error ? (told ? error.message : (error.stack ?? error.message)) : String(error)}\n`,
-    );
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Client } from 'pg';
+import { onDatabase } from '../../src/start/database';
 
 /*
  * A bank sends a file of very many lines that nobody here knows. It may cost what the contract
@@ -27,53 +27,42 @@ export async function attackWithBankFile(
   say: (line: string) => void,
 ): Promise<string[]> {
   const findings: string[] = [];
+  const url = `${apiUrl}/v1/bank/statements`;
   const authorization = `Bearer ${token}`;
   const day = new Date().toISOString().slice(0, 10);
-  const send = (prefix: string) =>
-    fetch(`${apiUrl}/v1/bank/statements`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'text/csv' },
-      body:
-        HEADER + Array.from({ length: LINES }, (_, n) => `${prefix}${n},${day},5.00,NGN,debit\n`).join(''),
-    });
-  const database = new Client(ownerUrl);
-  await database.connect();
-  const bytes = async () => {
-    const { rows } = await database.query<{ bytes: string }>(
-      `SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
-    );
-    return Number(rows[0]?.bytes);
+  const send = (prefix: string) => {
+    const lines = Array.from({ length: LINES }, (_, n) => `${prefix}${n},${day},5.00,NGN,debit\n`);
+    const headers = { authorization, 'content-type': 'text/csv' };
+    return fetch(url, { method: 'POST', headers, body: HEADER + lines.join('') });
   };
-  try {
-    const before = await bytes();
-    const sent = await send('first');
-    const { data } = (await sent.json()) as { data?: { statementId: string } };
-    if (sent.status !== 202 || !data) return [`a file of ${LINES} lines was answered ${sent.status}`];
-    const { status, summary } = await matched(
-      `${apiUrl}/v1/bank/statements/${data.statementId}`,
-      authorization,
+  const count = (sql: string, ...values: unknown[]) =>
+    onDatabase(ownerUrl, async (client) => {
+      const { rows } = await client.query<{ n: string }>(sql, values);
+      return Number(rows[0]?.n ?? 0);
+    });
+  const bytes = () =>
+    count(
+      `SELECT sum(pg_total_relation_size(oid)) AS n FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
     );
-    if (status !== 'completed' || summary['unknownHere'] !== LINES)
-      findings.push(`of ${LINES} unknown lines ${summary['unknownHere']} were counted, and it is ${status}`);
-    const { rows } = await database.query<{ opened: number }>(
-      'SELECT exceptions AS opened FROM bank_statements WHERE id = $1',
-      [data.statementId],
-    );
-    const opened = rows[0]?.opened ?? 0;
-    if (opened > EXCEPTIONS_MAX) findings.push(`a file of ${LINES} lines opened ${opened} exceptions`);
-    const grown = (await bytes()) - before;
-    if (grown > GROWTH_MAX_BYTES) findings.push(`a file of ${LINES} lines took ${grown} bytes of the disk`);
-    const second = await send('second');
-    const body = await second.text();
-    if (second.status !== 429 || second.headers.get('retry-after') === null)
-      findings.push(`a file beyond the lines of a day was answered ${second.status}: ${body}`);
-    const staged = await database.query('SELECT FROM bank_statement_pages');
-    if (staged.rowCount !== 0) findings.push(`a refused file has left ${staged.rowCount} pages`);
-    say(`A bank's file of ${LINES} lines: ${opened} exceptions, ${(grown / 1e6).toFixed(1)} MB`);
-    return findings;
-  } finally {
-    await database.end();
-  }
+  const before = await bytes();
+  const sent = await send('first');
+  const { data } = (await sent.json()) as { data?: { statementId: string } };
+  if (sent.status !== 202 || !data) return [`a file of ${LINES} lines was answered ${sent.status}`];
+  const { status, summary } = await matched(`${url}/${data.statementId}`, authorization);
+  if (status !== 'completed' || summary['unknownHere'] !== LINES)
+    findings.push(`of ${LINES} unknown lines ${summary['unknownHere']} were counted, and it is ${status}`);
+  const opened = await count('SELECT exceptions AS n FROM bank_statements WHERE id = $1', data.statementId);
+  if (opened > EXCEPTIONS_MAX) findings.push(`a file of ${LINES} lines opened ${opened} exceptions`);
+  const grown = (await bytes()) - before;
+  if (grown > GROWTH_MAX_BYTES) findings.push(`a file of ${LINES} lines took ${grown} bytes of the disk`);
+  const second = await send('second');
+  const body = await second.text();
+  if (second.status !== 429 || second.headers.get('retry-after') === null)
+    findings.push(`a file beyond the lines of a day was answered ${second.status}: ${body}`);
+  const left = await count('SELECT count(*) AS n FROM bank_statement_pages');
+  if (left > 0) findings.push(`a refused file has left ${left} pages`);
+  say(`A bank's file of ${LINES} lines: ${opened} exceptions, ${(grown / 1e6).toFixed(1)} MB`);
+  return findings;
 }
 
 interface Shown {

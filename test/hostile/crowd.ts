@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { Party } from '../fuzz/cast';
+import type { Parties, Party } from '../fuzz/cast';
+import { ANSWER_WITHIN_MS, ask, makeMerchants } from './visitor';
 
 /** Acts of many connections, or of many merchants of one provider, at the same time. */
 export interface Crowd {
@@ -18,25 +18,24 @@ const PIPELINING = 450;
 const AHEAD = 1_000;
 /** Connections that are opened at a time: the queue of those not yet accepted is short. */
 const OPENED_AT_ONCE = 100;
-/** The API promises five seconds, and the machine may be busy. */
-const ANSWER_WITHIN_MS = 20_000;
 
 /** @param parties of the cast; its bank is an owner of its own */
-export function crowdsAt(apiUrl: string, { provider, bank }: Record<string, Party>): Crowd[] {
+export function crowdsAt(apiUrl: string, { provider, bank }: Parties): Crowd[] {
   if (!provider || !bank) throw new Error('the cast has no provider, or no bank');
-  const api = new Visitors(apiUrl);
+  const get = async (path: string, token?: string) => (await ask(apiUrl + path, 'GET', token)).status;
+  /** A body that needs a place and asks for nothing: a 400 where it is read. */
+  const sendLarge = async ({ token }: Party) =>
+    (await ask(`${apiUrl}/v1/webhooks/endpoint`, 'PUT', token, '{}'.padEnd(20 * 1024))).status;
   const others = async () => [
-    ...unlike([200], await api.ask('GET', '/healthz'), 'another client'),
-    ...unlike([200], await api.ask('GET', '/v1/refunds', bank.token), 'another owner'),
+    ...unlike([200], await get('/healthz'), 'another client'),
+    ...unlike([200], await get('/v1/refunds', bank.token), 'another owner'),
   ];
 
   /** Each merchant sends some of the same at once; what does not fit is its own excess. */
   const sendEach = (each: number, path: string) => async () => {
-    const tokens = await api.makeMerchants(provider, MERCHANTS);
-    const all = Promise.all(
-      tokens.flatMap((token) => Array.from({ length: each }, () => api.ask('GET', path, token))),
-    );
-    const met = unlike([200], await api.ask('GET', path, bank.token), 'another owner');
+    const tokens = await makeMerchants(apiUrl, provider, MERCHANTS);
+    const all = Promise.all(tokens.flatMap((token) => Array.from({ length: each }, () => get(path, token))));
+    const met = unlike([200], await get(path, bank.token), 'another owner');
     return [...met, ...(await all).flatMap((status) => unlike([200, 429], status, 'a merchant'))];
   };
 
@@ -44,7 +43,7 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Record<string, Part
     {
       name: `${PIPELINING} connections with ${AHEAD} requests ahead`,
       async meet() {
-        const sockets = await api.open(PIPELINING);
+        const sockets = await open(apiUrl, PIPELINING);
         const over = sockets.map((socket) => ended(socket));
         for (const socket of sockets) socket.write('GET /x HTTP/1.1\r\n\r\n'.repeat(AHEAD));
         await Promise.all(over);
@@ -54,7 +53,7 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Record<string, Part
     {
       name: `${SILENT} silent connections`,
       async meet() {
-        const sockets = await api.open(SILENT);
+        const sockets = await open(apiUrl, SILENT);
         const met = await others();
         sockets.forEach((socket) => socket.destroy());
         return met;
@@ -63,8 +62,8 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Record<string, Part
     {
       name: `bodies of ${MERCHANTS} merchants of one provider that do not end`,
       async meet() {
-        const tokens = await api.makeMerchants(provider, MERCHANTS);
-        const sockets = await api.open(5 * MERCHANTS);
+        const tokens = await makeMerchants(apiUrl, provider, MERCHANTS);
+        const sockets = await open(apiUrl, 5 * MERCHANTS);
         const [path, type] = ['/v1/billing/intent', 'Content-Type: application/json'];
         for (const [n, socket] of sockets.entries()) {
           const token = `Authorization: Bearer ${tokens[n % MERCHANTS]}`;
@@ -73,10 +72,10 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Record<string, Part
         }
         // By then as many as may have their place.
         const deadline = performance.now() + ANSWER_WITHIN_MS;
-        while ((await api.sendLarge(provider)) !== 429) {
+        while ((await sendLarge(provider)) !== 429) {
           if (performance.now() > deadline) return ['the provider of the merchants was never refused'];
         }
-        const met = unlike([400], await api.sendLarge(bank), 'another owner');
+        const met = unlike([400], await sendLarge(bank), 'another owner');
         sockets.forEach((socket) => socket.destroy());
         return met;
       },
@@ -89,71 +88,18 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Record<string, Part
   ];
 }
 
-class Visitors {
-  constructor(private readonly apiUrl: string) {}
-
-  /** Connections that say nothing by themselves; what becomes of them is no fault. */
-  async open(count: number): Promise<Socket[]> {
-    const { hostname: host, port } = new URL(this.apiUrl);
-    const opened: Socket[] = [];
-    while (opened.length < count) {
-      const length = Math.min(OPENED_AT_ONCE, count - opened.length);
-      const some = Array.from({ length }, () => connect({ host, port: Number(port), noDelay: true }));
-      for (const socket of some) socket.on('error', () => undefined).resume();
-      await Promise.all(some.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
-      opened.push(...some);
-    }
-    return opened;
+/** Connections that say nothing by themselves; what becomes of them is no fault. */
+async function open(apiUrl: string, count: number): Promise<Socket[]> {
+  const { hostname: host, port } = new URL(apiUrl);
+  const opened: Socket[] = [];
+  while (opened.length < count) {
+    const length = Math.min(OPENED_AT_ONCE, count - opened.length);
+    const some = Array.from({ length }, () => connect({ host, port: Number(port), noDelay: true }));
+    for (const socket of some) socket.on('error', () => undefined).resume();
+    await Promise.all(some.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
+    opened.push(...some);
   }
-
-  /** @returns the status; `no answer` where none came in time */
-  ask(method: string, path: string, token?: string, body?: string): Promise<number | string> {
-    return fetch(this.apiUrl + path, {
-      method,
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-      headers: {
-        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      },
-      ...(body !== undefined && { body }),
-    }).then(
-      async (answer) => {
-        await answer.arrayBuffer();
-        return answer.status;
-      },
-      (error: unknown) => `no answer (${String((error as Error).cause ?? error)})`,
-    );
-  }
-
-  /** A body that needs a place and asks for nothing: a 400 where it is read. */
-  sendLarge({ token }: Party): Promise<number | string> {
-    return this.ask('PUT', '/v1/webhooks/endpoint', token, '{}'.padEnd(20 * 1024));
-  }
-
-  /** @returns their tokens */
-  async makeMerchants({ token }: Party, count: number): Promise<string[]> {
-    const merchants = Array.from({ length: count }, (_, n) => ({
-      name: `One of many ${n}`,
-      email: 'many@example.com',
-      clientRef: randomUUID(),
-    }));
-    const made = await fetch(`${this.apiUrl}/v1/provider/merchants`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ merchants }),
-    });
-    const { data } = (await made.json()) as {
-      data: { merchants: { clientId: string; clientSecret: string }[] };
-    };
-    return Promise.all(
-      data.merchants.map(async ({ clientId, clientSecret }) => {
-        const given = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-        const body = new URLSearchParams(given);
-        const answer = await fetch(`${this.apiUrl}/v1/oauth/token`, { method: 'POST', body });
-        return ((await answer.json()) as { access_token: string }).access_token;
-      }),
-    );
-  }
+  return opened;
 }
 
 const unlike = (wanted: readonly number[], status: number | string, who: string): string[] =>

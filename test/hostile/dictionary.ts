@@ -20,19 +20,8 @@ const INCOMPRESSIBLE = Array.from({ length: LONG / 40 }, (_, n) =>
 /** Values of a field, as they stand in a JSON text. */
 export const JSON_VALUES: readonly string[] = [
   ...INHERITED.map((name) => JSON.stringify(name)),
-  ...[
-    '',
-    ' ',
-    '\u0000',
-    '\u001b[2J',
-    '\u202Etxt.exe',
-    '\uFEFF',
-    'a\nb',
-    "'; DROP TABLE entities; --",
-    '%00%ff',
-    '../../etc/passwd',
-    '=1+1',
-  ].map((text) => JSON.stringify(text)),
+  ...['', ' ', '\u0000', '\u001b[2J', '\u202Etxt.exe', '\uFEFF', 'a\nb'].map((text) => JSON.stringify(text)),
+  ...["'; DROP TABLE entities; --", '%00%ff', '../../etc/passwd', '=1+1'].map((text) => JSON.stringify(text)),
   // Halves of a pair, and a pair the wrong way round.
   String.raw`"\ud800"`,
   String.raw`"\udc00\ud800"`,
@@ -46,20 +35,10 @@ export const JSON_VALUES: readonly string[] = [
   String.raw`"${'\\"'.repeat(LONG)}"`,
   JSON.stringify(`http://${'a.'.repeat(1000)}/${'%41'.repeat(500)}`),
   JSON.stringify(`${'a'.repeat(60)}@${'a.'.repeat(90)}!`),
-  '0',
-  '-0',
-  '-1',
-  '0.1',
-  '1e308',
-  '1e-320',
-  '9007199254740993',
+  ...['0', '-0', '-1', '0.1', '1e308', '1e-320', '9007199254740993'],
   '9'.repeat(10_000),
   `1.${'0'.repeat(10_000)}1`,
-  'null',
-  'true',
-  '[]',
-  '{}',
-  '[[]]',
+  ...['null', 'true', '[]', '{}', '[[]]'],
   '{"constructor":{"prototype":{"x":1}}}',
   '{"__proto__":{"x":1}}',
   '{"a":1,"a":2}',
@@ -84,13 +63,7 @@ export const EXTRA_NAMES: readonly string[] = [
 
 /** Whole bodies, beside those that are right but for one field. */
 export const BODIES: readonly (string | Buffer)[] = [
-  '',
-  '{',
-  'null',
-  '[]',
-  '"x"',
-  '{}x',
-  '\uFEFF{}',
+  ...['', '{', 'null', '[]', '"x"', '{}x', '\uFEFF{}'],
   Buffer.from([0xff, 0xfe, 0x7b, 0x00]),
   Buffer.from('{"a":"\xff"}', 'latin1'),
   ' '.repeat(200_000),
@@ -105,18 +78,8 @@ export const BODIES: readonly (string | Buffer)[] = [
 /** Values of parameters in a path or a query string, percent-encoded where they must be. */
 export const PARAMETERS: readonly string[] = [
   ...INHERITED,
-  '',
-  '%00',
-  '%ff',
-  '%',
-  '%ed%a0%80',
-  '%E2%80%AE',
-  '..%2f..%2f',
-  "'%20OR%201=1",
-  '-1',
-  '1e9',
-  '999999999',
-  '99999999999999999999',
+  ...['', '%00', '%ff', '%', '%ed%a0%80', '%E2%80%AE', '..%2f..%2f', "'%20OR%201=1"],
+  ...['-1', '1e9', '999999999', '99999999999999999999'],
   '%25'.repeat(1000),
   'a'.repeat(HEADER_LONG),
   '%20'.repeat(HEADER_LONG / 3),
@@ -128,11 +91,7 @@ export const PARAMETERS: readonly string[] = [
 /** Values of a header; bytes beyond ASCII go as Latin-1. */
 export const HEADER_VALUES: readonly string[] = [
   ...INHERITED,
-  '',
-  '\x80\xff',
-  '"',
-  ',,,,',
-  ';;;;',
+  ...['', '\x80\xff', '"', ',,,,', ';;;;'],
   `${' '.repeat(HEADER_LONG)}x`,
   `a${' '.repeat(HEADER_LONG)}x`,
   `application/json${' '.repeat(HEADER_LONG)}x`,
@@ -144,33 +103,11 @@ export const HEADER_VALUES: readonly string[] = [
   `Bearer ${'='.repeat(HEADER_LONG)}!`,
   `Basic ${'A'.repeat(HEADER_LONG)}`,
   'x'.repeat(HEADER_LONG),
-  '99999999999999999999',
-  '-1',
-  '*',
+  ...['99999999999999999999', '-1', '*'],
 ];
 
 /** Headers that somebody along the way reads, be it Node, the framework or the application. */
-export const HEADER_NAMES: readonly string[] = [
-  'Accept',
-  'Accept-Encoding',
-  'Authorization',
-  'Connection',
-  'Content-Encoding',
-  'Content-Length',
-  'Content-Type',
-  'Expect',
-  'Forwarded',
-  'Host',
-  'Idempotency-Key',
-  'If-Match',
-  'If-Modified-Since',
-  'If-None-Match',
-  'Range',
-  'Transfer-Encoding',
-  'Upgrade',
-  'X-Forwarded-For',
-  'X-HTTP-Method-Override',
-  'X-Request-Id',
-  'constructor',
-  '__proto__',
-];
+export const HEADER_NAMES: readonly string[] =
+  `Accept Accept-Encoding Authorization Connection Content-Encoding Content-Length Content-Type Expect
+  Forwarded Host Idempotency-Key If-Match If-Modified-Since If-None-Match Range Transfer-Encoding Upgrade
+  X-Forwarded-For X-HTTP-Method-Override X-Request-Id constructor __proto__`.split(/\s+/);

@@ -1,4 +1,5 @@
-import type { Party } from '../fuzz/cast';
+import type { Parties } from '../fuzz/cast';
+import { ask, makeMerchants } from './visitor';
 
 /*
  * Many identifiers in a call, at many calls, by many merchants of one provider: each of its limits
@@ -13,15 +14,8 @@ export const ITEMS_LIMIT = `${ITEMS_PER_SECOND}/${ITEMS_BURST}`;
 const MERCHANTS = 5;
 const CALLS_OF_EACH = 20;
 const ITEMS = 100;
-
-interface Answered {
-  status: number;
-  retryAfter: string | null;
-  accepted: number;
-  body: unknown;
-}
-
-const isOdd = ({ status }: Answered) => status !== 201 && status !== 429;
+/** Ten thousand charges in one go keep an API busy for a while. */
+const ALL_WITHIN_MS = 300_000;
 
 /**
  * Bills 100 customers in each of 20 calls of five merchants, all at once, while another owner bills
@@ -29,24 +23,12 @@ const isOdd = ({ status }: Answered) => status !== 201 && status !== 429;
  *
  * @returns what it has found
  */
-export async function attackWithItems(apiUrl: string, parties: Record<string, Party>): Promise<string[]> {
-  async function call(token: string | undefined, path: string, body: unknown): Promise<Answered> {
-    const answer = await fetch(`${apiUrl}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const answered: unknown = await answer.json();
-    const items = Array.isArray(answered) ? (answered as { success: boolean }[]) : [];
-    return {
-      status: answer.status,
-      retryAfter: answer.headers.get('retry-after'),
-      accepted: items.filter(({ success }) => success).length,
-      body: answered,
-    };
-  }
-
-  const [bank, provider] = [parties['bank']?.token, parties['provider']?.token];
+export async function attackWithItems(
+  apiUrl: string,
+  { bank, provider }: Parties,
+  say: (line: string) => void,
+): Promise<string[]> {
+  if (!provider || !bank) throw new Error('the cast has no provider, or no bank');
   const customers = Array.from({ length: ITEMS }, (_, n) => ({
     clientRef: `items-${n}`,
     firstname: 'Ada',
@@ -56,56 +38,45 @@ export async function attackWithItems(apiUrl: string, parties: Record<string, Pa
     country: 'NG',
     accountNumber: String(2_000_000_000 + n),
   }));
-  const onboarded = (await call(bank, '/v1/bank/customers', { customers })).body as {
-    data: { customers: { lookupID: string }[] };
-  };
-  const lookupIDs = onboarded.data.customers.map(({ lookupID }) => lookupID);
-  const merchants = Array.from({ length: MERCHANTS }, (_, n) => ({
-    name: `Stall ${n}`,
-    email: `stall-${n}@example.com`,
-    clientRef: `stall-${n}`,
-  }));
-  const made = (await call(provider, '/v1/provider/merchants', { merchants })).body as {
-    data: { merchants: { clientId: string; clientSecret: string }[] };
-  };
-  const tokens = await Promise.all(
-    made.data.merchants.map(async ({ clientId, clientSecret }) => {
-      const body = new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-      });
-      const answer = await fetch(`${apiUrl}/v1/oauth/token`, { method: 'POST', body });
-      return ((await answer.json()) as { access_token: string }).access_token;
-    }),
-  );
+  const onboarded = await ask(`${apiUrl}/v1/bank/customers`, 'POST', bank.token, { customers });
+  const { data } = onboarded.body as { data: { customers: { lookupID: string }[] } };
+  const lookupIDs = data.customers.map(({ lookupID }) => lookupID);
+  const tokens = await makeMerchants(apiUrl, provider, MERCHANTS);
 
-  const charge = { amount: 1, currency: 'NGN', description: 'Many' };
+  const bill = async (token: string | undefined, terms: object) => {
+    const charge = { amount: 1, currency: 'NGN', description: 'Many', ...terms };
+    const { status, retryAfter, body } = await ask(
+      `${apiUrl}/v1/customer/bill`,
+      'POST',
+      token,
+      charge,
+      ALL_WITHIN_MS,
+    );
+    const items = Array.isArray(body) ? (body as { success: boolean }[]) : [];
+    return { status, retryAfter, accepted: items.filter(({ success }) => success).length };
+  };
   const startedAt = performance.now();
   const flood = tokens.flatMap((token) =>
-    Array.from({ length: CALLS_OF_EACH }, () => call(token, '/v1/customer/bill', { lookupIDs, ...charge })),
+    Array.from({ length: CALLS_OF_EACH }, () => bill(token, { lookupIDs })),
   );
   const [payee, ...payers] = lookupIDs;
-  const bystander = await call(bank, '/v1/customer/bill', {
-    lookupIDs: payers.slice(0, 1),
-    payee: { lookupID: payee },
-    ...charge,
-  });
+  const bystander = await bill(bank.token, { lookupIDs: payers.slice(0, 1), payee: { lookupID: payee } });
   const answers = await Promise.all(flood);
   const seconds = (performance.now() - startedAt) / 1000;
 
   const accepted = answers.reduce((sum, one) => sum + one.accepted, 0);
   const most = Math.floor(ITEMS_BURST + ITEMS_PER_SECOND * seconds);
   const refused = answers.filter(({ status }) => status === 429);
-  process.stdout.write(
+  const odd = answers.filter(({ status }) => status !== 201 && status !== 429);
+  say(
     `Items: ${answers.length} calls of ${ITEMS} by ${MERCHANTS} merchants of one provider in ${seconds.toFixed(1)} s: ` +
-      `${accepted} accepted, ${refused.length} calls refused whole\n`,
+      `${accepted} accepted, ${refused.length} calls refused whole`,
   );
   return [
     ...(accepted > most ? [`items: ${accepted} were accepted, of at most ${most}`] : []),
     // How much more than it holds at first is a matter of the machine's speed.
     ...(accepted < ITEMS_BURST ? [`items: only ${accepted} of ${ITEMS_BURST} at once were accepted`] : []),
-    ...answers.filter(isOdd).map(({ status }) => `items: a call got ${status}`),
+    ...odd.map(({ status }) => `items: a call got ${status}`),
     ...(refused.some(({ retryAfter }) => retryAfter === null)
       ? ['items: a 429 says not when to come again']
       : []),

@@ -1,11 +1,8 @@
-import path from 'node:path';
 import { Command } from 'commander';
-import { z } from 'zod';
-import { benchEnvironment } from '../../bench/engine';
-import { ownEngine } from '../../examples/demo/engine';
-import { makeCast, type Party } from '../fuzz/cast';
-import { ConfigError } from '../../src/settings/config';
+import { runCommand, wholeNumber, type Stops } from '../../scripts/command';
 import { StartError } from '../../src/start/start-error';
+import { openTarget, type Parties } from '../fuzz/cast';
+import { inLanes } from '../storm/read';
 import { attacksOn, type Attack, type Target } from './attack';
 import { attackWithBankFile, LINES_PER_DAY } from './bank-file';
 import { send } from './connection';
@@ -22,12 +19,7 @@ import { vitals, type Vitals } from './process-watch';
  */
 
 const options = new Command('npm run hostile --')
-  .option(
-    '--part <n>',
-    'every n-th attack alone, for a quick look',
-    (text) => z.coerce.number().int().min(1).max(1000).parse(text),
-    1,
-  )
+  .option('--part <n>', 'every n-th attack alone, for a quick look', wholeNumber(1, 1000), 1)
   .option(
     '--only <pattern>',
     'operations whose method and path match, crowds by name, "items" or "bank-file"',
@@ -55,63 +47,33 @@ const MEMORY_GROWTH_MAX_MB = 200;
 /** A run that goes on for longer has met something that no finding names. */
 const RUN_MAX_MS = 15 * 60_000;
 
-const LOOSE = '100000/100000';
-
 interface Api {
   host: string;
   port: number;
   metricsUrl: string;
 }
 
-async function main(): Promise<boolean> {
-  process.umask(0o077);
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => interrupted.abort(new StartError('interrupted')));
-  }
-  const environment = benchEnvironment({
-    RATE_LIMIT_LOOKUP: LOOSE,
-    RATE_LIMIT_MERCHANT_BATCH: LOOSE,
-    RATE_LIMIT_TOKEN: LOOSE,
-    RATE_LIMIT_TOKEN_ADDRESS: LOOSE,
-    RATE_LIMIT_FAILED_AUTH: LOOSE,
-    RATE_LIMIT_UNKNOWN: LOOSE,
-    RATE_LIMIT_ITEMS: ITEMS_LIMIT,
-    ACCESS_TOKEN_TTL_S: '86400',
-    STATEMENT_LINES_PER_DAY: String(LINES_PER_DAY),
-    NODE_OPTIONS: `--require=${path.join(__dirname, '../fuzz/loopback-only.cjs')}`,
-  });
-  const engine = await ownEngine(environment, say, interrupted.signal);
-  try {
-    const { hostname, port } = new URL(engine.apiUrl);
-    const metricsUrl = engine.metricsUrls?.api;
-    if (metricsUrl === undefined) throw new StartError('The API serves no metrics: unset METRICS_PORT');
-    const cast = await makeCast(engine, environment, interrupted.signal);
-    try {
-      const wanted = new RegExp(options.only ?? '');
-      const targets = [
-        ...(await documentedTargets(engine.apiUrl, cast.parties)),
-        ...(await pageTargets(engine.apiUrl, cast.parties)),
-      ].filter(({ method, path: at }) => wanted.test(`${method} ${at}`));
-      const crowds = crowdsAt(engine.apiUrl, cast.parties).filter(({ name }) => wanted.test(name));
-      const api = { host: hostname, port: Number(port), metricsUrl };
-      const [withItems, withFile] = ['items', 'bank-file'].map((name) => wanted.test(name));
-      const isClean =
-        ((withItems || withFile) && targets.length + crowds.length === 0) ||
-        (await attackAll(api, targets, crowds, interrupted.signal));
-      const bank = cast.parties['bank']?.token ?? '';
-      const found = [
-        ...(withItems ? await attackWithItems(engine.apiUrl, cast.parties) : []),
-        ...(withFile ? await attackWithBankFile(engine.apiUrl, engine.ownerUrl, bank, say) : []),
-      ];
-      for (const finding of found) say(`FOUND: ${finding}`);
-      return isClean && found.length === 0;
-    } finally {
-      await cast.close();
-    }
-  } finally {
-    await engine.stop();
-  }
+async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
+  const settings = { RATE_LIMIT_ITEMS: ITEMS_LIMIT, STATEMENT_LINES_PER_DAY: String(LINES_PER_DAY) };
+  const { engine, parties } = await openTarget(settings, say, signal, stops);
+  const { apiUrl, ownerUrl, metricsUrls } = engine;
+  const { hostname, port } = new URL(apiUrl);
+  if (!metricsUrls) throw new StartError('The API serves no metrics: unset METRICS_PORT');
+  const wanted = new RegExp(options.only ?? '');
+  const all = [...(await documentedTargets(apiUrl, parties)), ...(await pageTargets(apiUrl, parties))];
+  const targets = all.filter(({ method, path }) => wanted.test(`${method} ${path}`));
+  const crowds = crowdsAt(apiUrl, parties).filter(({ name }) => wanted.test(name));
+  const api = { host: hostname, port: Number(port), metricsUrl: metricsUrls.api };
+  const [withItems, withFile] = ['items', 'bank-file'].map((name) => wanted.test(name));
+  const isClean =
+    ((withItems || withFile) && targets.length + crowds.length === 0) ||
+    (await attackAll(api, targets, crowds, signal));
+  const found = [
+    ...(withItems ? await attackWithItems(apiUrl, parties, say) : []),
+    ...(withFile ? await attackWithBankFile(apiUrl, ownerUrl, parties['bank']?.token ?? '', say) : []),
+  ];
+  for (const finding of found) say(`FOUND: ${finding}`);
+  return isClean && found.length === 0;
 }
 
 interface Documented {
@@ -121,7 +83,7 @@ interface Documented {
 }
 
 /** Every operation of the API's own document, called by the first of those who may. */
-async function documentedTargets(apiUrl: string, parties: Record<string, Party>): Promise<Target[]> {
+async function documentedTargets(apiUrl: string, parties: Parties): Promise<Target[]> {
   const document = (await (await fetch(`${apiUrl}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, Documented>>;
   };
@@ -163,11 +125,12 @@ async function attackAll(
       find(`the run was not over within ${RUN_MAX_MS / 60_000} minutes`);
       break;
     }
-    await eachAtOnce(group, async (attack) => {
+    const attackOnce = async (attack: Attack) => {
       const outcome = await send(api.host, api.port, attack).catch((error: unknown) => String(error));
       statuses.set(String(outcome), (statuses.get(String(outcome)) ?? 0) + 1);
       if (isFault(outcome, attack)) find(`${attack.name}: ${outcome}`);
-    });
+    };
+    await inLanes(group, attackOnce, AT_ONCE);
     sent += group.length;
     const after = await vitalsOnceBack(api);
     if (after.startedAt !== before.startedAt)
@@ -275,22 +238,4 @@ function* groupsOf(targets: Target[]): Generator<Attack[], void, void> {
   if (group.length > 0) yield group;
 }
 
-async function eachAtOnce(group: Attack[], work: (attack: Attack) => Promise<void>): Promise<void> {
-  const rest = group.values();
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const attack of rest) await work(attack);
-    }),
-  );
-}
-
-main().then(
-  (clean) => process.exit(clean ? 0 : 1),
-  (error: unknown) => {
-    const told = [StartError, ConfigError].some((kind) => error instanceof kind);
-    process.stderr.write(
-      `${error instanceof Error ? (told ? error.message : (error.stack ?? error.message)) : String(error)}\n`,
-    );
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -1,4 +1,4 @@
-import type { Party } from '../fuzz/cast';
+import type { Parties } from '../fuzz/cast';
 import type { Target } from './attack';
 
 /** What is there for the pages `/console` and `/sandbox` alone, and in no document. */
@@ -19,7 +19,7 @@ const ACTS: Record<string, object> = {
   answer: { id: 'int_00000000000000000000000000', decision: 'deny' },
 };
 
-export async function pageTargets(apiUrl: string, parties: Record<string, Party>): Promise<Target[]> {
+export async function pageTargets(apiUrl: string, parties: Parties): Promise<Target[]> {
   const [seed = {}] = parties['public']?.seeds ?? [];
   const credentials = { clientId: seed['cli'], clientSecret: seed['client_secret'] };
   const session = await signIn(apiUrl, credentials);
