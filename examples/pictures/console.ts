@@ -1,7 +1,6 @@
 import path from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { holds } from '../demo/narrator';
-import { launchBrowser } from './find-browser';
 import type { Network } from './network';
 import { openPage, PHONE, takePicture, type Screen } from './screen';
 import { approved } from './stories';
@@ -24,6 +23,7 @@ const AMOUNTS = [12_500, 4_200.5, 7_800, 21_000, 3_350];
  * @param folder for the pictures
  */
 export async function takeConsolePictures(
+  browser: Browser,
   network: Network,
   customers: Network['customers'],
   consoleUrl: string,
@@ -31,24 +31,19 @@ export async function takeConsolePictures(
 ): Promise<void> {
   const { today, declined } = await playMonth(network, customers);
   const fileOf = (name: string) => path.join(folder, `${name}.png`);
-  const browser = await launchBrowser();
-  try {
-    const page = await openPage(browser, consoleUrl, LIGHT);
-    await page.getByLabel('Client id').fill(network.merchant.clientId);
-    await page.getByLabel('Client secret').fill(network.merchant.clientSecret);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('Due charges as a table').waitFor();
-    await page.getByText('Why charges were declined').waitFor();
-    await takePicture(page, fileOf('console'), LIGHT);
-    await takePicture(page, fileOf('console-dark'), { ...WIDE, colorScheme: 'dark' });
-    await takePicture(page, fileOf('console-narrow'), { ...PHONE, colorScheme: 'light' });
-    await searchFor(page, declined);
-    await takePicture(page, fileOf('console-search'), { ...WIDE, height: 760, colorScheme: 'dark' });
-    await showStatement(page, today.slice(0, 10));
-    await takePicture(page, fileOf('console-statement-narrow'), { ...PHONE, colorScheme: 'dark' });
-  } finally {
-    await browser.close();
-  }
+  const page = await openPage(browser, consoleUrl, LIGHT);
+  await page.getByLabel('Client id').fill(network.merchant.clientId);
+  await page.getByLabel('Client secret').fill(network.merchant.clientSecret);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('Due charges as a table').waitFor();
+  await page.getByText('Why charges were declined').waitFor();
+  await takePicture(page, fileOf('console'), LIGHT);
+  await takePicture(page, fileOf('console-dark'), { ...WIDE, colorScheme: 'dark' });
+  await takePicture(page, fileOf('console-narrow'), { ...PHONE, colorScheme: 'light' });
+  await searchFor(page, declined);
+  await takePicture(page, fileOf('console-search'), { ...WIDE, height: 760, colorScheme: 'dark' });
+  await showStatement(page, today.slice(0, 10));
+  await takePicture(page, fileOf('console-statement-narrow'), { ...PHONE, colorScheme: 'dark' });
 }
 
 async function searchFor(page: Page, reference: string): Promise<void> {

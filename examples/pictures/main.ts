@@ -4,10 +4,11 @@ import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../demo/engine';
 import { runCommand, say, type Stops } from '../../scripts/command';
 import { StartError } from '../../src/start/start-error';
-import { openBrowser } from './browser';
+import { launchBrowser } from './find-browser';
 import { takeConsolePictures } from './console';
 import { openNetwork } from './network';
 import { takeSandboxPictures } from './sandbox';
+import { takeHistory } from './screen';
 import { approved, STORIES } from './stories';
 
 /*
@@ -26,7 +27,7 @@ const FOLDER = path.join(__dirname, '../../docs/images');
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const only = process.argv.slice(2);
   const names = only.length > 0 ? only : [...Object.keys(STORIES), SANDBOX, CONSOLE];
-  const browser = await openBrowser();
+  const browser = await launchBrowser();
   stops.push(() => browser.close());
   const environment = benchEnvironment();
   const engine = await ownEngine(environment, say, signal);
@@ -35,13 +36,13 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   await mkdir(FOLDER, { recursive: true });
   for (const [n, name] of names.entries()) {
     if (name === SANDBOX) {
-      await takeSandboxPictures(`${engine.apiUrl}/sandbox`, FOLDER);
+      await takeSandboxPictures(browser, `${engine.apiUrl}/sandbox`, FOLDER);
       continue;
     }
     if (name === CONSOLE) {
       say(name);
       const customers = network.customers.slice(-CONSOLE_CUSTOMERS);
-      await takeConsolePictures(network, customers, `${engine.apiUrl}/console`, FOLDER);
+      await takeConsolePictures(browser, network, customers, `${engine.apiUrl}/console`, FOLDER);
       continue;
     }
     const story = STORIES[name];
@@ -54,7 +55,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
     const file = path.join(FOLDER, `workflow-${name}.png`);
     const ui = `${engine.temporalUiUrl}/namespaces/${engine.namespace}/workflows/${encodeURIComponent(workflowId)}`;
     say(`${name}: ${ui}`);
-    await browser.takePicture(ui, file);
+    await takeHistory(browser, ui, file);
   }
   return true;
 }

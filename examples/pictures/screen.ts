@@ -33,3 +33,39 @@ async function lookWith(page: Page, { colorScheme, ...size }: Screen): Promise<v
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize(size);
 }
+
+/**
+ * So wide that no row of a history is cut at its side, and so high that all rows of a story are
+ * drawn: the page draws no others.
+ */
+const HISTORY = { width: 1750, height: 3_000 };
+/** As wide as documentation shows it. */
+const PICTURE_WIDTH = 1400;
+/** Below the last row. */
+const MARGIN = 60;
+
+/**
+ * The Temporal UI's page of an ended workflow: its history from the first event to the last.
+ *
+ * @param workflowUrl of the workflow's page
+ */
+export async function takeHistory(browser: Browser, workflowUrl: string, file: string): Promise<void> {
+  const page = await browser.newPage({
+    viewport: HISTORY,
+    deviceScaleFactor: PICTURE_WIDTH / HISTORY.width,
+    timezoneId: 'UTC',
+    locale: 'en-GB',
+  });
+  page.setDefaultTimeout(SHOWN_WITHIN_MS);
+  // As the page itself keeps the choice of its button.
+  await page.addInitScript(`localStorage.setItem('eventFilterSort', '"ascending"')`);
+  await page.goto(workflowUrl);
+  const rows = page.getByTestId('event-summary-row');
+  await rows.filter({ hasText: 'Workflow Execution Completed' }).waitFor();
+  // The screen ends below the last row, with the choice of pages.
+  const table = await page.getByTestId('event-summary-table').boundingBox();
+  if (!table) throw new Error('the page shows no history');
+  await page.setViewportSize({ ...HISTORY, height: Math.ceil(table.y + table.height) + MARGIN });
+  await page.screenshot({ path: file });
+  await page.close();
+}

@@ -1,7 +1,7 @@
 import { inNaira, iso } from './oracle/both';
 import { compareBank, compareMerchant, inOrder } from './oracle/compare';
 import { BankSum, spanOf } from './oracle/compare-statements';
-import { emptyDay, type Day } from './oracle/ledger';
+import { emptyDay, KINDS, movedAtBank, movedAtMerchant, type Day } from './oracle/ledger';
 import { predict, type Prediction } from './oracle/predict';
 import { attemptsOf, nextOf, statusOf, type Attempt } from './oracle/schedule';
 import type {
@@ -26,7 +26,7 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
   const banks = [0, 1].map((n): SeenBank => {
     const sum = new BankSum();
     for (const { booked } of predictions.values()) sum.add('mch', booked.banks.get(n) ?? new Map(), []);
-    const statements = statementsOf(plan, sum.days, exceptionsAt(predictions, n), -1n);
+    const statements = statementsOf(plan, sum.days, exceptionsAt(predictions, n), movedAtBank);
     return { statements, positions: new Map(), unheard: 0, unfed: 0 };
   });
   const merchants = new Map<number, SeenMerchant>();
@@ -41,7 +41,7 @@ function well(plan: Plan, predictions: Map<number, Prediction>): Seen {
       schedules: new Map(),
       customerIds: new Map([...prediction.allowances.keys()].map((one) => [one, `cus_${one}`])),
       history: [],
-      statements: statementsOf(plan, booked.merchant, prediction.exceptions, 1n),
+      statements: statementsOf(plan, booked.merchant, prediction.exceptions, movedAtMerchant),
       positions: positionsOf(booked, banks, `mch_${n}`),
       exceptions: [],
       heard: [],
@@ -143,24 +143,27 @@ function positionsOf(
   return found;
 }
 
-function statementsOf(plan: Plan, days: Map<string, Day>, exceptions: Exceptions, sign: bigint) {
+function statementsOf(
+  plan: Plan,
+  days: Map<string, Day>,
+  exceptions: Exceptions,
+  moved: (day: Day) => bigint,
+) {
   const found = new Map<string, SeenStatement>();
   const before = (at: number | undefined, day: string) => at !== undefined && plan.zone.dayOf(at) <= day;
   let balance = 0n;
   for (const day of [...days.keys()].toSorted()) {
-    const { charges, refunds, refundReturns, reversals } = days.get(day) ?? emptyDay();
-    const moved = charges.amount - refunds.amount + refundReturns.amount - reversals.amount;
-    const closing = balance + sign * moved;
-    const lines = charges.count + refunds.count + refundReturns.count + reversals.count;
+    const booked = days.get(day) ?? emptyDay();
+    const closing = balance + moved(booked);
+    const lines = KINDS.reduce((sum, kind) => sum + booked[kind].count, 0);
+    const sums = KINDS.map((kind) => {
+      return [kind, { count: booked[kind].count, amount: naira(booked[kind].amount) }] as const;
+    });
     found.set(day, {
       timezone: plan.zone.name,
       openingBalance: naira(balance),
       closingBalance: naira(closing),
-      charges: { count: charges.count, amount: naira(charges.amount) },
-      refunds: { count: refunds.count, amount: naira(refunds.amount) },
-      refundReturns: { count: refundReturns.count, amount: naira(refundReturns.amount) },
-      reversals: { count: reversals.count, amount: naira(reversals.amount) },
-      credits: { count: 0, amount: 0 },
+      ...Object.fromEntries(sums),
       exceptionsOpen: exceptions.filter((one) => before(one.at, day) && !before(one.resolvedAt, day)).length,
       sha256: 'as it should be',
       file: { text: `header\r\n${'line\r\n'.repeat(lines)}total,${lines},0\r\n`, sha256: 'as it should be' },

@@ -1,10 +1,8 @@
 import { inNaira, iso } from './oracle/both';
 import { Zone } from './oracle/calendar';
-import { compareBank } from './oracle/compare';
 import { comparePayments } from './oracle/compare-payments';
-import { BankSum } from './oracle/compare-statements';
 import { predictPayments, type PredictedPayment } from './oracle/predict-payments';
-import type { SeenBank, SeenPayments, SeenPaymentsAtBank, SeenStatement } from './oracle/seen';
+import type { SeenPayments, SeenPaymentsAtBank } from './oracle/seen';
 import { drawPayments } from './make-payments';
 import { PayeeBank } from './payee-bank';
 import type { Payment, Plan } from './plan';
@@ -262,94 +260,6 @@ describe('the comparison of payments between customers', () => {
     const seen = well();
     fault(placeIn(seen));
     expect(found(seen)).toEqual(expect.arrayContaining([expect.stringMatching(said)]));
-  });
-});
-
-const none = { count: 0, amount: 0 };
-const counted = (amount: number, count = 1) => ({ count, amount });
-
-function statement(moved: Partial<SeenStatement>, lines: number): SeenStatement {
-  return {
-    timezone: 'Africa/Lagos',
-    openingBalance: 0,
-    closingBalance: 0,
-    charges: none,
-    refunds: none,
-    refundReturns: none,
-    reversals: none,
-    credits: none,
-    exceptionsOpen: 0,
-    sha256: 'as it should be',
-    file: { text: `header\r\n${'line\r\n'.repeat(lines)}total,${lines},0\r\n`, sha256: 'as it should be' },
-    ...moved,
-  };
-}
-
-/** Of the first bank: 107 to its customers, 7 of it from one of them, and 40 out and back again. */
-function firstBank(): SeenBank {
-  const with1 = { counterpartyId: 'bnk_1', currency: 'NGN' };
-  return {
-    statements: new Map([
-      ['2028-01-10', statement({ charges: counted(7), credits: counted(107, 2), closingBalance: 100 }, 2)],
-      ['2028-01-11', statement({ openingBalance: 100, closingBalance: 100 }, 0)],
-      ['2028-01-15', statement({ openingBalance: 100, charges: counted(40), closingBalance: 60 }, 1)],
-      ['2028-01-20', statement({ openingBalance: 60, reversals: counted(40), closingBalance: 100 }, 1)],
-    ]),
-    positions: new Map([
-      ['2028-01-10', [{ ...with1, owedToYou: 100, owedByYou: 0, net: 100 }]],
-      ['2028-01-15', [{ ...with1, owedToYou: 0, owedByYou: 40, net: -40 }]],
-      ['2028-01-20', [{ ...with1, owedToYou: 40, owedByYou: 0, net: 40 }]],
-    ]),
-    unheard: 0,
-    unfed: 0,
-  };
-}
-
-/** Of the second: the other side of it. */
-function secondBank(): SeenBank {
-  const creditsReversed = counted(40);
-  return {
-    ...firstBank(),
-    statements: new Map([
-      ['2028-01-10', statement({ charges: counted(100), closingBalance: -100 }, 1)],
-      ['2028-01-15', statement({ openingBalance: -100, credits: counted(40), closingBalance: -60 }, 1)],
-      ['2028-01-20', statement({ openingBalance: -60, creditsReversed, closingBalance: -100 }, 1)],
-    ]),
-    positions: new Map([
-      ['2028-01-10', [{ counterpartyId: 'bnk_0', currency: 'NGN', owedToYou: 0, owedByYou: 100, net: -100 }]],
-    ]),
-  };
-}
-
-function comparedBank(n: number, seen: SeenBank): string[] {
-  const sum = new BankSum();
-  sum.addPayments(plan, n, bankIds, predicted, []);
-  return compareBank(plan, n, sum, seen).map(({ what }) => what);
-}
-
-describe('what a bank is owed', () => {
-  it('has payments to its customers in it, from the day of the debit on, and one within it twice', () => {
-    expect(comparedBank(0, firstBank())).toEqual([]);
-    expect(comparedBank(1, secondBank())).toEqual([]);
-  });
-
-  it('is found wrong where the payer’s bank is credited in place of the payee’s', () => {
-    const seen = firstBank();
-    const first = seen.statements.get('2028-01-10');
-    if (first) Object.assign(first, { credits: counted(7), closingBalance: 0 });
-    expect(comparedBank(0, seen)).toEqual(
-      expect.arrayContaining([
-        'its statement of 2028-01-10: credits is 2 of 107.00 by the contract, and 1 of 7.00',
-      ]),
-    );
-  });
-
-  it('is found wrong where a payment is missing in who owes whom', () => {
-    const seen = firstBank();
-    seen.positions.set('2028-01-10', []);
-    expect(comparedBank(0, seen)).toEqual([
-      'its position of 2028-01-10 lacks: bnk_1 owes it 100.00 and is owed 0.00, net 100.00 NGN',
-    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient, type Answer, type Envelope } from '../../examples/demo/api-client';
 import type { BankControl, PartyControl } from '../../examples/demo/parties/control';
 import type { ReceivedEvent } from '../../examples/demo/parties/receiver';
+import { misnumbered, type Told } from '../storm/told';
 import { eventually } from './engine';
 import { startBank, startMerchant, type PartyIdentity, type Started } from './parties';
 
@@ -221,17 +222,8 @@ export class Cast {
   }
 }
 
-/** By which member of its items a webhook names what it is about. */
-function subjectOf(webhookType: string): string {
-  if (webhookType.startsWith('recurring.')) return 'scheduleId';
-  if (webhookType.startsWith('refund.')) return 'refundId';
-  if (webhookType.startsWith('exception.')) return 'exceptionId';
-  if (webhookType.startsWith('billing.intent')) return 'intentId';
-  return webhookType.startsWith('billing.') ? 'billingRequestId' : 'id';
-}
-
 async function gapsOf(api: ApiClient): Promise<string[]> {
-  const numbers = new Map<string, number[]>();
+  const told: Told[] = [];
   let after: string | undefined;
   for (;;) {
     const { status, body } = await api.get('/v1/events', { limit: '100', ...(after && { after }) });
@@ -239,21 +231,11 @@ async function gapsOf(api: ApiClient): Promise<string[]> {
     const { events } = body.data as {
       events: { eventId: string; webhookType: string; data: Record<string, unknown>[] }[];
     };
-    for (const { webhookType, data } of events) {
-      // These are about no resource.
-      if (webhookType.startsWith('webhook.')) continue;
-      for (const item of data) {
-        const subject = String(item[subjectOf(webhookType)]);
-        numbers.set(subject, [...(numbers.get(subject) ?? []), Number(item['sequence'])]);
-      }
-    }
+    for (const { webhookType: type, data } of events) told.push(...data.map((item) => ({ type, item })));
     after = events.at(-1)?.eventId;
     if (after === undefined) break;
   }
-  return [...numbers].flatMap(([subject, told]) => {
-    const inOrder = told.toSorted((a, b) => a - b);
-    return inOrder.every((one, i) => one === i + 1) ? [] : [`${subject}: ${inOrder.join(', ')}`];
-  });
+  return misnumbered(told).map(([subject, numbers]) => `${subject}: ${numbers.join(', ')}`);
 }
 
 /** Lets the customer approve the merchant. @returns the paymentID */

@@ -49,16 +49,7 @@ export async function startOwnServers(): Promise<OwnServers> {
 
   const address = `127.0.0.1:${port}`;
   const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say: silent });
-  const data = `--db-filename=${path.join(folder, 'temporal.db')}`;
-  const args = [
-    'server',
-    'start-dev',
-    '--headless',
-    '--ip=127.0.0.1',
-    `--port=${port}`,
-    data,
-    '--log-level=error',
-  ];
+  const args = [...devServer(port), `--db-filename=${path.join(folder, 'temporal.db')}`];
   const temporal = serverProcess({ command, args, environment: {}, cwd: folder }, () =>
     describeNamespace(address),
   );
@@ -80,6 +71,16 @@ export async function startOwnServers(): Promise<OwnServers> {
     },
   };
 }
+
+/** What starts Temporal's development server, without its UI. */
+export const devServer = (port: number): string[] => [
+  'server',
+  'start-dev',
+  '--headless',
+  '--ip=127.0.0.1',
+  `--port=${port}`,
+  '--log-level=error',
+];
 
 /** @param answers fails as long as it does not answer */
 export function serverProcess(
@@ -115,7 +116,8 @@ export function serverProcess(
   };
 }
 
-async function describeNamespace(address: string): Promise<void> {
+/** @throws Error as long as Temporal is not ready */
+export async function describeNamespace(address: string): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: 2_000 });
   await connection.workflowService
     .describeNamespace({ namespace: 'default' })

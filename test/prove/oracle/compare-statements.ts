@@ -2,7 +2,7 @@ import type { Amount, Plan } from '../plan';
 import { inNaira, type Difference } from './both';
 import { DAY_MS } from './calendar';
 import { Positions } from './compare-positions';
-import { dayIn, emptyDay, type Day } from './ledger';
+import { add, dayIn, emptyDay, KINDS, type Day, type Kind } from './ledger';
 import { bookedAt, owedAt, type PredictedPayment } from './predict-payments';
 import type { SeenStatement } from './seen';
 
@@ -47,13 +47,10 @@ export class BankSum {
   }
 
   private book(booked: ReadonlyMap<string, Day>): void {
-    for (const [day, { inside, ...moved }] of booked) {
+    for (const [day, moved] of booked) {
       const sum = dayIn(this.days, day);
-      sum.inside += inside;
-      for (const what of Object.keys(moved) as (keyof typeof moved)[]) {
-        sum[what].count += moved[what].count;
-        sum[what].amount += moved[what].amount;
-      }
+      sum.inside += moved.inside;
+      for (const kind of KINDS) add(sum[kind], moved[kind].amount, moved[kind].count);
     }
   }
 }
@@ -79,23 +76,18 @@ export function compareDays(
   for (const day of [...found.keys()].toSorted()) {
     const booked = days.get(day) ?? emptyDay();
     const closing = balance + moved(booked);
-    const should = {
+    const isOpen = ({ from = day, to }: { from?: string | undefined; to: string | undefined }) =>
+      from <= day && (to === undefined || to > day);
+    const should: Record<string, string> = {
       openingBalance: inNaira(balance),
-      charges: counted(booked.charges),
-      refunds: counted(booked.refunds),
-      refundReturns: counted(booked.refundReturns),
-      reversals: counted(booked.reversals),
-      credits: counted(booked.credits),
-      creditsReversed: counted(booked.creditsReversed),
+      ...byKind((kind) => inShort(booked[kind].count, inNaira(booked[kind].amount))),
       closingBalance: inNaira(closing),
-      exceptionsOpen: String(
-        spans.filter(({ from = day, to }) => from <= day && (to === undefined || to > day)).length,
-      ),
+      exceptionsOpen: String(spans.filter(isOpen).length),
       timezone: plan.zone.name,
     };
     const seen = found.get(day);
-    const is: Record<keyof typeof should, string> | undefined = seen && shown(seen);
-    for (const fact of Object.keys(should) as (keyof typeof should)[]) {
+    const is = seen && shown(seen);
+    for (const fact of Object.keys(should)) {
       if (should[fact] !== is?.[fact]) {
         const what = `its statement of ${day}: ${fact} is ${should[fact]} by the contract, and ${is?.[fact]}`;
         differences.push({ at: endOf(day), who, what });
@@ -107,22 +99,19 @@ export function compareDays(
   return differences;
 }
 
-const counted = ({ count, amount }: Day['charges']) => `${count} of ${inNaira(amount)}`;
+const inShort = (count: number | undefined, amount: string | undefined) => `${count} of ${amount}`;
+
+const byKind = (told: (kind: Kind) => string): Record<string, string> =>
+  Object.fromEntries(KINDS.map((kind) => [kind, told(kind)]));
 
 /** After what moved on it, which is what there is to look for. */
 const endOf = (day: string): number => Date.parse(day) + DAY_MS;
 
-function shown(seen: SeenStatement) {
-  const moved = ({ count, amount }: SeenStatement['charges']) => `${count} of ${fixed(amount)}`;
-  const { creditsReversed = { count: 0, amount: 0 } } = seen;
+function shown(seen: SeenStatement): Record<string, string> {
+  const all = { creditsReversed: { count: 0, amount: 0 }, ...seen };
   return {
     openingBalance: fixed(seen.openingBalance),
-    charges: moved(seen.charges),
-    refunds: moved(seen.refunds),
-    refundReturns: moved(seen.refundReturns),
-    reversals: moved(seen.reversals),
-    credits: moved(seen.credits),
-    creditsReversed: moved(creditsReversed),
+    ...byKind((kind) => inShort(all[kind]?.count, all[kind] && fixed(all[kind].amount))),
     closingBalance: fixed(seen.closingBalance),
     exceptionsOpen: String(seen.exceptionsOpen),
     timezone: seen.timezone,
@@ -148,9 +137,7 @@ function compareFile(
   const total = lines.at(-1)?.split(',').slice(0, 2).join();
   const should = `total,${lines.length - 2}`;
   if (total !== should) differ(`ends with ${total}, and there should be ${should}`);
-  const { charges, refunds, refundReturns, reversals, credits, creditsReversed } = statement;
-  const sums = [charges, refunds, refundReturns, reversals, credits, creditsReversed];
-  const count = sums.reduce((all, sum) => all + (sum?.count ?? 0), 0) - inside;
+  const count = KINDS.reduce((all, kind) => all + (statement[kind]?.count ?? 0), 0) - inside;
   if (lines.length - 2 !== count) differ(`has ${lines.length - 2} lines, and the statement ${count}`);
   if (sha256 !== statement.sha256) differ(`is ${sha256}, and the statement says ${statement.sha256}`);
   return differences;

@@ -2,66 +2,55 @@ import type { Amount } from '../plan';
 import type { Zone } from './calendar';
 import type { Attempt } from './schedule';
 
+/**
+ * What moves money, and what it does to what a merchant is owed. A bank owes what its customers have
+ * paid; `credits` are what others have paid to them, and `creditsReversed` what of it did not stay.
+ */
+const OWED_TO_MERCHANT = {
+  charges: 1n,
+  refunds: -1n,
+  refundReturns: 1n,
+  reversals: -1n,
+  credits: 0n,
+  creditsReversed: 0n,
+};
+const OWED_TO_BANK = {
+  charges: -1n,
+  refunds: 1n,
+  refundReturns: -1n,
+  reversals: 1n,
+  credits: 1n,
+  creditsReversed: -1n,
+};
+
+export type Kind = keyof typeof OWED_TO_MERCHANT;
+export const KINDS = Object.keys(OWED_TO_MERCHANT) as Kind[];
+
 /** What moved on one settlement day. */
-export interface Day {
-  charges: { count: number; amount: Amount };
-  refunds: { count: number; amount: Amount };
-  /** Refunds whose money came back. */
-  refundReturns: { count: number; amount: Amount };
-  reversals: { count: number; amount: Amount };
-  /** Of a bank: what others have paid to its customers, and what of it did not stay. */
-  credits: { count: number; amount: Amount };
-  creditsReversed: { count: number; amount: Amount };
-  /**
-   * Of these, those between two customers of it: they count twice, and are one line of its file.
-   */
+export interface Day extends Record<Kind, { count: number; amount: Amount }> {
+  /** Of payments, those between two customers of one bank: they count twice, and are one line. */
   inside: number;
 }
 
-/**
- * The merchant's book, and what each bank's customers paid of it. What a merchant was paid it is
- * owed, and the bank owes; what went back the other way round.
- */
+/** The merchant's book, and what each bank's customers paid of it. */
 export class Booked {
   readonly merchant = new Map<string, Day>();
   readonly banks = new Map<number, Map<string, Day>>();
 
   constructor(private readonly zone: Zone) {}
 
-  charge(at: number, { bank, kobo }: Attempt): void {
-    for (const { charges } of this.daysOf(at, bank)) add(charges, kobo);
-  }
-
-  refund(at: number, { bank }: Attempt, kobo: Amount): void {
-    for (const { refunds } of this.daysOf(at, bank)) add(refunds, kobo);
-  }
-
-  refundReturn(at: number, { bank }: Attempt, kobo: Amount): void {
-    for (const { refundReturns } of this.daysOf(at, bank)) add(refundReturns, kobo);
-  }
-
-  reversal(at: number, { bank }: Attempt, kobo: Amount): void {
-    for (const { reversals } of this.daysOf(at, bank)) add(reversals, kobo);
-  }
-
-  private daysOf(at: number, bank: number): Day[] {
+  book(kind: Kind, at: number, { bank }: Attempt, kobo: Amount): void {
     const day = this.zone.dayOf(at);
     const ofBank = this.banks.get(bank) ?? new Map<string, Day>();
     this.banks.set(bank, ofBank);
-    return [this.merchant, ofBank].map((days) => dayIn(days, day));
+    for (const days of [this.merchant, ofBank]) add(dayIn(days, day)[kind], kobo);
   }
 }
 
-const none = () => ({ count: 0, amount: 0n });
-export const emptyDay = (): Day => ({
-  charges: none(),
-  refunds: none(),
-  refundReturns: none(),
-  reversals: none(),
-  credits: none(),
-  creditsReversed: none(),
-  inside: 0,
-});
+export const emptyDay = (): Day => {
+  const sums = KINDS.map((kind) => [kind, { count: 0, amount: 0n }]);
+  return { ...(Object.fromEntries(sums) as Record<Kind, Day['charges']>), inside: 0 };
+};
 
 /** The day as it is in the book, from now on if it was not. */
 export function dayIn(days: Map<string, Day>, day: string): Day {
@@ -70,15 +59,14 @@ export function dayIn(days: Map<string, Day>, day: string): Day {
   return one;
 }
 
-/** What it comes to for the bank's balance: what its customers have paid, it owes. */
-export const movedAtBank = ({ credits, creditsReversed, ...day }: Day): Amount =>
-  credits.amount - creditsReversed.amount - movedAtMerchant({ credits, creditsReversed, ...day });
+const moved = (day: Day, owed: Record<Kind, bigint>): Amount =>
+  KINDS.reduce((sum, kind) => sum + owed[kind] * day[kind].amount, 0n);
 
-/** Likewise for the merchant's, which is owed what it is paid. */
-export const movedAtMerchant = ({ charges, refunds, refundReturns, reversals }: Day): Amount =>
-  charges.amount - refunds.amount + refundReturns.amount - reversals.amount;
+/** What a day does to a bank's balance, and to a merchant's. */
+export const movedAtBank = (day: Day): Amount => moved(day, OWED_TO_BANK);
+export const movedAtMerchant = (day: Day): Amount => moved(day, OWED_TO_MERCHANT);
 
-export function add(sum: { count: number; amount: Amount }, kobo: Amount): void {
-  sum.count += 1;
+export function add(sum: { count: number; amount: Amount }, kobo: Amount, count = 1): void {
+  sum.count += count;
   sum.amount += kobo;
 }

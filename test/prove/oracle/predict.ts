@@ -267,7 +267,7 @@ class Years {
     // It stays open until its window has passed.
     if (declineReason === 'expired') return attempt;
     Object.assign(attempt, { status, declineReason });
-    if (status === 'successful') this.seen.booked.charge(this.now, attempt);
+    if (status === 'successful') this.seen.booked.book('charges', this.now, attempt, kobo);
     else if (counted) this.allowance(customer).giveBack(attempt.at, kobo);
     if (exception) {
       this.except(exception, attempt);
@@ -455,7 +455,7 @@ class Years {
     of.held = 0n;
     if (of.status === 'successful' && resolution !== 'confirmed' && !isOfSecondDebit(of.answer)) {
       of.reversed = of.kobo - of.refunded;
-      this.seen.booked.reversal(this.now, of, of.reversed);
+      this.seen.booked.book('reversals', this.now, of, of.reversed);
     }
     return 200;
   }
@@ -473,7 +473,7 @@ class Years {
     else if (resolution !== 'confirmed') {
       refund.status = 'returned';
       of.refunded -= kobo;
-      this.seen.booked.refundReturn(this.now, of, kobo);
+      this.seen.booked.book('refundReturns', this.now, of, kobo);
     }
     return 200;
   }
@@ -503,7 +503,7 @@ class Years {
     this.seen.refunds.push({ act: act.n, at: this.now, kobo, status, of: charge });
     if (status === 'completed') {
       charge.refunded += kobo;
-      this.seen.booked.refund(this.now, charge, kobo);
+      this.seen.booked.book('refunds', this.now, charge, kobo);
     }
     const isRefused = act.answer === 'rejectThenComplete';
     if (isRefused) charge.held += kobo;

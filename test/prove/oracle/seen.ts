@@ -1,4 +1,5 @@
 import type { Told } from '../../storm/told';
+import type { Kind } from './ledger';
 
 /**
  * What the oracle compares its prediction with: as the API, webhooks and the banks' books have it.
@@ -28,17 +29,11 @@ export interface SeenSchedule {
 /** A line of the history. */
 export type SeenTransaction = Record<string, string | null>;
 
-export interface SeenStatement {
+/** `creditsReversed` is there only if there are any. */
+export interface SeenStatement extends Partial<Record<Kind, { count: number; amount: number }>> {
   timezone: string;
   openingBalance: number;
   closingBalance: number;
-  charges: { count: number; amount: number };
-  refunds: { count: number; amount: number };
-  refundReturns: { count: number; amount: number };
-  reversals: { count: number; amount: number };
-  credits: { count: number; amount: number };
-  /** Only if any. */
-  creditsReversed?: { count: number; amount: number };
   exceptionsOpen: number;
   sha256: string | null;
   /** The file of the day, where it was taken, and what its bytes come to. */
