@@ -73,8 +73,7 @@ async function run(stops: Stops, signal: AbortSignal): Promise<Report> {
   const loadBefore = loadNow();
   const sizes = { ...(options.quick ? QUICK : FULL), ...(options.rounds && { rounds: options.rounds }) };
   const { apis, workers, only } = options;
-  const temporal =
-    options.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
+  const temporal = options.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
   const environment = benchEnvironment(
     temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
   );

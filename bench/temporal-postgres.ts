@@ -59,10 +59,7 @@ export const TEMPORAL_FOLDER = 'assent-bench-temporal-';
  * @param stops takes what ends it, as soon as there is something to end
  * @throws StartError saying what to do; the signal's reason
  */
-export async function startTemporalOnPostgres(
-  signal: AbortSignal,
-  stops: Stops,
-): Promise<RunningTemporal> {
+export async function startTemporalOnPostgres(signal: AbortSignal, stops: Stops): Promise<RunningTemporal> {
   const server = await findProgram('the Temporal server', 'cmd/server');
   const sqlTool = await findProgram("Temporal's SQL tool", 'cmd/tools/sql');
   signal.throwIfAborted();
