@@ -96,7 +96,7 @@ describe('the files that a bank sends in the proof', () => {
       'debit-4 2028-01-04 debit',
       // Of what never moved, by the bank's word, there is no line.
       'debit-6 2028-01-06 debit',
-      'payment-reversal-6 2028-01-07 credit',
+      'reversal-of-payment-6 2028-01-07 credit',
       // The second debit of it settled nothing, and is known.
       'again-7 2028-01-30 debit',
       'debit-7 2028-01-30 debit',

@@ -17,7 +17,15 @@ import {
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
 import { inLanes } from '../storm/read';
 import type { Told } from '../storm/told';
-import { answerTo, BANKS, SETTLEMENT_WINDOW_MS, type Limits, type MerchantPlan, type Plan } from './plan';
+import {
+  answerTo,
+  BANKS,
+  SETTLEMENT_WINDOW_MS,
+  type Limits,
+  type MerchantPlan,
+  type Plan,
+  type Resolution,
+} from './plan';
 import { Tally } from './tally';
 
 /**
@@ -51,6 +59,8 @@ export interface MerchantParty extends Party {
   schedules: Map<number, string>;
   /** The ids of its refunds, by the act that asked for them. */
   refunds: Map<number, string>;
+  /** How each act was answered; undefined where there was nothing to send. */
+  answers: Map<number, number | undefined>;
 }
 
 export interface Cast {
@@ -58,6 +68,17 @@ export interface Cast {
   provider: Caller;
   /** Charges of which merchants have heard how they ended. */
   ended: number;
+}
+
+/** What all of a proof has in hand. */
+export interface Stage {
+  engine: StormEngine;
+  watch: Watch;
+  cast: Cast;
+  plan: Plan;
+  /** Nothing is killed. */
+  calm: boolean;
+  signal: AbortSignal;
 }
 
 /** It keeps nothing that it has heard, for years are long. */
@@ -99,13 +120,8 @@ function deskOf(desks: ReadonlySet<Desk>, { item }: Told): Desk | undefined {
 }
 
 /** Brings a merchant in, to the point from which its years begin. */
-export async function enter(
-  engine: StormEngine,
-  watch: Watch,
-  cast: Cast,
-  plan: Plan,
-  one: MerchantPlan,
-): Promise<MerchantParty> {
+export async function enter(stage: Stage, one: MerchantPlan): Promise<MerchantParty> {
+  const { engine, watch, cast, plan } = stage;
   const name = `merchant-${one.n}`;
   const identity = await createMerchant(cast.provider, name);
   const heard: Told[] = [];
@@ -127,10 +143,11 @@ export async function enter(
     customers: new Map(),
     schedules: new Map(),
     refunds: new Map(),
+    answers: new Map(),
   };
   for (const [n, bank] of cast.banks.entries()) bank.desks.add(desks[n] as Desk);
   try {
-    await begin(merchant, cast, plan, standing, watch.signal);
+    await begin(merchant, stage, standing);
     return merchant;
   } catch (error) {
     await leave(merchant, cast);
@@ -147,10 +164,8 @@ export async function leave({ desks, receiver }: MerchantParty, { banks }: Cast)
 /** Sets the merchant's clock, brings its customers in, and has them agree and subscribe. */
 async function begin(
   merchant: MerchantParty,
-  { banks }: Cast,
-  plan: Plan,
+  { cast: { banks }, plan, signal }: Stage,
   standing: Map<string, Limits>,
-  signal: AbortSignal,
 ): Promise<void> {
   const { network } = merchant;
   await setClock(merchant, plan.startAt);
@@ -193,6 +208,25 @@ async function bringIn(
     standing.set(lookupID, own.get(n)?.limits ?? { daily: undefined, monthly: undefined });
     desks[bank]?.concerns.add(customerId).add(lookupID);
   }
+}
+
+/**
+ * Has a bank say what became of the money of an exception.
+ *
+ * @param deed makes the key, and the id of a reversal
+ * @returns the status of the answer
+ */
+export async function respondTo(
+  { network }: BankParty,
+  { bank }: Desk,
+  exception: Record<string, unknown>,
+  { resolution, about, deed }: { resolution: Resolution; about: string; deed: string },
+): Promise<number> {
+  const path = `/v1/reconciliation/exceptions/${String(exception['exceptionId'])}/respond`;
+  const body = { resolution, ...(resolution === 'reversed' && { bankTransactionId: `reversal-${deed}` }) };
+  const { status } = await network.post(path, body, `response-${deed}`);
+  if (status === 200 && resolution !== 'confirmed') bank.takeBack(about);
+  return status;
 }
 
 export const naira = (kobo: bigint | undefined): number | undefined =>

@@ -2,32 +2,31 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { advanceTo, readClock } from '../storm/clock';
 import { expected, setTrust } from '../storm/parties';
 import { list } from '../storm/read';
-import { naira, type BankParty, type Cast, type Desk, type MerchantParty } from './cast';
-import type { Act, Plan, Resolution } from './plan';
+import {
+  naira,
+  respondTo,
+  type BankParty,
+  type Cast,
+  type Desk,
+  type MerchantParty,
+  type Stage,
+} from './cast';
+import type { Act, Resolution } from './plan';
 
 /** Moves a merchant's test clock through its years, and does what the plan has at their moments. */
-
-/** How an act was answered; undefined where there was nothing to send. */
-export type Answers = Map<number, number | undefined>;
 
 const LOOK_EVERY_MS = 100;
 /** A bank answers at once; whoever was killed meanwhile is back in seconds. */
 export const ENDS_WITHIN_MS = 60_000;
 
-/** @param answers takes how each act was answered, also where it does not come to its end */
-export async function drive(
-  merchant: MerchantParty,
-  cast: Cast,
-  plan: Plan,
-  { calm, answers }: { calm: boolean; answers: Answers },
-  signal: AbortSignal,
-): Promise<void> {
+export async function drive(merchant: MerchantParty, stage: Stage): Promise<void> {
+  const { plan, calm, signal } = stage;
   let reached = plan.startAt;
   for (const act of merchant.plan.acts) {
     if (act.at > reached) await advanceTo(merchant, act.at, calm, signal);
     reached = act.at;
     await silence(merchant, signal);
-    answers.set(act.n, await perform(act, merchant, cast, signal));
+    merchant.answers.set(act.n, await perform(act, merchant, stage));
   }
   await advanceTo(merchant, plan.endAt, calm, signal);
 }
@@ -44,8 +43,7 @@ export async function silence({ desks }: Pick<MerchantParty, 'desks'>, signal: A
 async function perform(
   act: Act,
   merchant: MerchantParty,
-  cast: Cast,
-  signal: AbortSignal,
+  { cast, signal }: Stage,
 ): Promise<number | undefined> {
   const { network } = merchant;
   const key = `act-${act.n}`;
@@ -155,12 +153,7 @@ async function say(
 ): Promise<number | undefined> {
   const which = banks.findIndex(({ entityId }) => entityId === exception['bankId']);
   const [bank, desk] = [banks[which], desks[which]];
-  if (!bank || !desk) return undefined;
-  const path = `/v1/reconciliation/exceptions/${String(exception['exceptionId'])}/respond`;
-  const body = { resolution, ...(resolution === 'reversed' && { bankTransactionId: `reversal-${n}` }) };
-  const { status } = await bank.network.post(path, body, `act-${n}`);
-  if (status === 200 && resolution !== 'confirmed') desk.bank.takeBack(about);
-  return status;
+  return bank && desk && respondTo(bank, desk, exception, { resolution, about, deed: String(n) });
 }
 
 /** About the exception of a refund, which the bank has contradicted itself about. */

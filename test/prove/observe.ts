@@ -6,7 +6,6 @@ import { expected } from '../storm/parties';
 import { inLanes, list, readFeed } from '../storm/read';
 import type { Told } from '../storm/told';
 import type { BankParty, Cast, MerchantParty } from './cast';
-import type { Answers } from './drive';
 import { DAY_MS } from './oracle/calendar';
 import type { BankSum } from './oracle/compare-statements';
 import { readCsv } from './oracle/csv';
@@ -34,10 +33,9 @@ const LOOK_EVERY_MS = 500;
 export async function observeMerchant(
   merchant: MerchantParty,
   { banks }: Cast,
-  answers: Answers,
   predicted: Prediction,
 ): Promise<SeenMerchant> {
-  const { network, schedules, customers, entityId } = merchant;
+  const { network, schedules, customers, entityId, answers } = merchant;
   const seen = new Map<number, SeenSchedule>();
   await inLanes(schedules, async ([n, id]) => {
     const data = expected(200, await network.get(`/v1/billing/recurring/${id}`));

@@ -4,7 +4,7 @@ import { advanceTo, setClock } from '../storm/clock';
 import { expected, onboard } from '../storm/parties';
 import { list } from '../storm/read';
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
-import { lastWord, naira, type BankParty, type Cast, type Desk } from './cast';
+import { lastWord, naira, respondTo, type BankParty, type Cast, type Desk, type Stage } from './cast';
 import { ENDS_WITHIN_MS, silence } from './drive';
 import { readCsv } from './oracle/csv';
 import type { SeenPayments, SeenPaymentsAtBank, SeenTransaction } from './oracle/seen';
@@ -37,7 +37,10 @@ const SCRIPT = {
 const FIRST_ACCOUNT = 2_000_000_000;
 
 /** Brings in who pays and is paid, to the point from which the years begin. */
-export async function openPayments({ banks }: Cast, { accounts, startAt }: Plan): Promise<PaymentsParty> {
+export async function openPayments({
+  cast: { banks },
+  plan: { accounts, startAt },
+}: Stage): Promise<PaymentsParty> {
   const party: PaymentsParty = { accounts: new Map(), asked: new Map(), responses: new Map(), desks: [] };
   for (const [n, bank] of banks.entries()) {
     const own = accounts.filter((one) => one.bank === n).map((one) => one.n);
@@ -63,10 +66,7 @@ type Deed = { at: number; payment: Payment; what: 'pay' | 'respond' };
 export async function drivePayments(
   party: PaymentsParty,
   bank: number,
-  { banks }: Cast,
-  { payments, endAt }: Plan,
-  calm: boolean,
-  signal: AbortSignal,
+  { cast: { banks }, plan: { payments, endAt }, calm, signal }: Stage,
 ): Promise<void> {
   const own = payments.filter(({ payee }) => payee.bank === bank);
   const deeds = own.flatMap((payment): Deed[] => {
@@ -149,22 +149,16 @@ async function isOver(network: Caller, id: string): Promise<boolean> {
 /** What became of the money, of the exception that is open about it. */
 async function respond(
   { asked, desks }: PaymentsParty,
-  { network }: BankParty,
+  bank: BankParty,
   { n, payer, response }: Payment,
 ): Promise<number | undefined> {
   const id = asked.get(n)?.billingRequestId;
-  const open = await list(network, '/v1/reconciliation/exceptions?state=open', 'exceptions');
+  const open = await list(bank.network, '/v1/reconciliation/exceptions?state=open', 'exceptions');
   const found = open.find(({ billingRequestId }) => billingRequestId === id);
-  if (!found || !response) return undefined;
+  const desk = desks[payer.bank];
+  if (!found || !response || !desk) return undefined;
   const { resolution } = response;
-  const path = `/v1/reconciliation/exceptions/${String(found['exceptionId'])}/respond`;
-  const body = {
-    resolution,
-    ...(resolution === 'reversed' && { bankTransactionId: `payment-reversal-${n}` }),
-  };
-  const { status } = await network.post(path, body, `payment-response-${n}`);
-  if (status === 200 && resolution !== 'confirmed') desks[payer.bank]?.bank.takeBack(String(id));
-  return status;
+  return respondTo(bank, desk, found, { resolution, about: String(id), deed: `of-payment-${n}` });
 }
 
 /** What the banks hold of all of them in the end. */

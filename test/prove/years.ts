@@ -1,12 +1,12 @@
+import type { Stops } from '../../scripts/command';
 import { Watch } from '../storm/caller';
-import { startStormEngine, type StormEngine } from '../storm/engine';
+import { startStormEngine } from '../storm/engine';
 import type { Party } from '../storm/parties';
 import { inLanes, list } from '../storm/read';
-import type { Stops } from '../../scripts/command';
 import { sendFile } from './bank-file';
-import { assemble, enter, leave, type Cast } from './cast';
+import { assemble, enter, leave, type Stage } from './cast';
 import { watchCost, type Cost } from './cost';
-import { drive, type Answers } from './drive';
+import { drive } from './drive';
 import { killAll } from './kill';
 import { observeBank, observeMerchant, untilQuiet } from './observe';
 import type { Difference } from './oracle/both';
@@ -76,17 +76,15 @@ export async function prove(
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Proof> {
-  const settings = settingsOf(plan, calm);
-  const engine = await startStormEngine(
-    { settings, linked: false, ...(root !== undefined && { root }) },
-    say,
-    signal,
-  );
+  const options = { settings: settingsOf(plan, calm), linked: false, ...(root !== undefined && { root }) };
+  const engine = await startStormEngine(options, say, signal);
   const stops: Stops = [];
   // Also where it does not come to its end.
   let keep = keepable;
   try {
-    const proof = await play(engine, plan, calm, stops, say, signal);
+    const watch = new Watch(signal);
+    const cast = await assemble(engine, watch, stops);
+    const proof = await play({ engine, watch, cast, plan, calm, signal }, say);
     keep = keepable && proof.differences.length + proof.books.length > 0;
     return { ...proof, folder: keep ? engine.folder : undefined };
   } catch (error) {
@@ -99,17 +97,15 @@ export async function prove(
   }
 }
 
-async function play(
-  engine: StormEngine,
-  plan: Plan,
-  calm: boolean,
-  stops: Stops,
-  say: (line: string) => void,
-  signal: AbortSignal,
-): Promise<Omit<Proof, 'folder'>> {
-  const watch = new Watch(signal);
-  const cast = await assemble(engine, watch, stops);
-  const payments = await openPayments(cast, plan);
+/** What a bank's statements are to say in the end: the network's, and its own. */
+interface Account {
+  sum: BankSum;
+  file: BankFile;
+}
+
+async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Proof, 'folder'>> {
+  const { engine, watch, cast, plan, signal } = stage;
+  const payments = await openPayments(stage);
   // Of each merchant again when it is compared: all of them at once would be too much to keep.
   const { billings, charges } = countOf(plan);
   say(
@@ -118,68 +114,53 @@ async function play(
 
   const startedAt = Date.now();
   const cost = watchCost();
-  const enough = new AbortController();
-  const end = () => enough.abort();
-  signal.addEventListener('abort', end);
-  const sofar = { seed: plan.seed, charges, ended: () => cast.ended };
-  const killing = calm ? Promise.resolve({}) : killAll(engine, sofar, say, enough.signal);
   const accounts = cast.banks.map((_, n): Account => ({
     sum: new BankSum(),
     file: new BankFile(plan.zone, n),
   }));
   const differences: Difference[] = [];
+  const find = async (who: string, work: () => Promise<Difference[] | void>) => {
+    differences.push(...(await foundBy(stage, who, work)));
+  };
   let done = 0;
-  const merchants = inLanes(
-    plan.merchants,
-    async (one) => {
-      const own = inOrder(await liveThrough(engine, watch, cast, plan, calm, one, accounts));
-      differences.push(...own);
-      done += 1;
-      say(
-        `${minutes(Date.now() - startedAt)}: ${done} of ${plan.merchants.length} merchants, ${cast.ended} charges`,
-      );
-      if (own[0]) say(`merchant-${one.n} has ${own.length} differences: ${own[0].what}`);
-    },
-    MERCHANTS_AT_ONCE,
-  );
-  const between = cast.banks.map(async ({ name }, n) => {
-    const driven = async () => {
-      await drivePayments(payments, n, cast, plan, calm, signal);
-      return [];
-    };
-    differences.push(...(await foundBy(`payments to ${name}`, driven, plan, signal)));
+  const live = async (one: MerchantPlan) => {
+    const own = inOrder(await liveThrough(stage, one, accounts));
+    differences.push(...own);
+    done += 1;
+    const took = ((Date.now() - startedAt) / 60_000).toFixed(1);
+    say(`${took} min: ${done} of ${plan.merchants.length} merchants, ${cast.ended} charges`);
+    if (own[0]) say(`merchant-${one.n} has ${own.length} differences: ${own[0].what}`);
+  };
+  const killed = await whileKilling(stage, charges, say, async () => {
+    await Promise.all([
+      inLanes(plan.merchants, live, MERCHANTS_AT_ONCE),
+      ...cast.banks.map(({ name }, n) =>
+        find(`payments to ${name}`, () => drivePayments(payments, n, stage)),
+      ),
+    ]);
   });
-  try {
-    await Promise.all([merchants, ...between]);
-  } finally {
-    end();
-  }
-  const killed = await killing;
   const yearsMs = Date.now() - startedAt;
   const used = cost();
   await engine.heal(signal);
   say('Comparing what the banks hold …');
-  const paid = () => comparePaid(payments, cast, plan, accounts, signal);
-  differences.push(...(await foundBy('payments', paid, plan, signal)));
+  await find('payments', () => comparePaid(stage, payments, accounts));
   for (const [n, bank] of cast.banks.entries()) {
     const { sum } = accounts[n] as Account;
-    const compared = async () => compareBank(plan, n, sum, await observeBank(bank, sum));
-    differences.push(...(await foundBy(bank.name, compared, plan, signal)));
+    await find(bank.name, async () => compareBank(plan, n, sum, await observeBank(bank, sum)));
   }
   // What one bank's file says of a payment between customers the other is told of as well.
   for (const [n, bank] of cast.banks.entries()) {
     const { files, missed } = (accounts[n] as Account).file.write(plan.seed + n, plan.zone.dayOf(plan.endAt));
-    const sent = async () => {
-      const found: Difference[] = [];
-      for (const [i, file] of files.entries()) {
-        say(`${bank.name} sends statement ${i + 1} of its own, of ${file.summary['lines']} lines …`);
-        found.push(...compareBankFile(plan, bank.name, i + 1, file, await sendFile(bank, file, signal)));
-      }
-      const path = '/v1/reconciliation/exceptions?kind=missing_at_bank';
-      const exceptions = await list(bank.network, path, 'exceptions');
-      return [...found, ...compareMissed(plan, bank.name, missed, exceptions)];
-    };
-    differences.push(...(await foundBy(bank.name, sent, plan, signal)));
+    for (const [i, file] of files.entries()) {
+      say(`${bank.name} sends statement ${i + 1} of its own, of ${file.summary['lines']} lines …`);
+      await find(bank.name, async () => {
+        return compareBankFile(plan, bank.name, i + 1, file, await sendFile(bank, file, signal));
+      });
+    }
+    const path = '/v1/reconciliation/exceptions?kind=missing_at_bank';
+    await find(bank.name, async () => {
+      return compareMissed(plan, bank.name, missed, await list(bank.network, path, 'exceptions'));
+    });
   }
   const met = [...watch.surprises, ...cast.banks.flatMap(forged)];
   differences.push(...met.map((what) => ({ at: plan.endAt, who: 'a caller', what })));
@@ -187,19 +168,26 @@ async function play(
   return { plan, billings, charges, killed, yearsMs, cost: used, differences: inOrder(differences), books };
 }
 
-/** What a bank's statements are to say in the end: the network's, and its own. */
-interface Account {
-  sum: BankSum;
-  file: BankFile;
+/** @returns how often each process was killed */
+async function whileKilling(
+  { engine, cast, plan, calm, signal }: Stage,
+  charges: number,
+  say: (line: string) => void,
+  work: () => Promise<void>,
+): Promise<Record<string, number>> {
+  const enough = new AbortController();
+  const ended = AbortSignal.any([enough.signal, signal]);
+  const sofar = { seed: plan.seed, charges, ended: () => cast.ended };
+  const killing = calm ? Promise.resolve({}) : killAll(engine, sofar, say, ended);
+  await work().finally(() => enough.abort());
+  return killing;
 }
 
 /** What customers have paid each other, once both banks have heard everything. */
 async function comparePaid(
+  { cast, plan, signal }: Stage,
   payments: PaymentsParty,
-  cast: Cast,
-  plan: Plan,
   accounts: readonly Account[],
-  signal: AbortSignal,
 ): Promise<Difference[]> {
   for (const { network } of cast.banks) await untilQuiet({ network, desks: payments.desks }, cast, signal);
   const predicted = predictPayments(plan);
@@ -218,26 +206,17 @@ async function comparePaid(
 
 /** One merchant, from its first day to the comparison. */
 async function liveThrough(
-  engine: StormEngine,
-  watch: Watch,
-  cast: Cast,
-  plan: Plan,
-  calm: boolean,
+  stage: Stage,
   one: MerchantPlan,
   accounts: readonly Account[],
 ): Promise<Difference[]> {
-  const { signal } = watch;
-  const merchant = await enter(engine, watch, cast, plan, one);
+  const { cast, plan, signal } = stage;
+  const merchant = await enter(stage, one);
   try {
     const predicted = predict(plan, one);
-    const answers: Answers = new Map();
-    const driven = async () => {
-      await drive(merchant, cast, plan, { calm, answers }, signal);
-      return [];
-    };
     const compared = async () => {
       await untilQuiet(merchant, cast, signal);
-      const seen = await observeMerchant(merchant, cast, answers, predicted);
+      const seen = await observeMerchant(merchant, cast, predicted);
       const held = compareMerchant(plan, one, predicted, seen);
       for (const [n, { sum, file }] of accounts.entries()) {
         file.addMerchant(predicted, seen, held.charges);
@@ -248,8 +227,8 @@ async function liveThrough(
       return [...held.differences, ...met.map((what) => ({ at: plan.endAt, who: merchant.name, what }))];
     };
     // Why it did not get on is in what it left behind.
-    const stuck = await foundBy(merchant.name, driven, plan, signal);
-    return [...stuck, ...(await foundBy(merchant.name, compared, plan, signal))];
+    const stuck = await foundBy(stage, merchant.name, () => drive(merchant, stage));
+    return [...stuck, ...(await foundBy(stage, merchant.name, compared))];
   } finally {
     await leave(merchant, cast);
   }
@@ -257,13 +236,12 @@ async function liveThrough(
 
 /** Also an engine that does not get on, or whose answers cannot be read, is found. */
 async function foundBy(
+  { plan, signal }: Stage,
   who: string,
-  work: () => Promise<Difference[]>,
-  plan: Plan,
-  signal: AbortSignal,
+  work: () => Promise<Difference[] | void>,
 ): Promise<Difference[]> {
   try {
-    return await work();
+    return (await work()) ?? [];
   } catch (error) {
     signal.throwIfAborted();
     return [{ at: plan.endAt, who, what: String(error) }];
@@ -272,5 +250,3 @@ async function foundBy(
 
 const forged = ({ name, receiver }: Party): string[] =>
   receiver.forged.map((what) => `${name} does not believe ${what}`);
-
-const minutes = (ms: number) => `${(ms / 60_000).toFixed(1)} min`;

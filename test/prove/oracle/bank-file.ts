@@ -128,7 +128,7 @@ export class BankFile {
             // Debit and credit of a payment within the bank share the payment's case.
             isDoubted: exception !== undefined || payee.bank === this.bank,
             resolution: said?.resolution,
-            reversal: said && { id: `payment-reversal-${n}`, at: said.at },
+            reversal: said && { id: `reversal-of-payment-${n}`, at: said.at },
           },
         );
       }
