@@ -172,81 +172,63 @@ export function printed(report: Report): string {
   ].join('\n');
 }
 
-/** For a file as well as for a terminal. */
-const PLAIN = { head: [], border: [], compact: true };
+function table(head: string[], rows: (string | number)[][]): string {
+  // For a file as well as for a terminal.
+  const drawn = new Table({ style: { head: [], border: [], compact: true }, head });
+  drawn.push(...rows);
+  return drawn.toString();
+}
 
 function worksTable(works: WorkReport[]): string {
-  const table = new Table({
-    style: PLAIN,
-    head: ['Work', 'a second', 'CPU ms each', 'history events', 'late p50, p99, last'],
-  });
-  for (const { title, unitsPerSecond, ownCpuMs, historyEvents, latenessMs } of works) {
-    table.push([
+  return table(
+    ['Work', 'a second', 'CPU ms each', 'history events', 'late p50, p99, last'],
+    works.map(({ title, unitsPerSecond, ownCpuMs, historyEvents, latenessMs: late }) => [
       title,
       inRange(unitsPerSecond, 1),
       inRange(ownCpuMs, 1),
       historyEvents?.toFixed(1) ?? '',
-      latenessMs
-        ? [latenessMs.p50, latenessMs.p99, latenessMs.last]
-            .map((ms) => `${(ms / 1000).toFixed(1)} s`)
-            .join(', ')
-        : '',
-    ]);
-  }
-  return table.toString();
+      late ? [late.p50, late.p99, late.last].map((ms) => `${(ms / 1000).toFixed(1)} s`).join(', ') : '',
+    ]),
+  );
 }
 
 function cpuTable(works: WorkReport[]): string {
   const names = [...new Set(works.flatMap(({ cpuMs }) => Object.keys(cpuMs)))];
-  const table = new Table({ style: PLAIN, head: ['CPU ms each', ...names] });
-  for (const { work, cpuMs } of works) {
-    table.push([work, ...names.map((name) => (cpuMs[name] ?? 0).toFixed(2))]);
-  }
-  return table.toString();
+  const rows = works.map(({ work, cpuMs }) => [work, ...names.map((name) => (cpuMs[name] ?? 0).toFixed(2))]);
+  return table(['CPU ms each', ...names], rows);
 }
 
 function writesTable(works: WorkReport[]): string {
-  const table = new Table({
-    style: PLAIN,
-    head: ['Writes each', 'server', 'transactions', 'log kB', 'disk kB'],
-  });
-  for (const { work, writes } of works) {
-    for (const [server, { transactions, walKb, diskKb }] of Object.entries(writes)) {
-      table.push([work, server, ...[transactions, walKb, diskKb].map((value) => value.toFixed(1))]);
-    }
-  }
-  return table.toString();
+  const rows = works.flatMap(({ work, writes }) =>
+    Object.entries(writes).map(([server, { transactions, walKb, diskKb }]) => [
+      work,
+      server,
+      ...[transactions, walKb, diskKb].map((value) => value.toFixed(1)),
+    ]),
+  );
+  return table(['Writes each', 'server', 'transactions', 'log kB', 'disk kB'], rows);
 }
 
 function probesTable(works: WorkReport[]): string {
-  const table = new Table({
-    style: PLAIN,
-    head: ['Takes, in ms: p50, p95, worst', 'charges', 'until answered', 'until the merchant is told'],
-  });
-  for (const { title, probed } of works) {
-    if (!probed) continue;
-    const cells = [probed.answeredMs, probed.doneMs].map(({ p50, p95, worst }) =>
-      [p50, p95, worst].map((ms) => ms.toFixed(0)).join(', '),
-    );
-    table.push([title, probed.probes, ...cells]);
-  }
-  return table.toString();
+  const inShort = ({ p50, p95, worst }: Takes) => [p50, p95, worst].map((ms) => ms.toFixed(0)).join(', ');
+  const rows = works.flatMap(({ title, probed }) =>
+    probed ? [[title, probed.probes, inShort(probed.answeredMs), inShort(probed.doneMs)]] : [],
+  );
+  const head = ['Takes, in ms: p50, p95, worst', 'charges', 'until answered', 'until the merchant is told'];
+  return table(head, rows);
 }
 
 const GOAL_NAME = { cpu: 'CPU', answer: 'p95 to the answer', end: 'p95 to the end' };
 
 function goalsTable(goals: GoalReport[]): string {
-  const table = new Table({ style: PLAIN, head: ['Goal', 'beside', 'wanted', 'measured', ''] });
-  for (const { work, beside, of, ratio, measured, met } of goals) {
-    table.push([
-      of === 'speed' ? work : `${GOAL_NAME[of]} of ${work}`,
-      beside,
-      `${of === 'speed' ? '≥' : '≤'} ${ratio}×`,
-      `${inRange(measured, 2)}×`,
-      met ? 'met' : 'MISSED',
-    ]);
-  }
-  return table.toString();
+  const rows = goals.map(({ work, beside, of, ratio, measured, met }) => [
+    of === 'speed' ? work : `${GOAL_NAME[of]} of ${work}`,
+    beside,
+    `${of === 'speed' ? '≥' : '≤'} ${ratio}×`,
+    `${inRange(measured, 2)}×`,
+    met ? 'met' : 'MISSED',
+  ]);
+  return table(['Goal', 'beside', 'wanted', 'measured', ''], rows);
 }
 
 function inRange({ median, min, max }: Spread, digits: number): string {
