@@ -3,8 +3,9 @@ import type { Zone } from './calendar';
 import type { Attempt } from './schedule';
 
 /**
- * What moves money, and what it does to what a merchant is owed. A bank owes what its customers have
- * paid; `credits` are what others have paid to them, and `creditsReversed` what of it did not stay.
+ * What moves money, and what it does to what a merchant is owed. A bank owes what its customers
+ * have paid; `credits` are what others have paid to them, and `creditsReversed` what of it did not
+ * stay.
  */
 const OWED_TO_MERCHANT = {
   charges: 1n,
