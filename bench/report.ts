@@ -209,8 +209,9 @@ function writesTable(works: WorkReport[]): string {
   return table(['Writes each', 'server', 'transactions', 'log kB', 'disk kB'], rows);
 }
 
+const inShort = ({ p50, p95, worst }: Takes) => [p50, p95, worst].map((ms) => ms.toFixed(0)).join(', ');
+
 function probesTable(works: WorkReport[]): string {
-  const inShort = ({ p50, p95, worst }: Takes) => [p50, p95, worst].map((ms) => ms.toFixed(0)).join(', ');
   const rows = works.flatMap(({ title, probed }) =>
     probed ? [[title, probed.probes, inShort(probed.answeredMs), inShort(probed.doneMs)]] : [],
   );

@@ -123,9 +123,6 @@ async function makeParties(
     customerId: string;
   }[];
   const agreementOf = ({ cus }: Seed) => decisions.find(({ customerId }) => customerId === cus)?.id ?? '';
-  const party = async (role: Role, api: ApiClient, seeds: Seed[], sandbox = false): Promise<Party> => {
-    return { role, token: await api.accessToken(), sandbox, seeds };
-  };
   const seedsOf = (own: (story: Story) => Seed) => stories.map((one) => ({ ...one.shared, ...own(one) }));
   return {
     public: {
@@ -153,6 +150,10 @@ async function makeParties(
     sandbox: await party('merchant', client(clockOwner), [], true),
   };
 }
+
+const party = async (role: Role, api: ApiClient, seeds: Seed[], sandbox = false): Promise<Party> => {
+  return { role, token: await api.accessToken(), sandbox, seeds };
+};
 
 /** A line that the network knows nothing of, so that there is a difference. @returns its id */
 async function sendStatement(apiUrl: string, atBank: ApiClient, signal: AbortSignal): Promise<string> {

@@ -17,6 +17,12 @@ const INCOMPRESSIBLE = Array.from({ length: LONG / 40 }, (_, n) =>
   createHash('sha256').update(String(n)).digest('base64url'),
 ).join('');
 
+const NUMBERS = ['0', '-0', '-1', '0.1', '1e308', '1e-320', '9007199254740993'];
+const OTHER_TYPES = ['null', 'true', '[]', '{}', '[[]]'];
+const NO_OBJECTS = ['', '{', 'null', '[]', '"x"', '{}x', '\uFEFF{}'];
+const ENCODED = `%00 %ff % %ed%a0%80 %E2%80%AE ..%2f..%2f '%20OR%201=1 -1 1e9 999999999 99999999999999999999`;
+const MARKS = ['', '\x80\xff', '"', ',,,,', ';;;;'];
+
 /** Values of a field, as they stand in a JSON text. */
 export const JSON_VALUES: readonly string[] = [
   ...INHERITED.map((name) => JSON.stringify(name)),
@@ -35,10 +41,10 @@ export const JSON_VALUES: readonly string[] = [
   String.raw`"${'\\"'.repeat(LONG)}"`,
   JSON.stringify(`http://${'a.'.repeat(1000)}/${'%41'.repeat(500)}`),
   JSON.stringify(`${'a'.repeat(60)}@${'a.'.repeat(90)}!`),
-  ...['0', '-0', '-1', '0.1', '1e308', '1e-320', '9007199254740993'],
+  ...NUMBERS,
   '9'.repeat(10_000),
   `1.${'0'.repeat(10_000)}1`,
-  ...['null', 'true', '[]', '{}', '[[]]'],
+  ...OTHER_TYPES,
   '{"constructor":{"prototype":{"x":1}}}',
   '{"__proto__":{"x":1}}',
   '{"a":1,"a":2}',
@@ -63,7 +69,7 @@ export const EXTRA_NAMES: readonly string[] = [
 
 /** Whole bodies, beside those that are right but for one field. */
 export const BODIES: readonly (string | Buffer)[] = [
-  ...['', '{', 'null', '[]', '"x"', '{}x', '\uFEFF{}'],
+  ...NO_OBJECTS,
   Buffer.from([0xff, 0xfe, 0x7b, 0x00]),
   Buffer.from('{"a":"\xff"}', 'latin1'),
   ' '.repeat(200_000),
@@ -78,8 +84,8 @@ export const BODIES: readonly (string | Buffer)[] = [
 /** Values of parameters in a path or a query string, percent-encoded where they must be. */
 export const PARAMETERS: readonly string[] = [
   ...INHERITED,
-  ...['', '%00', '%ff', '%', '%ed%a0%80', '%E2%80%AE', '..%2f..%2f', "'%20OR%201=1"],
-  ...['-1', '1e9', '999999999', '99999999999999999999'],
+  '',
+  ...ENCODED.split(' '),
   '%25'.repeat(1000),
   'a'.repeat(HEADER_LONG),
   '%20'.repeat(HEADER_LONG / 3),
@@ -91,7 +97,7 @@ export const PARAMETERS: readonly string[] = [
 /** Values of a header; bytes beyond ASCII go as Latin-1. */
 export const HEADER_VALUES: readonly string[] = [
   ...INHERITED,
-  ...['', '\x80\xff', '"', ',,,,', ';;;;'],
+  ...MARKS,
   `${' '.repeat(HEADER_LONG)}x`,
   `a${' '.repeat(HEADER_LONG)}x`,
   `application/json${' '.repeat(HEADER_LONG)}x`,
@@ -103,7 +109,9 @@ export const HEADER_VALUES: readonly string[] = [
   `Bearer ${'='.repeat(HEADER_LONG)}!`,
   `Basic ${'A'.repeat(HEADER_LONG)}`,
   'x'.repeat(HEADER_LONG),
-  ...['99999999999999999999', '-1', '*'],
+  '99999999999999999999',
+  '-1',
+  '*',
 ];
 
 /** Headers that somebody along the way reads, be it Node, the framework or the application. */
