@@ -2,85 +2,64 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { matchLines } from '../../../src/database/bank-file/match-lines';
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
-import { rows as select } from '../../../src/database/pool/connection';
 import { claimKey } from '../../../src/database/call/idempotency';
+import { rows as select } from '../../../src/database/pool/connection';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
+import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { isBusinessDay } from '../../../src/domain/business-day';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
-import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
-import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
-import { bookDifferences } from '../../support/books';
+import { serveApi, tokenOf, type Answered } from '../../support/api';
 import { lookForMissing, matchingOf, workOnFile } from '../../support/bank-file';
-import { copyOfDatabase, createTestDatabase, type TestDatabase } from '../../support/database';
+import { bookDifferences } from '../../support/books';
+import { copyOfDatabase } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import { payAnother, settleCredit } from '../../support/settled';
-import { announcedTo, moveClock, standingApproval, type Standing } from '../../support/standing';
+import {
+  answerRefund,
+  approve,
+  bill,
+  callerAt,
+  decline,
+  EXCEPTIONS,
+  initiateRefund,
+  refund,
+  respond,
+  shareApi,
+  type Caller,
+  type Charge,
+  type Parties,
+  type Shown,
+} from '../../support/shared-api';
+import { moveClock } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
 
 /** A bank sends what it booked: what agrees, what does not, and what follows of it. */
 
 const LAGOS = 'Africa/Lagos';
 const STATEMENTS = '/v1/bank/statements';
-const ADVANCE = '/v1/sandbox/clock/advance';
-const EXCEPTIONS = '/v1/reconciliation/exceptions';
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
 /** Of the test, which midnight may come before. */
 let today: string;
 
-type Shown = Record<string, unknown>;
-interface Tokens {
-  bank: string;
-  merchant: string;
-}
-
-let database: TestDatabase;
-let api: ServedApi;
-let standing: Standing;
-let tokens: Tokens;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await serveApi(database.db, { settings: SETTINGS });
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
+const served = shareApi();
+let parties: Parties;
 beforeEach(async () => {
   today = calendarDay(new Date(), LAGOS);
-  standing = await standingApproval(database.db, api.deps.ring);
-  tokens = await tokensAt(api);
+  parties = await served.parties();
 });
 
-const SETTINGS = { RATE_LIMIT_TOKEN_ADDRESS: '999/999' };
-
-async function tokensAt(served: ServedApi): Promise<Tokens> {
-  const { bank, merchant } = standing.credentials;
-  return { bank: await tokenOf(served, bank), merchant: await tokenOf(served, merchant) };
-}
-
-const get = (token: string, url: string, served = api): Promise<Answered> =>
-  send(served.url, 'GET', url, undefined, { authorization: `Bearer ${token}` });
-const post = (token: string, url: string, body: unknown, served = api): Promise<Answered> =>
-  send(served.url, 'POST', url, body, { authorization: `Bearer ${token}` });
-
-/** A charge of 100 naira, not answered yet. */
-const charge = (amount = 100) => chargeUnder(api, standing, tokens.merchant, amount);
-
-/** The same, approved. */
-async function paid(bankTransactionId: string, amount = 100): Promise<{ reference: string; id: string }> {
-  const made = await charge(amount);
-  const body = { billingRequestId: made.id, bankTransactionId };
-  expect((await post(tokens.bank, '/v1/billing/bank-response', body)).status).toBe(200);
+/** A charge of 100 naira, approved by this id. */
+async function paid(bankTransactionId: string, amount = 100): Promise<Charge> {
+  const made = await bill(parties, { amount });
+  expect((await approve(parties, made.id, bankTransactionId)).status).toBe(200);
   return made;
 }
 
-async function refunded(reference: string, amount: number, bankTransactionId: string): Promise<unknown> {
-  const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount });
-  const refundId = body.data?.['refundId'];
-  const answer = { refundId, action: 'completed', bankTransactionId };
-  expect((await post(tokens.bank, '/v1/bank/refund-response', answer)).status).toBe(200);
+/** A refund, completed by this id. */
+async function refunded(reference: string, amount: number, bankTransactionId: string): Promise<string> {
+  const refundId = await refund(parties, reference, amount);
+  expect((await answerRefund(parties, refundId, 'completed', bankTransactionId)).status).toBe(200);
   return refundId;
 }
 
@@ -89,45 +68,34 @@ const debit = (id: string, amount: number | string = 100, reference = '') =>
 const credit = (id: string, amount: number, reference = '') =>
   `${id},${today},${amount},NGN,credit,${reference}`;
 const csv = (...lines: string[]) => [HEADER, ...lines, ''].join('\r\n');
+const bookedOn = (day: string, line: string) => line.replace(today, day);
 
-async function upload(
-  file: string,
-  headers: Record<string, string> = {},
-  { token = tokens.bank, served = api }: { token?: string; served?: ServedApi } = {},
-  query = '',
-): Promise<Answered> {
-  return send(served.url, 'POST', `${STATEMENTS}${query}`, file, {
-    'content-type': 'text/csv',
-    authorization: `Bearer ${token}`,
-    ...headers,
-  });
-}
+const upload = (file: string, query = '', headers = {}, by = parties.bank): Promise<Answered> =>
+  by.post(`${STATEMENTS}${query}`, file, { 'content-type': 'text/csv', ...headers });
 
 /** Sends a file, and does what its workflow does. */
 async function match(
   file: string,
   query: string | Promise<string> = '',
-  headers: Record<string, string> = {},
-  served = api,
-  token = tokens.bank,
+  { headers = {}, by = parties.bank, db = served.db } = {},
 ): Promise<{ id: string; summary: Shown; differences: string[] }> {
-  const { status, body } = await upload(file, headers, { token, served }, await query);
+  const { status, body } = await upload(file, await query, headers, by);
   expect({ status, body }).toMatchObject({ status: 202 });
   const id = String(body.data?.['statementId']);
-  await workOnFile(served.deps.db, served.deps.ring, id);
-  const shown = await get(token, `${STATEMENTS}/${id}`, served);
-  expect(shown.body.data).toMatchObject({ statementId: id, status: 'completed' });
-  const { body: text } = await get(token, String(shown.body.data?.['differencesUrl']), served);
-  const [, ...differences] = (text as unknown as string).trimEnd().split('\r\n');
-  return { id, summary: shown.body.data?.['summary'] as Shown, differences };
+  await workOnFile(db, served.ring, id);
+  const shown = await by.read(`${STATEMENTS}/${id}`);
+  expect(shown).toMatchObject({ statementId: id, status: 'completed' });
+  const [, ...differences] = (await by.file(String(shown['differencesUrl']))).trimEnd().split('\r\n');
+  return { id, summary: shown['summary'] as Shown, differences };
 }
+const summaryOf = async (...given: Parameters<typeof match>) => (await match(...given)).summary;
 
 /** The day that comes so many days after today, once it has come for the bank. */
 async function ahead(days: number): Promise<string> {
   await select(
-    database.db,
+    served.db,
     `UPDATE entities SET clock_offset = greatest(clock_offset, make_interval(days => :days)) WHERE id = :id`,
-    { days, id: standing.bankId },
+    { days, id: parties.bankId },
   );
   return addDays(today, days);
 }
@@ -144,31 +112,37 @@ const NOTHING = {
   malformed: 0,
 };
 
-async function exceptions(token = tokens.bank, query = '', served = api): Promise<Shown[]> {
-  const { status, body } = await get(token, `${EXCEPTIONS}?sortOrder=asc${query}`, served);
-  expect(status).toBe(200);
-  return body.data?.['exceptions'] as Shown[];
-}
+const exceptions = (caller: Caller = parties.bank, query = '') =>
+  caller.list(`${EXCEPTIONS}?sortOrder=asc${query}`);
+const openOnes = () => exceptions(parties.bank, '&state=open');
 /** Sorted by their words: those of a charge are opened by its merchant's clock. */
-const kinds = async (token = tokens.bank, query = '') =>
-  (await exceptions(token, query)).map(({ kind, state }) => `${String(kind)} ${String(state)}`).toSorted();
+const kinds = async (caller = parties.bank, query = '') =>
+  (await exceptions(caller, query)).map(({ kind, state }) => `${String(kind)} ${String(state)}`).toSorted();
 
-const respond = (exceptionId: unknown, body: object) =>
-  post(tokens.bank, `${EXCEPTIONS}/${String(exceptionId)}/respond`, body);
+/** The bank ends the one exception that is open. */
+async function end(finding: object, query = '&state=open'): Promise<void> {
+  const [one, ...more] = await exceptions(parties.bank, query);
+  expect(more).toEqual([]);
+  expect((await respond(parties, one?.['exceptionId'], finding)).status).toBe(200);
+}
+const NO_MONEY = { resolution: 'no_money_moved' };
+const reversedBy = (bankTransactionId: string) => ({ resolution: 'reversed', bankTransactionId });
 
-const resolveAsOperator = (exceptionId: unknown, resolution: Resolution) =>
-  database.db.transaction((trx) =>
-    resolveException(trx, api.deps.ring, LAGOS, { cause: 'operator', note: 'Case 1' }, String(exceptionId), {
-      resolution,
-      bankTransactionId: null,
-    }),
+async function resolveAsOperator(resolution: Resolution): Promise<void> {
+  const [one] = await openOnes();
+  const by = { cause: 'operator', note: 'Case 1' } as const;
+  const finding = { resolution, bankTransactionId: null };
+  await served.db.transaction((trx) =>
+    resolveException(trx, served.ring, LAGOS, by, String(one?.['exceptionId']), finding),
   );
+}
 
-const status = async (id: string, served = api, token = tokens.merchant) =>
-  (await get(token, `/v1/billing/requests/${id}`, served)).body.data?.['status'];
+const contradict = (id: string) => decline(parties, id);
+const details = (reference: string) =>
+  parties.merchant.read(`/v1/transaction-details?reference=${reference}`);
 
-async function theBooksAreRight(served = api): Promise<void> {
-  expect(await bookDifferences(served.deps.db)).toEqual([]);
+async function theBooksAreRight(db = served.db): Promise<void> {
+  expect(await bookDifferences(db)).toEqual([]);
 }
 
 test('a file that agrees is matched, line by line, and opens nothing', async () => {
@@ -181,7 +155,7 @@ test('a file that agrees is matched, line by line, and opens nothing', async () 
 });
 
 test('each difference becomes an exception, and its file says line by line what it is', async () => {
-  await paid('B1');
+  const agreeing = await paid('B1');
   const differing = await paid('B2');
   const missing = await paid('B3');
   const lines = [debit('B1'), debit('B2', 90), debit('B2', 90), debit('B1'), debit('B9', 5), ',,,,,'];
@@ -204,7 +178,7 @@ test('each difference becomes an exception, and its file says line by line what 
   expect(differences).toEqual([
     `3,amount_differs,B2,${today},debit,90,NGN,,${differing.reference},100,NGN,${differs},`,
     `4,duplicate,B2,${today},debit,90,NGN,,${differing.reference},100,NGN,,`,
-    `5,duplicate,B1,${today},debit,100,NGN,,${await referenceOf('B1')},100,NGN,,`,
+    `5,duplicate,B1,${today},debit,100,NGN,,${agreeing.reference},100,NGN,,`,
     `6,unknown_here,B9,${today},debit,5,NGN,,,,,${unknown},`,
     '7,malformed,,,,,,,,,,,"bankTransactionId is missing; bookingDate is missing; currency is missing; direction is missing"',
     `8,duplicate,B9,${today},debit,5,NGN,,,,,,`,
@@ -213,47 +187,38 @@ test('each difference becomes an exception, and its file says line by line what 
   const later = await match(csv(), reaching());
   // A line of another amount is told of as that, and is not missing besides.
   expect(later.summary).toEqual({ ...NOTHING, lines: 0, missingAtBank: 1 });
-  const [lacking] = await exceptions(tokens.bank, '&kind=missing_at_bank');
+  const [lacking] = await exceptions(parties.bank, '&kind=missing_at_bank');
   expect(later.differences).toEqual([
     `,missing_at_bank,B3,,debit,,,,${missing.reference},100,NGN,${String(lacking?.['exceptionId'])},`,
   ]);
   // The merchant sees what is about its charges, without the bank's ids.
-  expect(new Set(await kinds(tokens.merchant))).toEqual(
-    new Set(['amount_differs open', 'missing_at_bank open']),
-  );
-  expect(JSON.stringify(await exceptions(tokens.merchant))).not.toContain('bankTransactionId');
-  const told = await announcedTo(database.db, api.deps.ring, standing.bankId);
-  expect(told.filter(({ type }) => type === 'exception.opened')).toMatchObject([
-    { item: { exceptionId: differs, sequence: 1 } },
-    { item: { exceptionId: unknown, sequence: 1 } },
-    { item: { exceptionId: lacking?.['exceptionId'], sequence: 1 } },
+  expect(await kinds(parties.merchant)).toEqual(['amount_differs open', 'missing_at_bank open']);
+  expect(JSON.stringify(await exceptions(parties.merchant))).not.toContain('bankTransactionId');
+  expect(await served.told(parties.bankId, 'exception.opened')).toMatchObject([
+    { exceptionId: differs, sequence: 1 },
+    { exceptionId: unknown, sequence: 1 },
+    { exceptionId: lacking?.['exceptionId'], sequence: 1 },
   ]);
 });
-
-async function referenceOf(bankTransactionId: string): Promise<string> {
-  const { body } = await get(tokens.bank, '/v1/transaction-history');
-  const all = body.data?.['transactions'] as Shown[];
-  return String(all.find((one) => one['bankTransactionId'] === bankTransactionId)?.['reference']);
-}
 
 test('the same file again is the same statement, and nothing new', async () => {
   await paid('C1');
   const file = csv(debit('C9', 7));
-  const { id, summary } = await match(file, '', { 'idempotency-key': 'c' });
+  const key = { 'idempotency-key': 'c' };
+  const { id, summary } = await match(file, '', { headers: key });
   const before = await exceptions();
   const again = await upload(file);
   expect(again).toMatchObject({ status: 202, body: { data: { statementId: id, status: 'completed' } } });
-  await workOnFile(api.deps.db, api.deps.ring, id);
-  expect((await get(tokens.bank, `${STATEMENTS}/${id}`)).body.data).toMatchObject({ summary });
+  await workOnFile(served.db, served.ring, id);
+  expect(await parties.bank.read(`${STATEMENTS}/${id}`)).toMatchObject({ summary });
   expect(await exceptions()).toEqual(before);
 
-  const replayed = await upload(file, { 'idempotency-key': 'c' });
+  const replayed = await upload(file, '', key);
   expect(replayed).toMatchObject({ status: 202, body: { data: { statementId: id, status: 'processing' } } });
   expect(replayed.headers.get('idempotent-replayed')).toBe('true');
-  expect((await upload(csv(debit('C8')), { 'idempotency-key': 'c' })).status).toBe(422);
+  expect((await upload(csv(debit('C8')), '', key)).status).toBe(422);
   // Of what was sent in vain nothing waits.
-  const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
-  expect(rows).toEqual([]);
+  expect(await select(served.db, 'SELECT FROM bank_statement_pages')).toEqual([]);
 });
 
 test('files that overlap tell of a difference once, and one that brings what was missing ends it', async () => {
@@ -261,33 +226,33 @@ test('files that overlap tell of a difference once, and one that brings what was
   await paid('D2');
   await match(csv(debit('D1'), debit('D9')), reaching());
   expect(await kinds()).toEqual(['missing_at_bank open', 'unknown_here open']);
-  const second = await match(csv(debit('D9'), debit('D1'), debit('D8')), reaching());
-  expect(second.summary).toEqual({ ...NOTHING, lines: 3, matched: 1, unknownHere: 2 });
+  const second = await summaryOf(csv(debit('D9'), debit('D1'), debit('D8')), reaching());
+  expect(second).toEqual({ ...NOTHING, lines: 3, matched: 1, unknownHere: 2 });
   expect(await kinds()).toEqual(['missing_at_bank open', 'unknown_here open', 'unknown_here open']);
 
   // The debit that was unknown is answered for, and what was missing is booked days later.
   await paid('D9');
-  const third = await match(csv(debit('D9'), debit('D2')), reaching());
-  expect(third.summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+  const third = await summaryOf(csv(debit('D9'), debit('D2')), reaching());
+  expect(third).toEqual({ ...NOTHING, lines: 2, matched: 2 });
   expect(await exceptions()).toMatchObject([
     { kind: 'missing_at_bank', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'D2' },
     { kind: 'unknown_here', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'D9' },
     { kind: 'unknown_here', state: 'open', bankTransactionId: 'D8' },
   ]);
-  expect(await kinds(tokens.merchant)).toEqual(['missing_at_bank resolved']);
+  expect(await kinds(parties.merchant)).toEqual(['missing_at_bank resolved']);
   await theBooksAreRight();
 });
 
 test.each(['missing', 'has'] as const)(
   'of two files at once, what the one has is not missing in the end: the one that %s it is first',
   async (first) => {
-    const { db, ring } = api.deps;
+    const { db, ring } = served;
     await paid('W1');
     const { reference } = await paid('W2');
     const files = { missing: csv(debit('W1')), has: csv(debit('W1'), debit('W2')) };
     const ids = { missing: '', has: '' };
     for (const file of ['missing', 'has'] as const) {
-      ids[file] = String((await upload(files[file], {}, {}, await reaching())).body.data?.['statementId']);
+      ids[file] = String((await upload(files[file], await reaching())).body.data?.['statementId']);
     }
     const matching = matchingOf(db, ring, 'stm_w');
     await matchLines(matching, ids.missing);
@@ -303,43 +268,39 @@ test.each(['missing', 'has'] as const)(
     await other;
     await workOnFile(db, ring, ids.has);
 
-    expect(await exceptions(tokens.bank, '&state=open')).toEqual([]);
-    const refund = { reference, amount: 100 };
-    expect((await post(tokens.merchant, '/v1/refunds/initiate', refund)).status).toBe(201);
+    expect(await openOnes()).toEqual([]);
+    expect((await initiateRefund(parties, reference, 100)).status).toBe(201);
   },
 );
-
-const bookedOn = (day: string, line: string) => line.replace(today, day);
 
 /** A camt.053 without entries, of a period from today on. */
 const camt = (currency: string, until: string) =>
   `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt><FrToDt><FrDtTm>${today}T00:00:00</FrDtTm><ToDtTm>${until}T23:59:59</ToDtTm></FrToDt><Bal><Amt Ccy="${currency}">0.00</Amt></Bal></Stmt></BkToCstmrStmt></Document>`;
+const XML = { headers: { 'content-type': 'application/xml; charset=utf-8' } };
 
 describe('what no file has is missing', () => {
-  test.each([
-    ['a day before', -1, 0],
-    ['on', 0, 1],
-  ])(
-    'once the files reach two business days past its settlement: %s that day %i',
-    async (_, days, missing) => {
-      await paid('M1');
-      let due = today;
-      for (let left = 2; left > 0;) {
-        due = addDays(due, 1);
-        if (isBusinessDay(due, 'NG')) left -= 1;
-      }
-      await ahead(9);
-      const { summary } = await match(csv(debit('M0')), reaching(addDays(due, days)));
-      expect(summary).toMatchObject({ missingAtBank: missing });
-    },
-  );
+  test('once the files reach two business days past its settlement, and not a day before', async () => {
+    await paid('M1');
+    let due = today;
+    for (let left = 2; left > 0;) {
+      due = addDays(due, 1);
+      if (isBusinessDay(due, 'NG')) left -= 1;
+    }
+    await ahead(9);
+    for (const [day, missingAtBank] of [
+      [addDays(due, -1), 0],
+      [due, 1],
+    ] as const) {
+      expect(await summaryOf(csv(debit('M0')), reaching(day))).toMatchObject({ missingAtBank });
+    }
+  });
 
   test('also on a day that no file covers', async () => {
     await match(csv(bookedOn(addDays(today, -5), debit('M2'))));
     await paid('M3');
-    const { summary } = await match(csv(bookedOn(await ahead(9), debit('M4'))));
+    const summary = await summaryOf(csv(bookedOn(await ahead(9), debit('M4'))));
     expect(summary).toMatchObject({ missingAtBank: 1 });
-    expect(await exceptions(tokens.bank, '&kind=missing_at_bank')).toMatchObject([
+    expect(await exceptions(parties.bank, '&kind=missing_at_bank')).toMatchObject([
       { state: 'open', bankTransactionId: 'M3' },
     ]);
   });
@@ -348,41 +309,38 @@ describe('what no file has is missing', () => {
     await paid('M5');
     await match(csv(debit('M6')));
     const dollars = bookedOn(await ahead(9), debit('M7')).replace('NGN', 'USD');
-    expect((await match(csv(dollars))).summary).toMatchObject({ missingAtBank: 0 });
-    expect((await match(csv(dollars), reaching())).summary).toMatchObject({ missingAtBank: 1 });
+    expect(await summaryOf(csv(dollars))).toMatchObject({ missingAtBank: 0 });
+    expect(await summaryOf(csv(dollars), reaching())).toMatchObject({ missingAtBank: 1 });
   });
 
   test('from the first day of the bank’s first file on, or from the day that this says', async () => {
-    await paid('M8');
-    await match(csv(bookedOn(await ahead(1), debit('M9'))));
-    expect((await match(csv(), reaching())).summary).toMatchObject({ missingAtBank: 0 });
-
-    standing = await standingApproval(database.db, api.deps.ring);
-    tokens = await tokensAt(api);
-    await paid('M8');
-    await match(csv(bookedOn(await ahead(1), debit('M9'))), `?from=${today}`);
-    expect((await match(csv(), reaching())).summary).toMatchObject({ missingAtBank: 1 });
+    for (const [from, missingAtBank] of [
+      ['', 0],
+      [`?from=${today}`, 1],
+    ] as const) {
+      parties = await served.parties();
+      await paid('M8');
+      await match(csv(bookedOn(await ahead(1), debit('M9'))), from);
+      expect(await summaryOf(csv(), reaching())).toMatchObject({ missingAtBank });
+    }
   });
 
   test('to the bank’s own today: a later line counts as that, and is matched', async () => {
     await paid('M10');
     await paid('M11');
-    const { summary } = await match(csv(bookedOn(addDays(today, 400), debit('M10'))));
+    const summary = await summaryOf(csv(bookedOn(addDays(today, 400), debit('M10'))));
     expect(summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
-    expect((await match(csv(), reaching())).summary).toMatchObject({ missingAtBank: 1 });
+    expect(await summaryOf(csv(), reaching())).toMatchObject({ missingAtBank: 1 });
   });
 
   test('once: later files do not tell it again, however its exception ended', async () => {
     await paid('M12');
-    const { id: charged } = await paid('M13');
+    const { id } = await paid('M13');
     await match(csv(debit('M12')), reaching());
-    const [one] = await exceptions();
-    expect(one).toMatchObject({ kind: 'missing_at_bank', billingRequestId: charged });
-    await resolveAsOperator(one?.['exceptionId'], 'no_difference');
-    expect((await match(csv(debit('M12')), reaching(await ahead(10)))).summary).toMatchObject({
-      matched: 1,
-      missingAtBank: 0,
-    });
+    expect(await exceptions()).toMatchObject([{ kind: 'missing_at_bank', billingRequestId: id }]);
+    await resolveAsOperator('no_difference');
+    const later = await summaryOf(csv(debit('M12')), reaching(await ahead(10)));
+    expect(later).toMatchObject({ matched: 1, missingAtBank: 0 });
     expect(await openOnes()).toEqual([]);
   });
 
@@ -390,9 +348,8 @@ describe('what no file has is missing', () => {
     await paid('M14');
     await match(csv(debit('M15')));
     const until = await ahead(9);
-    const xml = { 'content-type': 'application/xml' };
-    expect((await match(camt('USD', until), '', xml)).summary).toMatchObject({ missingAtBank: 0 });
-    expect((await match(camt('NGN', until), '', xml)).summary).toMatchObject({ missingAtBank: 1 });
+    expect(await summaryOf(camt('USD', until), '', XML)).toMatchObject({ missingAtBank: 0 });
+    expect(await summaryOf(camt('NGN', until), '', XML)).toMatchObject({ missingAtBank: 1 });
   });
 
   test('so is a refund, and what took a charge back', async () => {
@@ -400,18 +357,18 @@ describe('what no file has is missing', () => {
     await refunded(reference, 30, 'M17');
     const { id } = await paid('M18');
     await contradict(id);
-    await answerReversed('M19');
-    const { summary } = await match(csv(debit('M16'), debit('M18')), reaching());
+    await end(reversedBy('M19'));
+    const summary = await summaryOf(csv(debit('M16'), debit('M18')), reaching());
     expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 2, missingAtBank: 2 });
-    expect(await openOnes()).toMatchObject([
+    const opened = await openOnes();
+    expect(opened).toMatchObject([
       { bankTransactionId: 'M17', amount: 30 },
       { bankTransactionId: 'M19', amount: 100 },
     ]);
     // The bank never took it back: that is expected no more, and the debit is as before.
-    const [, back] = await openOnes();
-    expect((await respond(back?.['exceptionId'], { resolution: 'no_money_moved' })).status).toBe(200);
-    const later = await match(csv(debit('M18'), credit('M19', 100)));
-    expect(later.summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
+    expect((await respond(parties, opened[1]?.['exceptionId'], NO_MONEY)).status).toBe(200);
+    const later = await summaryOf(csv(debit('M18'), credit('M19', 100)));
+    expect(later).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
     await theBooksAreRight();
   });
 });
@@ -420,32 +377,32 @@ test('a line that is booked twelve years ago is an error of that line', async ()
   await paid('T1');
   // On a 29 February, too, that is a day.
   const old = `${Number(today.slice(0, 4)) - 12}${today.slice(4)}`;
-  const { summary, differences } = await match(csv(debit('T1').replace(today, old)));
+  const { summary, differences } = await match(csv(bookedOn(old, debit('T1'))));
   expect(summary).toEqual({ ...NOTHING, lines: 1, malformed: 1 });
   expect(differences).toEqual([expect.stringMatching(/^2,malformed,.*bookingDate is before \d{4}-/)]);
 });
 
 test('a merchant whose test clock is as far as it goes can still charge, and its bank sends files', async () => {
   await select(
-    database.db,
-    `UPDATE entities SET clock_offset = '9997-12-31' - clock_timestamp() WHERE id = :id`,
-    { id: standing.merchantId },
+    served.db,
+    `UPDATE entities SET clock_offset = '9998-12-30' - clock_timestamp() WHERE id = :id`,
+    { id: parties.merchantId },
   );
   // The longest steps first, each until it leads too far.
-  for (const by of ['P1Y', 'P1D', 'PT12H', 'PT1H']) {
-    const answers = [];
-    do answers.push((await post(tokens.merchant, ADVANCE, { by, jump: true })).status);
-    while (answers.at(-1) === 202);
-    expect(answers.at(-1)).toBe(400);
+  for (const by of ['P1D', 'PT12H', 'PT1H']) {
+    let status;
+    do ({ status } = await parties.merchant.post('/v1/sandbox/clock/advance', { by, jump: true }));
+    while (status === 202);
+    expect(status).toBe(400);
   }
   await paid('Z1');
-  expect((await match(csv(debit('Z1')))).summary).toMatchObject({ matched: 1 });
+  expect(await summaryOf(csv(debit('Z1')))).toMatchObject({ matched: 1 });
 });
 
 test('by a test clock that is ahead a bank books ahead as well', async () => {
-  await moveClock(database.db, standing.merchantId, '400 days');
+  await moveClock(served.db, parties.merchantId, '400 days');
   await paid('T4');
-  const { summary } = await match(csv(debit('T4').replace(today, addDays(today, 400))));
+  const summary = await summaryOf(csv(bookedOn(addDays(today, 400), debit('T4'))));
   expect(summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
 });
 
@@ -453,148 +410,106 @@ test('what the bank has not booked cannot be refunded, is reversed where it neve
   await paid('E0');
   const { reference, id } = await paid('E1');
   await match(csv(debit('E0')), reaching());
-  const refusal = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 1 });
-  expect(refusal.status).toBe(409);
-  const billed = await post(tokens.merchant, '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
-    amount: 100,
-    currency: 'NGN',
-    description: 'Shoes again',
-  });
+  expect((await initiateRefund(parties, reference, 1)).status).toBe(409);
   const [one] = await exceptions();
-  expect(billed.body).toMatchObject([{ warning: 'open_exception', exceptionId: one?.['exceptionId'] }]);
-  expect((await respond(one?.['exceptionId'], { resolution: 'confirmed' })).status).toBe(409);
-  const answer = { resolution: 'no_money_moved' };
-  expect((await respond(one?.['exceptionId'], answer)).status).toBe(200);
-  const { body } = await get(tokens.merchant, `/v1/transaction-details?reference=${reference}`);
-  expect(body.data).toMatchObject({ status: 'successful', reversedAmount: 100, billingRequestId: id });
-  const later = await match(csv(debit('E0'), debit('E1')), reaching());
-  expect(later.summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
+  expect((await respond(parties, one?.['exceptionId'], { resolution: 'confirmed' })).status).toBe(409);
+  await end(NO_MONEY);
+  expect(await details(reference)).toMatchObject({
+    status: 'successful',
+    reversedAmount: 100,
+    billingRequestId: id,
+  });
+  const later = await summaryOf(csv(debit('E0'), debit('E1')), reaching());
+  expect(later).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
   expect(await openOnes()).toMatchObject([
     { kind: 'unknown_here', bankTransactionId: 'E1', billingRequestId: null, merchantId: null },
   ]);
   // No file explains it: its bank does.
   await match(csv(debit('E1'), debit('E2')), reaching());
-  expect(await kinds(tokens.bank, '&kind=unknown_here')).toEqual(['unknown_here open', 'unknown_here open']);
+  expect(await kinds(parties.bank, '&kind=unknown_here')).toEqual(['unknown_here open', 'unknown_here open']);
   await theBooksAreRight();
 });
 
 test.each([
-  ['no_money_moved', {}, 0],
-  ['reversed', { bankTransactionId: 'RB3' }, 2],
+  [NO_MONEY, 0],
+  [reversedBy('RB3'), 2],
 ])(
-  'a refund that the bank has not booked is returned once it is %s, and what is booked later is judged by that',
-  async (resolution, by, matched) => {
+  'a refund that the bank has not booked is returned by %j, and what is booked later is judged by that',
+  async (finding, matched) => {
     const { reference } = await paid('RB1');
     const refundId = await refunded(reference, 40, 'RB2');
-    expect((await match(csv(debit('RB1')), reaching())).summary).toMatchObject({
-      matched: 1,
-      missingAtBank: 1,
-    });
-    const [one] = await exceptions();
-    expect(one).toMatchObject({ kind: 'missing_at_bank', refundId });
+    const first = await summaryOf(csv(debit('RB1')), reaching());
+    expect(first).toMatchObject({ matched: 1, missingAtBank: 1 });
+    expect(await exceptions()).toMatchObject([{ kind: 'missing_at_bank', refundId }]);
 
-    expect((await respond(one?.['exceptionId'], { resolution, ...by })).status).toBe(200);
+    await end(finding);
 
-    const { body } = await get(tokens.merchant, `/v1/refunds/${String(refundId)}`);
-    expect(body.data).toMatchObject({ status: 'returned' });
-    const again = await match(csv(debit('RB1'), debit('RB9')), reaching());
-    expect(again.summary).toMatchObject({ matched: 1, missingAtBank: 0 });
-    const { summary } = await match(csv(credit('RB2', 40), debit('RB3', 40)));
+    expect(await parties.merchant.read(`/v1/refunds/${refundId}`)).toMatchObject({ status: 'returned' });
+    const again = await summaryOf(csv(debit('RB1'), debit('RB9')), reaching());
+    expect(again).toMatchObject({ matched: 1, missingAtBank: 0 });
+    const summary = await summaryOf(csv(credit('RB2', 40), debit('RB3', 40)));
     expect(summary).toMatchObject({ lines: 2, matched, unknownHere: 2 - matched });
-    expect((await post(tokens.merchant, '/v1/refunds/initiate', { reference })).body.data).toMatchObject({
-      amount: 100,
-    });
+    expect((await initiateRefund(parties, reference)).body.data).toMatchObject({ amount: 100 });
     await theBooksAreRight();
   },
 );
 
 test('a second debit and what took it back are both accounted for, and the first is booked as ever', async () => {
   const { id } = await paid('SD1');
-  const second = { billingRequestId: id, bankTransactionId: 'SD2' };
-  expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
-  const [doubted] = await exceptions();
-  const taken = { resolution: 'reversed', bankTransactionId: 'SD3' };
-  expect((await respond(doubted?.['exceptionId'], taken)).status).toBe(200);
+  expect((await approve(parties, id, 'SD2')).status).toBe(409);
+  await end(reversedBy('SD3'));
 
-  const { summary } = await match(csv(debit('SD1'), debit('SD2'), credit('SD3', 100)), reaching());
+  const summary = await summaryOf(csv(debit('SD1'), debit('SD2'), credit('SD3', 100)), reaching());
 
   expect(summary).toEqual({ ...NOTHING, lines: 3, matched: 3 });
   const next = await paid('SD4');
-  const again = { billingRequestId: next.id, bankTransactionId: 'SD5' };
-  expect((await post(tokens.bank, '/v1/billing/bank-response', again)).status).toBe(409);
-  const [never] = await exceptions(tokens.bank, '&state=open');
-  expect((await respond(never?.['exceptionId'], { resolution: 'no_money_moved' })).status).toBe(200);
+  expect((await approve(parties, next.id, 'SD5')).status).toBe(409);
+  await end(NO_MONEY);
   // The second one never moved, and is none of the network's where it has after all.
-  expect((await match(csv(debit('SD4'), debit('SD5')))).summary).toEqual({
-    ...NOTHING,
-    lines: 2,
-    matched: 1,
-    unknownHere: 1,
-  });
+  const never = await summaryOf(csv(debit('SD4'), debit('SD5')));
+  expect(never).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
   await theBooksAreRight();
 });
 
 test('a second debit that is booked with another amount is unknown here, and its end leaves the charge', async () => {
   const { id, reference } = await paid('SD6');
-  const second = { billingRequestId: id, bankTransactionId: 'SD7' };
-  expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
-  const { summary } = await match(csv(debit('SD6'), debit('SD7', 7)));
+  expect((await approve(parties, id, 'SD7')).status).toBe(409);
+  const summary = await summaryOf(csv(debit('SD6'), debit('SD7', 7)));
   expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
   for (const { exceptionId } of await openOnes()) {
-    expect((await respond(exceptionId, { resolution: 'no_money_moved' })).status).toBe(200);
+    expect((await respond(parties, exceptionId, NO_MONEY)).status).toBe(200);
   }
-  const { body } = await get(tokens.merchant, `/v1/transaction-details?reference=${reference}`);
-  expect(body.data).toMatchObject({ status: 'successful', reversedAmount: 0 });
+  expect(await details(reference)).toMatchObject({ status: 'successful', reversedAmount: 0 });
   await theBooksAreRight();
 });
 
 test('of an amount that differs only what was not booked is written off', async () => {
   const { reference } = await paid('F1');
   await match(csv(debit('F1', '60.50')));
-  const [one] = await exceptions();
-  const refund = (amount: number) => post(tokens.merchant, '/v1/refunds/initiate', { reference, amount });
-  expect((await refund(60.51)).status).toBe(409);
-  await resolveAsOperator(one?.['exceptionId'], 'written_off');
-  expect(await balancesOf(database.db, standing.bankId)).toMatchObject({
+  expect((await initiateRefund(parties, reference, 60.51)).status).toBe(409);
+  await resolveAsOperator('written_off');
+  expect(await balancesOf(served.db, parties.bankId)).toMatchObject({
     customer_bank: -6050n,
     disputed: -3950n,
   });
-  expect((await refund(100)).status).toBe(201);
+  expect((await initiateRefund(parties, reference, 100)).status).toBe(201);
   await theBooksAreRight();
 });
 
 test('a refund that is booked too high is no match, and holds what was booked beyond it', async () => {
   const { reference } = await paid('F2');
   await refunded(reference, 30, 'F3');
-  const { summary } = await match(csv(debit('F2'), credit('F3', 50)));
+  const summary = await summaryOf(csv(debit('F2'), credit('F3', 50)));
   expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, amountDiffers: 1 });
-  const refund = { reference, amount: 70 };
-  expect((await post(tokens.merchant, '/v1/refunds/initiate', refund)).status).toBe(409);
+  expect((await initiateRefund(parties, reference, 70)).status).toBe(409);
   await theBooksAreRight();
 });
 
-const contradict = (billingRequestId: string) =>
-  post(tokens.bank, '/v1/billing/bank-response', { billingRequestId, declineReason: 'insufficient_funds' });
-const openOnes = () => exceptions(tokens.bank, '&state=open');
-
-/** The bank took back what the one exception that is open is about. */
-async function answerReversed(bankTransactionId: string): Promise<void> {
-  const [one] = await openOnes();
-  const answer = { resolution: 'reversed', bankTransactionId };
-  expect((await respond(one?.['exceptionId'], answer)).status).toBe(200);
-}
-
-test.each([
-  ['no_money_moved', 0],
-  ['written_off', 1],
-] as const)('a charge that was contradicted, and %s, is matched %d times', async (resolution, matched) => {
+test('a charge that was contradicted, and written off, is matched', async () => {
   const { id } = await paid('L1');
   await contradict(id);
-  const [one] = await openOnes();
-  await resolveAsOperator(one?.['exceptionId'], resolution);
-  const { summary } = await match(csv(debit('L1')), reaching());
-  expect(summary).toEqual({ ...NOTHING, lines: 1, matched, unknownHere: 1 - matched });
+  await resolveAsOperator('written_off');
+  expect(await summaryOf(csv(debit('L1')), reaching())).toEqual({ ...NOTHING, lines: 1, matched: 1 });
   await theBooksAreRight();
 });
 
@@ -602,74 +517,54 @@ test('a charge that was missing while its exception was about another thing is t
   await paid('L0');
   const { id } = await paid('L1');
   await contradict(id);
-  expect((await match(csv(debit('L0')), reaching())).summary).toMatchObject({ missingAtBank: 1 });
-  const [one] = await openOnes();
-  expect(one).toMatchObject({ kind: 'conflicting_answer' });
-  expect((await respond(one?.['exceptionId'], { resolution: 'confirmed' })).status).toBe(200);
-  expect((await match(csv(debit('L0')), reaching(await ahead(8)))).summary).toMatchObject({
-    missingAtBank: 1,
-  });
-  const [missing, ...more] = await openOnes();
-  expect(more).toEqual([]);
-  expect(missing).toMatchObject({ kind: 'missing_at_bank', billingRequestId: id, bankTransactionId: 'L1' });
-  expect((await match(csv(debit('L0'), debit('L1')), reaching(await ahead(9)))).summary).toMatchObject({
-    matched: 2,
-  });
+  expect(await summaryOf(csv(debit('L0')), reaching())).toMatchObject({ missingAtBank: 1 });
+  expect(await openOnes()).toMatchObject([{ kind: 'conflicting_answer' }]);
+  await end({ resolution: 'confirmed' });
+  expect(await summaryOf(csv(debit('L0')), reaching(await ahead(8)))).toMatchObject({ missingAtBank: 1 });
+  const missing = await openOnes();
+  expect(missing).toHaveLength(1);
+  expect(missing).toMatchObject([{ kind: 'missing_at_bank', billingRequestId: id, bankTransactionId: 'L1' }]);
+  const both = await summaryOf(csv(debit('L0'), debit('L1')), reaching(await ahead(9)));
+  expect(both).toMatchObject({ matched: 2 });
   expect(await openOnes()).toEqual([]);
   await theBooksAreRight();
 });
 
 test('a debit that a file has is unknown here once its bank says that no money moved', async () => {
   const { id } = await paid('L1');
-  expect((await match(csv(debit('L1')))).summary).toMatchObject({ matched: 1 });
+  expect(await summaryOf(csv(debit('L1')))).toMatchObject({ matched: 1 });
   await contradict(id);
-  const [one] = await openOnes();
-  expect((await respond(one?.['exceptionId'], { resolution: 'no_money_moved' })).status).toBe(200);
-  const [unknown, ...more] = await openOnes();
-  expect(more).toEqual([]);
-  expect(unknown).toMatchObject({
-    kind: 'unknown_here',
-    bankTransactionId: 'L1',
-    amount: 100,
-    billingRequestId: null,
-  });
-  expect((await match(csv(debit('L1')), reaching())).summary).toMatchObject({ unknownHere: 1 });
-  expect(await openOnes()).toMatchObject([{ exceptionId: unknown?.['exceptionId'] }]);
+  await end(NO_MONEY);
+  const unknown = await openOnes();
+  expect(unknown).toHaveLength(1);
+  expect(unknown).toMatchObject([
+    { kind: 'unknown_here', bankTransactionId: 'L1', amount: 100, billingRequestId: null },
+  ]);
+  expect(await summaryOf(csv(debit('L1')), reaching())).toMatchObject({ unknownHere: 1 });
+  expect(await openOnes()).toEqual(unknown);
   await theBooksAreRight();
 });
 
-test('what a file has that came together with another is missing in neither', async () => {
-  await paid('L0');
-  await paid('L1');
-  const one = await upload(csv(debit('L0')), {}, {}, await reaching());
-  const other = await upload(csv(debit('L1')));
-  for (const { body } of [one, other])
-    await workOnFile(api.deps.db, api.deps.ring, String(body.data?.['statementId']));
-  expect(await exceptions()).toEqual([]);
-});
-
 test.each([
-  ['the bank takes it back', { resolution: 'reversed', bankTransactionId: 'G2' }, 200],
-  ['the bank finds that none moved', { resolution: 'no_money_moved' }, 200],
-  ['the bank would confirm it', { resolution: 'confirmed' }, 409],
-])('what is unknown here is the bank’s to end: %s', async (_, answer, expected) => {
+  ['takes it back', reversedBy('G2'), 200],
+  ['finds that none moved', NO_MONEY, 200],
+  ['would confirm it', { resolution: 'confirmed' }, 409],
+])('what is unknown here is the bank’s alone to end: it %s', async (_, finding, expected) => {
   await match(csv(debit('G1', 40)));
   const [one] = await exceptions();
-  const shown = await get(tokens.bank, `${EXCEPTIONS}/${String(one?.['exceptionId'])}`);
-  expect(shown.body.data).toMatchObject({
+  expect(await parties.bank.read(`${EXCEPTIONS}/${String(one?.['exceptionId'])}`)).toMatchObject({
     kind: 'unknown_here',
     events: [{ type: 'exception.opened', cause: 'bank' }],
   });
-  expect(await exceptions(tokens.merchant)).toEqual([]);
-  expect((await respond(one?.['exceptionId'], answer)).status).toBe(expected);
+  expect(await exceptions(parties.merchant)).toEqual([]);
+  expect((await respond(parties, one?.['exceptionId'], finding)).status).toBe(expected);
   if (expected === 409) return;
-  const told = await announcedTo(database.db, api.deps.ring, standing.bankId);
-  expect(told.map(({ type }) => type)).toContain('exception.resolved');
+  expect(await served.told(parties.bankId, 'exception.resolved')).toHaveLength(1);
   // The next file tells it again, with what took it back, and opens nothing.
-  const later = await match(csv(debit('G1', 40), credit('G2', 40)));
-  const takenBack = answer.resolution === 'reversed';
-  expect(later.summary).toMatchObject({ unknownHere: takenBack ? 1 : 2, matched: takenBack ? 1 : 0 });
-  expect(await kinds(tokens.bank, '&state=open')).toEqual(takenBack ? [] : ['unknown_here open']);
+  const later = await summaryOf(csv(debit('G1', 40), credit('G2', 40)));
+  const takenBack = finding.resolution === 'reversed';
+  expect(later).toMatchObject({ unknownHere: takenBack ? 1 : 2, matched: takenBack ? 1 : 0 });
+  expect(await kinds(parties.bank, '&state=open')).toEqual(takenBack ? [] : ['unknown_here open']);
   await theBooksAreRight();
 });
 
@@ -678,8 +573,8 @@ describe('a line that came before its bank’s answer', () => {
     await match(csv(debit('J1'), debit('J2')));
     await paid('J1');
     await paid('J2', 90);
-    const next = await match(csv(), reaching());
-    expect(next.summary).toEqual({ ...NOTHING, lines: 0, missingAtBank: 1 });
+    const summary = await summaryOf(csv(), reaching());
+    expect(summary).toEqual({ ...NOTHING, lines: 0, missingAtBank: 1 });
     expect(await exceptions()).toMatchObject([
       { kind: 'unknown_here', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'J1' },
       { kind: 'unknown_here', state: 'open', bankTransactionId: 'J2' },
@@ -699,8 +594,7 @@ describe('a line that came before its bank’s answer', () => {
     await match(csv(debit('J6')));
     const { id } = await paid('J6');
     await contradict(id);
-    const [conflict] = await exceptions(tokens.bank, '&kind=conflicting_answer');
-    expect((await respond(conflict?.['exceptionId'], { resolution: 'no_money_moved' })).status).toBe(200);
+    await end(NO_MONEY, '&kind=conflicting_answer');
     await match(csv(), reaching());
     expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', bankTransactionId: 'J6' }]);
     await theBooksAreRight();
@@ -709,41 +603,22 @@ describe('a line that came before its bank’s answer', () => {
   test('belongs to the exception of a second debit, and does not stand for the first', async () => {
     const { id } = await paid('G4');
     await match(csv(debit('G5')));
-    const second = { billingRequestId: id, bankTransactionId: 'G5' };
-    expect((await post(tokens.bank, '/v1/billing/bank-response', second)).status).toBe(409);
-    const lacking = await match(csv(debit('G5'), debit('G5')), reaching());
-    expect(await kinds(tokens.bank, '&kind=unknown_here')).toEqual(['unknown_here resolved']);
-    expect(lacking.summary).toMatchObject({ matched: 1, duplicates: 1, missingAtBank: 1 });
+    expect((await approve(parties, id, 'G5')).status).toBe(409);
+    const lacking = await summaryOf(csv(debit('G5'), debit('G5')), reaching());
+    expect(await kinds(parties.bank, '&kind=unknown_here')).toEqual(['unknown_here resolved']);
+    expect(lacking).toMatchObject({ matched: 1, duplicates: 1, missingAtBank: 1 });
   });
 
   test('and is what took a charge back is not missing, and unknown no more', async () => {
     const { id } = await paid('V12');
     await match(csv(debit('V12'), credit('V13', 100)));
     await contradict(id);
-    const [conflict] = await exceptions(tokens.bank, '&kind=conflicting_answer');
-    const answer = { resolution: 'reversed', bankTransactionId: 'V13' };
-    expect((await respond(conflict?.['exceptionId'], answer)).status).toBe(200);
-    expect((await match(csv(debit('V12')), reaching())).summary).toMatchObject({
-      matched: 1,
-      missingAtBank: 0,
-    });
+    await end(reversedBy('V13'), '&kind=conflicting_answer');
+    const summary = await summaryOf(csv(debit('V12')), reaching());
+    expect(summary).toMatchObject({ matched: 1, missingAtBank: 0 });
     expect(await openOnes()).toEqual([]);
     await theBooksAreRight();
   });
-});
-
-test('a line with a comma too many is an error of that line, and the corrected file has it', async () => {
-  await paid('X1');
-  await paid('X2');
-  const lines = [`${debit('X1')}Shoes`, `${debit('X2')}Shoes, red`];
-  const { summary, differences } = await match(
-    [HEADER.replace('reference', 'description'), ...lines, ''].join('\n'),
-  );
-  expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, malformed: 1 });
-  expect(differences).toEqual(['3,malformed,,,,,,,,,,,"it has more fields than the header"']);
-  const corrected = await match(csv(debit('X1'), debit('X2')), reaching());
-  expect(corrected.summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
-  expect(await kinds()).toEqual([]);
 });
 
 describe('what took a charge back', () => {
@@ -755,10 +630,10 @@ describe('what took a charge back', () => {
   ])('is what a refund that is %s has left: %d', async (state, amount, kindsOpen) => {
     const { id, reference } = await paid('V3');
     if (state === 'completed') await refunded(reference, 40, 'V4');
-    else await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 40 });
+    else await initiateRefund(parties, reference, 40);
     await contradict(id);
-    await answerReversed('V5');
-    const { summary } = await match(csv(debit('V3'), credit('V4', 40), credit('V5', amount)));
+    await end(reversedBy('V5'));
+    const summary = await summaryOf(csv(debit('V3'), credit('V4', 40), credit('V5', amount)));
     expect(summary).toMatchObject({ amountDiffers: kindsOpen.length, missingAtBank: 0 });
     const told = (await openOnes()).filter(({ bankTransactionId }) => bankTransactionId === 'V5');
     expect(told.map(({ kind }) => kind)).toEqual(kindsOpen);
@@ -767,12 +642,11 @@ describe('what took a charge back', () => {
 
   test('is all of it where the refund that had all of it is rejected since', async () => {
     const { id, reference } = await paid('V14');
-    const { body } = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 100 });
+    const refundId = await refund(parties, reference, 100);
     await contradict(id);
-    await answerReversed('V15');
-    const rejected = { refundId: body.data?.['refundId'], action: 'rejected', reason: 'account_closed' };
-    expect((await post(tokens.bank, '/v1/bank/refund-response', rejected)).status).toBe(200);
-    const { summary } = await match(csv(debit('V14'), credit('V15', 100)), reaching());
+    await end(reversedBy('V15'));
+    expect((await answerRefund(parties, refundId, 'rejected')).status).toBe(200);
+    const summary = await summaryOf(csv(debit('V14'), credit('V15', 100)), reaching());
     expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
     expect(await openOnes()).toEqual([]);
     await theBooksAreRight();
@@ -782,22 +656,21 @@ describe('what took a charge back', () => {
     const { id, reference } = await paid('V6');
     await refunded(reference, 100, 'V7');
     await contradict(id);
-    await answerReversed('V8');
-    const { summary } = await match(csv(debit('V6'), credit('V7', 100), credit('V8', 100)));
+    await end(reversedBy('V8'));
+    const summary = await summaryOf(csv(debit('V6'), credit('V7', 100), credit('V8', 100)));
     expect(summary).toEqual({ ...NOTHING, lines: 3, matched: 3 });
   });
 });
 
 describe('a line that names the reference of a charge or refund', () => {
   test('is no answer to it: it is unknown here, and the charge goes on', async () => {
-    const { id, reference } = await charge();
-    const { summary } = await match(csv(debit('H1', 100, reference)));
+    const { id, reference } = await bill(parties);
+    const summary = await summaryOf(csv(debit('H1', 100, reference)));
     expect(summary).toEqual({ ...NOTHING, lines: 1, unknownHere: 1 });
     expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', reference, billingRequestId: null }]);
-    expect(await status(id)).toBe('pending');
+    expect(await details(reference)).toMatchObject({ status: 'pending' });
     // Its own answer settles it, and explains the line.
-    const body = { billingRequestId: id, bankTransactionId: 'H1' };
-    expect((await post(tokens.bank, '/v1/billing/bank-response', body)).status).toBe(200);
+    expect((await approve(parties, id, 'H1')).status).toBe(200);
     await match(csv(), reaching());
     expect(await kinds()).toEqual(['unknown_here resolved']);
     await theBooksAreRight();
@@ -805,11 +678,10 @@ describe('a line that names the reference of a charge or refund', () => {
 
   test('is none of it where another id has paid it, whatever its amount: a fee, say', async () => {
     const { reference } = await paid('H11');
-    const { summary } = await match(csv(debit('H11'), debit('H12', '10.75', reference)));
+    const summary = await summaryOf(csv(debit('H11'), debit('H12', '10.75', reference)));
     expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
-    expect(await kinds(tokens.merchant)).toEqual([]);
-    const refund = { reference, amount: 100 };
-    expect((await post(tokens.merchant, '/v1/refunds/initiate', refund)).status).toBe(201);
+    expect(await kinds(parties.merchant)).toEqual([]);
+    expect((await initiateRefund(parties, reference, 100)).status).toBe(201);
   });
 });
 
@@ -819,58 +691,43 @@ test.each([
   ['as a credit', 0, () => credit('H14', 100)],
 ])('a late debit that is taken back, booked %s, matches %d times', async (_, matches, lineOf) => {
   const line = lineOf();
-  const { id } = await charge();
-  await wholeFeed(database.db);
-  await get(tokens.bank, '/v1/events');
-  await moveClock(database.db, standing.merchantId, '2 days');
-  await database.db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [id], 'by its bank'));
-  const late = { billingRequestId: id, bankTransactionId: 'H14' };
-  expect((await post(tokens.bank, '/v1/billing/bank-response', late)).status).toBe(409);
-  const [lateAnswer] = await exceptions(tokens.bank, '&kind=unanswered');
-  const answer = { resolution: 'reversed', bankTransactionId: 'H15' };
-  expect((await respond(lateAnswer?.['exceptionId'], answer)).status).toBe(200);
+  const { id } = await bill(parties);
+  await wholeFeed(served.db);
+  await parties.bank.get('/v1/events');
+  await moveClock(served.db, parties.merchantId, '2 days');
+  await served.db.transaction((trx) => closeExpiredRequests(trx, served.ring, [id], 'by its bank'));
+  expect((await approve(parties, id, 'H14')).status).toBe(409);
+  await end(reversedBy('H15'), '&kind=unanswered');
 
-  const { summary } = await match(csv(line, credit('H15', 100)));
+  const summary = await summaryOf(csv(line, credit('H15', 100)));
   expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1 + matches, amountDiffers: 1 - matches });
   await theBooksAreRight();
 });
 
-test('a payment between customers is a debit at one bank, and by its reference a credit at the other', async () => {
-  const payer = await standingApproval(database.db, api.deps.ring);
-  const token = await tokenOf(api, payer.credentials.bank);
-  const { id, deliveryId } = await payAnother(database.db, api.deps.ring, payer, standing);
-  const shown = await get(token, `/v1/billing/requests/${id}`);
-  const reference = String(shown.body.data?.['reference']);
-  const before = await match(csv(credit('OWN-0', 2.5, reference)));
-  expect(before.summary).toMatchObject({ unknownHere: 1 });
-  await settleCredit(database.db, api.deps.ring, deliveryId);
-
-  const MATCHED = { ...NOTHING, lines: 1, matched: 1 };
-  expect((await match(csv(debit(`tx-${id}`, 2.5)), '', {}, api, token)).summary).toEqual(MATCHED);
-  expect((await match(csv(credit('OWN-1', 2.5, reference)))).summary).toEqual(MATCHED);
-  expect(await openOnes()).toEqual([]);
-});
-
-describe('a payment between customers that the payee’s bank was told of, and has not credited', () => {
-  let payer: Standing;
-  let payersToken: string;
-  let payment: { reference: string; id: string };
+describe('a payment between customers, of which the payee’s bank was told', () => {
+  let payer: Parties;
+  let payment: Charge;
 
   beforeEach(async () => {
-    payer = await standingApproval(database.db, api.deps.ring);
-    payersToken = await tokenOf(api, payer.credentials.bank);
-    const { id, deliveryId } = await payAnother(database.db, api.deps.ring, payer, standing);
-    await settleCredit(database.db, api.deps.ring, deliveryId);
-    const shown = await get(payersToken, `/v1/billing/requests/${id}`);
-    payment = { id, reference: String(shown.body.data?.['reference']) };
-    await paid(`C-${id}`);
+    payer = await served.parties();
+    const { id, deliveryId } = await payAnother(served.db, served.ring, payer, parties);
+    await settleCredit(served.db, served.ring, deliveryId);
+    const { reference } = await payer.bank.read(`/v1/billing/requests/${id}`);
+    payment = { id, reference: String(reference) };
+    await paid('C1');
   });
-  const other = () => debit(`C-${payment.id}`);
   const credited = (amount = 2.5) => credit(`OWN-${payment.id}`, amount, payment.reference);
+  const MATCHED = { ...NOTHING, lines: 1, matched: 1 };
 
-  test('is missing in its files, and both banks are told by the payment’s reference', async () => {
-    const { summary, differences } = await match(csv(other()), reaching());
-    expect(summary).toEqual({ ...NOTHING, lines: 1, matched: 1, missingAtBank: 1 });
+  test('is a debit at one bank, and by its reference a credit at the other', async () => {
+    expect(await summaryOf(csv(debit(`tx-${payment.id}`, 2.5)), '', { by: payer.bank })).toEqual(MATCHED);
+    expect(await summaryOf(csv(credited()))).toEqual(MATCHED);
+    expect(await openOnes()).toEqual([]);
+  });
+
+  test('and which that has not credited is missing in its files until one has it, and both banks are told', async () => {
+    const { summary, differences } = await match(csv(debit('C1')), reaching());
+    expect(summary).toEqual({ ...MATCHED, missingAtBank: 1 });
     const [exception, ...more] = await exceptions();
     expect(more).toEqual([]);
     expect(exception).toMatchObject({
@@ -884,90 +741,69 @@ describe('a payment between customers that the payee’s bank was told of, and h
       currency: 'NGN',
       bankTransactionId: null,
     });
-    expect(await exceptions(payersToken)).toEqual([exception]);
+    expect(await exceptions(payer.bank)).toEqual([exception]);
+    const exceptionId = String(exception?.['exceptionId']);
     expect(differences).toEqual([
-      `,missing_at_bank,,,credit,,,,${payment.reference},2.5,NGN,${String(exception?.['exceptionId'])},`,
+      `,missing_at_bank,,,credit,,,,${payment.reference},2.5,NGN,${exceptionId},`,
     ]);
-    const id = exception?.['exceptionId'];
-    for (const bankId of [standing.bankId, payer.bankId]) {
-      const announced = await announcedTo(database.db, api.deps.ring, bankId);
-      expect(announced.filter(({ type }) => type === 'exception.opened')).toMatchObject([
-        { item: { exceptionId: id, reference: payment.reference, bankTransactionId: null } },
+    for (const bankId of [parties.bankId, payer.bankId]) {
+      expect(await served.told(bankId, 'exception.opened')).toMatchObject([
+        { exceptionId, reference: payment.reference, bankTransactionId: null },
       ]);
     }
-    expect(await status(payment.id, api, payersToken)).toBe('successful');
-    await theBooksAreRight();
-  });
 
-  test('is missing no more with the file that has it', async () => {
-    await match(csv(other()), reaching());
-    expect((await match(csv(credited()))).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+    expect(await summaryOf(csv(credited()))).toEqual(MATCHED);
     expect(await exceptions()).toMatchObject([{ state: 'resolved', resolution: 'no_difference' }]);
     await theBooksAreRight();
   });
 
   test('is missing where it was credited with another amount', async () => {
-    const { summary } = await match(csv(other(), credited(3)), reaching());
+    const summary = await summaryOf(csv(debit('C1'), credited(3)), reaching());
     expect(summary).toMatchObject({ matched: 1, unknownHere: 1, missingAtBank: 1 });
   });
 
-  test('is not missing for the payer’s bank, which has the debit', async () => {
-    const file = csv(debit(`tx-${payment.id}`, 2.5));
-    expect((await match(file, '', {}, api, payersToken)).summary).toEqual({
-      ...NOTHING,
-      lines: 1,
-      matched: 1,
-    });
-  });
-
   test('need not be credited where the payer’s bank has taken it back, and may have been', async () => {
-    await match(csv(other()), reaching());
+    await match(csv(debit('C1')), reaching());
     const [exception] = await exceptions();
-    const url = `${EXCEPTIONS}/${String(exception?.['exceptionId'])}/respond`;
-    const answer = { resolution: 'reversed', bankTransactionId: `back-${payment.id}` };
-    expect((await post(tokens.bank, url, answer)).status).toBe(404);
-    expect((await post(payersToken, url, answer)).status).toBe(200);
-    expect((await match(csv(credited()), reaching())).summary).toEqual({ ...NOTHING, lines: 1, matched: 1 });
+    const back = reversedBy(`back-${payment.id}`);
+    expect((await respond(parties, exception?.['exceptionId'], back)).status).toBe(404);
+    expect((await respond(payer, exception?.['exceptionId'], back)).status).toBe(200);
+    expect(await summaryOf(csv(credited()), reaching())).toEqual(MATCHED);
     const file = csv(debit(`tx-${payment.id}`, 2.5), credit(`back-${payment.id}`, 2.5));
-    expect((await match(file, '', {}, api, payersToken)).summary).toEqual({
-      ...NOTHING,
-      lines: 2,
-      matched: 2,
-    });
+    expect(await summaryOf(file, '', { by: payer.bank })).toEqual({ ...NOTHING, lines: 2, matched: 2 });
     await theBooksAreRight();
   });
 });
 
 test('after a restored back-up what was open again is unknown here until its bank answers again, and what is gone stays so', async () => {
-  const open = await charge();
-  const restored = await copyOfDatabase(database);
-  await api.close();
-  api = await serveApi(database.db, { settings: SETTINGS });
+  const open = await bill(parties);
+  const restored = await copyOfDatabase(served.database);
+  await served.api.close();
+  served.db = served.database.db;
+  served.api = await serveApi(served.db);
+  parties.bank = callerAt(served.api, parties.credentials.bank);
+  parties.merchant = callerAt(served.api, parties.credentials.merchant);
   // What comes after the back-up: an answer, and a charge with its answer.
-  const answer = { billingRequestId: open.id, bankTransactionId: 'R1' };
-  expect((await post(tokens.bank, '/v1/billing/bank-response', answer)).status).toBe(200);
+  expect((await approve(parties, open.id, 'R1')).status).toBe(200);
   const gone = await paid('R2', 70);
 
-  const after = await serveApi(restored.db, { settings: SETTINGS });
+  const after = await serveApi(restored.db);
   try {
-    const token = await tokenOf(after, standing.credentials.bank);
-    const merchant = await tokenOf(after, standing.credentials.merchant);
-    expect(await status(open.id, after, merchant)).toBe('pending');
+    parties.bank = callerAt(after, parties.credentials.bank);
+    parties.merchant = callerAt(after, parties.credentials.merchant);
+    expect(await details(open.reference)).toMatchObject({ status: 'pending' });
     const file = csv(debit('R1', 100, open.reference), debit('R2', 70, gone.reference));
-    const { summary } = await match(file, '', {}, after, token);
+    const summary = await summaryOf(file, '', { db: restored.db });
     expect(summary).toEqual({ ...NOTHING, lines: 2, unknownHere: 2 });
-    expect((await post(token, '/v1/billing/bank-response', answer, after)).status).toBe(200);
-    await match(csv(), '', {}, after, token);
-    expect(await exceptions(token, '', after)).toMatchObject([
+    expect((await approve(parties, open.id, 'R1')).status).toBe(200);
+    await match(csv(), '', { db: restored.db });
+    expect(await exceptions()).toMatchObject([
       { kind: 'unknown_here', state: 'resolved', bankTransactionId: 'R1' },
       { kind: 'unknown_here', state: 'open', amount: 70, reference: gone.reference, billingRequestId: null },
     ]);
-    expect(await exceptions(merchant, '', after)).toEqual([]);
-    const found = await exceptions(token, `&reference=${gone.reference}`, after);
-    const said = { resolution: 'reversed', bankTransactionId: 'R3' };
-    const where = `${EXCEPTIONS}/${String(found[0]?.['exceptionId'])}/respond`;
-    expect((await post(token, where, said, after)).status).toBe(200);
-    await theBooksAreRight(after);
+    expect(await exceptions(parties.merchant)).toEqual([]);
+    await end(reversedBy('R3'), `&reference=${gone.reference}`);
+    await theBooksAreRight(restored.db);
   } finally {
     await after.close();
     await restored.drop();
@@ -977,79 +813,47 @@ test('after a restored back-up what was open again is unknown here until its ban
 test('a camt.053 is a statement like any other', async () => {
   await paid('FT26061A01', 1500);
   const file = readFileSync(path.join(__dirname, '../../samples/statement.camt.053.xml'), 'utf8');
-  const now = file.replaceAll(/2026-03-0\d/g, today);
-  const { summary } = await match(now, '', { 'content-type': 'application/xml; charset=utf-8' });
+  const summary = await summaryOf(file.replaceAll(/2026-03-0\d/g, today), '', XML);
   expect(summary).toMatchObject({ lines: 6, matched: 1, unknownHere: 3, malformed: 2 });
 });
 
-test.each([
-  ['a wrong header', 'a,b\n1,2\n', {}, 400, /header must have the columns/],
-  ['no body', '', {}, 400, /needs a body of text\/csv or application\/xml/],
-  ['CSV as XML', csv(), { 'content-type': 'application/xml' }, 400, /is not well-formed/],
-  ['JSON', '{}', { 'content-type': 'application/json' }, 415, /must be text\/csv or application\/xml/],
-  ['another encoding', csv(), { 'content-type': 'text/csv; charset=latin1' }, 415, /in UTF-8/],
-])('%s is refused, and nothing of it stays', async (_, file, headers, expected, why) => {
-  const { status: got, body } = await upload(file, headers);
-  expect([got, body.message]).toEqual([expected, expect.stringMatching(why)]);
-  const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
-  expect(rows).toEqual([]);
-});
-
-test('a file that stops arriving is refused after ten seconds, and nothing of it stays', async () => {
-  const answered = await fetch(api.url + STATEMENTS, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${tokens.bank}`, 'content-type': 'text/csv' },
-    body: new ReadableStream({
-      start: (body) => {
-        const lines = Array.from({ length: 1_500 }, (_, n) => debit(`S-${n}`));
-        body.enqueue(Buffer.from(csv(...lines)));
-      },
-    }),
-    duplex: 'half',
+describe('a file is refused, and nothing of it stays,', () => {
+  afterEach(async () => {
+    expect(await select(served.db, 'SELECT FROM bank_statement_pages')).toEqual([]);
   });
-  expect(answered.status).toBe(408);
-  const { rows } = await database.db.query('SELECT FROM bank_statement_pages');
-  expect(rows).toEqual([]);
-});
 
-test('a file that says it is larger than 1 GiB is refused before it is sent', async () => {
-  const answered = await fetch(api.url + STATEMENTS, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${tokens.bank}`,
-      'content-type': 'text/csv',
-      'content-length': String(2 ** 30 + 1),
-    },
-    body: new ReadableStream({ start: (body) => body.enqueue(Buffer.from(csv())) }),
-    duplex: 'half',
+  test.each([
+    ['a wrong header', 'a,b\n1,2\n', {}, 400, /header must have the columns/],
+    ['no body', '', {}, 400, /needs a body of text\/csv or application\/xml/],
+    ['CSV as XML', csv(), { 'content-type': 'application/xml' }, 400, /is not well-formed/],
+    ['JSON', '{}', { 'content-type': 'application/json' }, 415, /must be text\/csv or application\/xml/],
+    ['another encoding', csv(), { 'content-type': 'text/csv; charset=latin1' }, 415, /in UTF-8/],
+  ])('for %s', async (_, file, headers, expected, why) => {
+    const { status, body } = await upload(file, '', headers);
+    expect([status, body.message]).toEqual([expected, expect.stringMatching(why)]);
   });
-  expect(answered.status).toBe(413);
-  expect(await answered.json()).toMatchObject({ message: 'The body may have at most 1048576 KiB' });
-});
 
-test('a file is not taken twice under one idempotency key while the first is under way', async () => {
-  const first = await openTransaction(database.db);
-  const request = { callerId: standing.bankId, path: STATEMENTS, key: 'running' };
-  await claimKey(first.trx, api.deps.ring, { ...request, bodyIndexes: [Buffer.of()] });
-  const second = await upload(csv(), { 'idempotency-key': 'running' });
-  await first.rollback();
-  expect(second.status).toBe(409);
-});
+  test.each([
+    ['that stops arriving, after ten seconds', {}, 408],
+    ['that says it is larger than 1 GiB, before it is sent', { 'content-length': String(2 ** 30 + 1) }, 413],
+  ])('for one %s', async (_, headers, status) => {
+    const token = await tokenOf(served.api, parties.bank);
+    const lines = Array.from({ length: 1_500 }, (__, n) => debit(`S-${n}`));
+    const answered = await fetch(served.api.url + STATEMENTS, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv', ...headers },
+      body: new ReadableStream({ start: (body) => body.enqueue(Buffer.from(csv(...lines))) }),
+      duplex: 'half',
+    });
+    expect(answered.status).toBe(status);
+  });
 
-test('only a bank sends statements, and no other bank sees them', async () => {
-  expect((await upload(csv(), {}, { token: tokens.merchant, served: api })).status).toBe(403);
-  const { id } = await match(csv());
-  const other = await standingApproval(database.db, api.deps.ring);
-  const token = await tokenOf(api, other.credentials.bank);
-  for (const more of ['', '/differences.csv']) {
-    expect((await get(token, `${STATEMENTS}/${id}${more}`)).status).toBe(404);
-  }
-});
-
-test('a file of some thousands of lines is judged in pages, each once', async () => {
-  await paid('K1');
-  const many = Array.from({ length: 2_500 }, (_, n) => debit(`K-${n}`, n + 1));
-  const { summary, differences } = await match(csv(debit('K1'), ...many, debit('K1'), debit('K-0', 1)));
-  expect(summary).toEqual({ ...NOTHING, lines: 2_503, matched: 1, duplicates: 2, unknownHere: 2_500 });
-  expect(differences).toHaveLength(2_502);
+  test('under the idempotency key of one that is under way', async () => {
+    const first = await openTransaction(served.db);
+    const request = { callerId: parties.bankId, path: STATEMENTS, key: 'running' };
+    await claimKey(first.trx, served.ring, { ...request, bodyIndexes: [Buffer.of()] });
+    const second = await upload(csv(), '', { 'idempotency-key': 'running' });
+    await first.rollback();
+    expect(second.status).toBe(409);
+  });
 });

@@ -1,168 +1,149 @@
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
-import type { Database } from '../../../src/database/pool/connection';
 import { followCredits } from '../../../src/database/credit/follow-credit';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { openWork } from '../../../src/database/reconcile/open-work';
 import { resolveException, takeAsOperator } from '../../../src/database/resolution/resolve-exception';
 import { bookDifferences } from '../../support/books';
-import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
-import { balancesOf, postingsOf } from '../../support/ledger';
+import { balancesOf } from '../../support/ledger';
 import { openTransaction } from '../../support/open-transaction';
-import { payAnother } from '../../support/settled';
-import { wholeFeed } from '../../support/whole-feed';
 import { OPERATOR } from '../../support/operator';
-import { announcedTo, lookupIdOf, moveClock, standingApproval, type Standing } from '../../support/standing';
+import { person } from '../../support/person';
+import { payAnother } from '../../support/settled';
+import {
+  answerRefund,
+  approve,
+  bill,
+  charge,
+  decline,
+  eventsOf,
+  EXCEPTIONS,
+  history,
+  initiateRefund,
+  itemsOf,
+  refund,
+  respond,
+  ROLES,
+  shareApi,
+  type Caller,
+  type Charge,
+  type Parties,
+  type Shown,
+} from '../../support/shared-api';
+import { lookupIdOf, moveClock, type Standing } from '../../support/standing';
+import { wholeFeed } from '../../support/whole-feed';
 
 /**
  * What somebody has to look into: who sees it, who says what became of the money, and what follows.
  */
 
-const ROLES = ['bank', 'provider', 'merchant'] as const;
-type Shown = Record<string, unknown>;
-
-let database: TestDatabase;
-let db: Database;
-let api: ServedApi;
-let standing: Standing;
-let tokens: Record<(typeof ROLES)[number], string>;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  api = await serveApi(db, { settings: { RATE_LIMIT_TOKEN_ADDRESS: '999/999' } });
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
+const served = shareApi();
+let parties: Parties;
 beforeEach(async () => {
-  standing = await standingApproval(db, api.deps.ring);
-  tokens = await tokensOf(api, standing);
+  parties = await served.parties();
 });
-
-const get = (token: string, path: string): Promise<Answered> =>
-  send(api.url, 'GET', path, undefined, { authorization: `Bearer ${token}` });
-const post = (token: string, path: string, body: unknown): Promise<Answered> =>
-  send(api.url, 'POST', path, body, { authorization: `Bearer ${token}` });
 
 const LAGOS = 'Africa/Lagos';
-const EXCEPTIONS = '/v1/reconciliation/exceptions';
+const NO_MONEY = { resolution: 'no_money_moved' };
+const REVERSED = { resolution: 'reversed', bankTransactionId: 'taken-back' };
+const CONFIRMED = { resolution: 'confirmed' };
 
-async function listed(token: string, query = ''): Promise<Shown[]> {
-  const { status, body } = await get(token, EXCEPTIONS + query);
-  expect(status).toBe(200);
-  return body.data?.['exceptions'] as Shown[];
-}
+const listed = (caller: Caller, query = '') => caller.list(EXCEPTIONS + query);
 
 /** The only exception there is, as its bank sees it. */
 async function theOne(query = ''): Promise<Shown & { exceptionId: string }> {
-  const found = await listed(tokens.bank, query);
+  const found = await listed(parties.bank, query);
   expect(found).toHaveLength(1);
   return found[0] as Shown & { exceptionId: string };
 }
 
-/** A charge of 100 naira. */
-const charge = () => chargeUnder(api, standing, tokens.merchant);
+/** The bank ends the one exception that is open. */
+async function end(finding: object): Promise<void> {
+  const { exceptionId } = await theOne('?state=open');
+  expect(await respond(parties, exceptionId, finding)).toMatchObject({ status: 200 });
+}
 
-const approve = (id: string, bankTransactionId = `debit-of-${id}`) =>
-  post(tokens.bank, '/v1/billing/bank-response', { billingRequestId: id, bankTransactionId });
-const decline = (id: string, declineReason = 'insufficient_funds') =>
-  post(tokens.bank, '/v1/billing/bank-response', { billingRequestId: id, declineReason });
+/** The operator does. */
+async function resolve(resolution: Parameters<typeof resolveException>[5]['resolution']): Promise<void> {
+  const { exceptionId } = await theOne('?state=open');
+  const by = { cause: 'operator', note: null } as const;
+  const finding = { resolution, bankTransactionId: null };
+  await served.db.transaction((trx) => resolveException(trx, served.ring, LAGOS, by, exceptionId, finding));
+}
 
 /** A charge whose bank did not answer in time. */
-async function unanswered(): Promise<{ reference: string; id: string }> {
-  const made = await charge();
+async function unanswered(): Promise<Charge> {
+  const made = await bill(parties);
   // Whoever read the feed may have debited.
-  await wholeFeed(db);
-  await get(tokens.bank, '/v1/events');
-  await moveClock(db, standing.merchantId, '2 days');
-  await db.transaction((trx) => closeExpiredRequests(trx, api.deps.ring, [made.id], 'by its bank'));
+  await wholeFeed(served.db);
+  await parties.bank.get('/v1/events');
+  await moveClock(served.db, parties.merchantId, '2 days');
+  await served.db.transaction((trx) => closeExpiredRequests(trx, served.ring, [made.id], 'by its bank'));
   return made;
-}
-
-const respond = (exceptionId: string, body: object, token = tokens.bank) =>
-  post(token, `${EXCEPTIONS}/${exceptionId}/respond`, body);
-const REVERSED = { resolution: 'reversed', bankTransactionId: 'taken-back' };
-
-const initiate = (reference: string, amount?: number) =>
-  post(tokens.merchant, '/v1/refunds/initiate', { reference, ...(amount !== undefined && { amount }) });
-
-/** @returns the refund, with the bank's answer to it */
-async function refunded(
-  reference: string,
-  amount: number,
-  ...answers: ('completed' | 'rejected')[]
-): Promise<string> {
-  const { body } = await initiate(reference, amount);
-  const refundId = String(body.data?.['refundId']);
-  for (const [n, action] of answers.entries()) await answerRefund(refundId, action, n);
-  return refundId;
-}
-const answerRefund = (refundId: string, action: 'completed' | 'rejected', n = 0) =>
-  post(tokens.bank, '/v1/bank/refund-response', {
-    refundId,
-    action,
-    ...(action === 'completed' && { bankTransactionId: `transfer-${n}-${refundId}` }),
-  });
-
-async function history(token: string, query = ''): Promise<Shown[]> {
-  const { body } = await get(token, `/v1/transaction-history${query}`);
-  return body.data?.['transactions'] as Shown[];
 }
 
 /** A charge that its bank approved, and then called declined. */
-async function contradicted(): Promise<{ reference: string; id: string }> {
-  const made = await charge();
-  expect((await approve(made.id)).status).toBe(200);
-  expect((await decline(made.id)).status).toBe(409);
+async function contradicted(): Promise<Charge> {
+  const made = await charge(parties);
+  expect((await decline(parties, made.id)).status).toBe(409);
   return made;
 }
 
+const second = (id: string) => approve(parties, id, 'debit-2');
+const denial = (id: string) => decline(parties, id);
+const approveAgain = (id: string) => approve(parties, id, undefined, { action: 'approve_recurring' });
+const reversals = async () => (await history(parties.merchant, '?type=reversal')).map(({ amount }) => amount);
+const typesOf = (shown: unknown) => (shown as Shown[]).map(({ type }) => type);
+
+/** What a caller finds in its events feed that begins so: its type, and its only item. */
+async function heard(caller: Caller, prefix: string): Promise<[type: string, item: Shown][]> {
+  await wholeFeed(served.db);
+  const events = (await caller.list('/v1/events?limit=100')) as { webhookType: string; data: Shown[] }[];
+  return events
+    .filter(({ webhookType }) => webhookType.startsWith(prefix))
+    .map(({ webhookType, data }) => {
+      expect(data).toHaveLength(1);
+      return [webhookType, data[0] ?? {}];
+    });
+}
+const numbered = (told: [string, Shown][]) =>
+  told.map(([type, { sequence }]) => `${type} ${String(sequence)}`);
+
 describe('the list', () => {
-  test.each(ROLES)('shows a %s its own exception, and none of the money of others', async (role) => {
-    const { reference, id } = await contradicted();
-    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
+  test('shows each party its own exception, and the id of a bank’s debit to that bank alone', async () => {
+    const { reference, id } = await charge(parties);
+    await approve(parties, id, 'a-second-debit');
+    const strangers = await served.parties();
 
-    expect(await listed(tokens[role])).toEqual([
-      {
-        exceptionId: expect.stringMatching(/^exc_/) as string,
-        kind: 'conflicting_answer',
-        state: 'open',
-        reference,
-        billingRequestId: id,
-        refundId: null,
-        merchantId: standing.merchantId,
-        bankId: standing.bankId,
-        amount: 100,
-        currency: 'NGN',
-        ...(role === 'bank' ? { bankTransactionId: null } : { metadata: {} }),
-        openedAt: expect.any(String) as string,
-        resolvedAt: null,
-        resolution: null,
-        note: null,
-        sequence: expect.any(Number) as number,
-      },
-    ]);
-    expect(await listed(stranger[role])).toEqual([]);
-  });
-
-  test('tells the id of a bank’s debit to that bank alone', async () => {
-    const { id } = await charge();
-    await approve(id);
-    await approve(id, 'a-second-debit');
-
-    expect(await theOne()).toMatchObject({ bankTransactionId: 'a-second-debit' });
-    for (const role of ['merchant', 'provider'] as const) {
-      expect(JSON.stringify(await listed(tokens[role]))).not.toContain('second-debit');
+    for (const role of ROLES) {
+      expect(await listed(parties[role])).toEqual([
+        {
+          exceptionId: expect.stringMatching(/^exc_/) as string,
+          kind: 'conflicting_answer',
+          state: 'open',
+          reference,
+          billingRequestId: id,
+          refundId: null,
+          merchantId: parties.merchantId,
+          bankId: parties.bankId,
+          amount: 100,
+          currency: 'NGN',
+          ...(role === 'bank' ? { bankTransactionId: 'a-second-debit' } : { metadata: {} }),
+          openedAt: expect.any(String) as string,
+          resolvedAt: null,
+          resolution: null,
+          note: null,
+          sequence: expect.any(Number) as number,
+        },
+      ]);
+      expect(await listed(strangers[role])).toEqual([]);
     }
   });
 
   test('is filtered by state, kind, time and reference, and turned page by page', async () => {
     const late = await unanswered();
     const other = await contradicted();
-    const kinds = async (query: string) => (await listed(tokens.merchant, query)).map(({ kind }) => kind);
-    const [newest, oldest] = await listed(tokens.merchant);
+    const kinds = async (query: string) => (await listed(parties.merchant, query)).map(({ kind }) => kind);
+    const [newest, oldest] = await listed(parties.merchant);
 
     expect(await kinds('')).toEqual(['conflicting_answer', 'unanswered']);
     expect(await kinds('?kind=unanswered')).toEqual(['unanswered']);
@@ -170,184 +151,137 @@ describe('the list', () => {
     expect(await kinds('?state=resolved')).toEqual([]);
     expect(await kinds(`?reference=${late.reference}`)).toEqual(['unanswered']);
     expect(await kinds(`?reference=${other.reference}`)).toEqual(['conflicting_answer']);
-    expect(await kinds('?reference=NOBODYS')).toEqual([]);
     expect(await kinds(`?from=${String(newest?.['openedAt'])}`)).toEqual(['conflicting_answer']);
     expect(await kinds(`?to=${String(newest?.['openedAt'])}`)).toEqual(['unanswered']);
     expect(await kinds('?limit=1&page=2')).toEqual([oldest?.['kind']]);
-    expect((await get(tokens.merchant, `${EXCEPTIONS}?limit=1`)).body.data).toMatchObject({ total: 2 });
-    expect((await get(tokens.merchant, `${EXCEPTIONS}?state=closed`)).status).toBe(400);
+    expect(await parties.merchant.read(`${EXCEPTIONS}?limit=1`)).toMatchObject({ total: 2 });
+    expect((await parties.merchant.get(`${EXCEPTIONS}?state=closed`)).status).toBe(400);
   });
 
   test('finds what is about a refund by its own reference, and by that of its charge', async () => {
-    const { reference, id } = await charge();
-    await approve(id);
-    const refund = await post(tokens.merchant, '/v1/refunds/initiate', { reference, amount: 40 });
-    const refundId = String(refund.body.data?.['refundId']);
-    const answer = { refundId, action: 'completed', bankTransactionId: 'transfer-1' };
-    await post(tokens.bank, '/v1/bank/refund-response', answer);
-    await post(tokens.bank, '/v1/bank/refund-response', { refundId, action: 'rejected' });
+    const { reference } = await charge(parties);
+    const refundId = await refund(parties, reference, 40, 'completed', 'rejected');
+    const { reference: own } = await parties.merchant.read(`/v1/refunds/${refundId}`);
 
-    const own = String(refund.body.data?.['reference']);
-    const found = await theOne(`?reference=${own}`);
+    const found = await theOne(`?reference=${String(own)}`);
     expect(found).toMatchObject({ kind: 'refund_conflict', refundId, reference: own, amount: 40 });
-    expect(await listed(tokens.provider, `?reference=${reference}`)).toHaveLength(1);
+    expect(await listed(parties.provider, `?reference=${reference}`)).toHaveLength(1);
   });
 });
 
 describe('one exception', () => {
-  test('shows each answer that the bank gave in order, the first one too, and its ids to that bank alone', async () => {
-    const taken = await charge();
-    await approve(taken.id, 'debit-of-another');
-    const { id } = await charge();
-    await approve(id, 'debit-of-another');
-    await approve(id, 'debit-1');
-    await approve(id, 'debit-1');
-    await decline(id);
-    await approve(id, 'debit-2');
+  test('shows each answer that the bank gave in order, and its ids to that bank alone', async () => {
+    const { id: taken } = await charge(parties);
+    const { id } = await bill(parties);
+    await approve(parties, id, `tx-${taken}`);
+    await approve(parties, id, 'debit-1');
+    await approve(parties, id, 'debit-1');
+    await decline(parties, id);
+    await approve(parties, id, 'debit-2');
     const { exceptionId } = await theOne('?kind=conflicting_answer&limit=1&sortOrder=asc');
-    const answersTo = async (role: (typeof ROLES)[number]) =>
-      ((await get(tokens[role], `${EXCEPTIONS}/${exceptionId}`)).body.data?.['answers'] ?? []) as Shown[];
+    const answersTo = async (caller: Caller) =>
+      (await caller.read(`${EXCEPTIONS}/${exceptionId}`))['answers'];
 
-    expect((await answersTo('bank')).map(({ says, bankTransactionId }) => [says, bankTransactionId])).toEqual(
-      [
-        ['approved', 'debit-of-another'],
-        ['approved', 'debit-1'],
-        ['declined', null],
-        ['approved', 'debit-2'],
-      ],
-    );
     const at = expect.any(String) as string;
-    for (const role of ['merchant', 'provider'] as const) {
-      expect(await answersTo(role)).toEqual(
-        ['approved', 'approved', 'declined', 'approved'].map((says) => ({ at, says })),
-      );
+    expect(await answersTo(parties.bank)).toEqual([
+      { at, says: 'approved', bankTransactionId: `tx-${taken}` },
+      { at, says: 'approved', bankTransactionId: 'debit-1' },
+      { at, says: 'declined', bankTransactionId: null },
+      { at, says: 'approved', bankTransactionId: 'debit-2' },
+    ]);
+    for (const caller of [parties.merchant, parties.provider]) {
+      const told = ['approved', 'approved', 'declined', 'approved'].map((says) => ({ at, says }));
+      expect(await answersTo(caller)).toEqual(told);
     }
   });
 
   test('of a refund shows what the bank answered to that refund', async () => {
-    const { reference, id } = await charge();
-    await approve(id);
-    await refunded(reference, 40, 'completed');
-    const refundId = await refunded(reference, 60, 'completed', 'rejected');
+    const { reference } = await charge(parties);
+    await refund(parties, reference, 40, 'completed');
+    const refundId = await refund(parties, reference, 60, 'completed', 'rejected');
     const { exceptionId } = await theOne();
 
-    const { body } = await get(tokens.bank, `${EXCEPTIONS}/${exceptionId}`);
-
-    expect(body.data?.['answers']).toMatchObject([
-      { says: 'completed', bankTransactionId: `transfer-0-${refundId}` },
-      { says: 'rejected', bankTransactionId: null },
-    ]);
+    expect(await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`)).toMatchObject({
+      answers: [
+        { says: 'completed', bankTransactionId: `transfer-${refundId}` },
+        { says: 'rejected', bankTransactionId: null },
+      ],
+    });
   });
 
-  test.each(ROLES)('is shown to a %s with its story', async (role) => {
+  test('has both halves of a story on its time line for every party, who hear of it once', async () => {
     const { id } = await unanswered();
-    await approve(id, 'too-late');
+    await approve(parties, id, 'too-late');
     const { exceptionId } = await theOne();
 
-    const { status, body } = await get(tokens[role], `${EXCEPTIONS}/${exceptionId}`);
-
-    expect(status).toBe(200);
-    const { answers, events, ...record } = body.data ?? {};
-    expect(record).toEqual((await listed(tokens[role]))[0]);
-    expect(record).toMatchObject({ kind: 'unanswered', state: 'open' });
-    expect(answers).toEqual([
-      {
-        at: expect.any(String) as string,
-        says: 'approved',
-        ...(role === 'bank' && { bankTransactionId: 'too-late' }),
-      },
-    ]);
-    expect(events).toEqual([
-      { type: 'exception.opened', at: expect.any(String) as string, cause: 'network', kind: 'unanswered' },
-      { type: 'exception.updated', at: expect.any(String) as string, cause: 'bank', kind: 'late_answer' },
-    ]);
-  });
-
-  test.each(ROLES)('of somebody else’s money is to a %s what does not exist', async (role) => {
-    await contradicted();
-    const { exceptionId } = await theOne();
-    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
-
-    const foreign = await get(stranger[role], `${EXCEPTIONS}/${exceptionId}`);
-
-    expect(foreign.status).toBe(404);
-    expect(foreign.body).toEqual((await get(stranger[role], `${EXCEPTIONS}/exc_none`)).body);
+    for (const role of ROLES) {
+      const { answers, events, ...record } = await parties[role].read(`${EXCEPTIONS}/${exceptionId}`);
+      expect(record).toEqual((await listed(parties[role]))[0]);
+      expect(record).toMatchObject({ kind: 'unanswered', state: 'open' });
+      const own = role === 'bank' && { bankTransactionId: 'too-late' };
+      expect(answers).toEqual([{ at: expect.any(String) as string, says: 'approved', ...own }]);
+      expect(events).toMatchObject([
+        { type: 'exception.opened', cause: 'network', kind: 'unanswered' },
+        { type: 'exception.updated', cause: 'bank', kind: 'late_answer' },
+      ]);
+    }
+    for (const caller of [parties.bank, parties.merchant]) {
+      expect(numbered(await heard(caller, 'exception.'))).toEqual(['exception.opened 1']);
+    }
   });
 });
 
 describe('the bank that is asked', () => {
-  test('takes back what is left of a partly refunded charge, and the merchant sees where its money went', async () => {
-    const { reference, id } = await charge();
-    await approve(id);
-    await refunded(reference, 30, 'completed');
-    await decline(id);
+  test('takes back what is left of a partly refunded charge, and all see where the money went', async () => {
+    const { reference, id } = await charge(parties);
+    await refund(parties, reference, 30, 'completed');
+    await decline(parties, id);
     const { exceptionId } = await theOne();
 
-    expect(await respond(exceptionId, REVERSED)).toMatchObject({
-      status: 200,
-      body: { data: { exceptionId, state: 'resolved', resolution: 'reversed' } },
-    });
-
-    expect(await theOne()).toMatchObject({
+    expect((await respond(parties, exceptionId, REVERSED)).body.data).toMatchObject({
+      exceptionId,
       state: 'resolved',
       resolution: 'reversed',
-      resolvedAt: expect.any(String) as string,
     });
+
+    expect(await theOne()).toMatchObject({ state: 'resolved', resolvedAt: expect.any(String) as string });
     for (const role of ROLES) {
-      const [reversal, ...others] = await history(tokens[role], '?type=reversal');
-      expect(others).toEqual([]);
-      expect(reversal).toMatchObject({
-        type: 'reversal',
-        status: 'completed',
-        amount: 70,
-        billingRequestId: id,
-        merchantId: standing.merchantId,
-        ...(role === 'bank' && { bankTransactionId: 'taken-back' }),
-      });
-      const [charged] = await history(tokens[role], '?type=charge');
-      expect(charged).toMatchObject({ status: 'successful', refundedAmount: 30, reversedAmount: 70 });
+      expect(await history(parties[role], '?type=reversal')).toMatchObject([
+        {
+          status: 'completed',
+          amount: 70,
+          billingRequestId: id,
+          merchantId: parties.merchantId,
+          ...(role === 'bank' && { bankTransactionId: 'taken-back' }),
+        },
+      ]);
+      expect(await history(parties[role], '?type=charge')).toMatchObject([
+        { status: 'successful', refundedAmount: 30, reversedAmount: 70 },
+      ]);
     }
-    const [reversal] = await history(tokens.merchant, '?type=reversal');
-    const told = (await announcedTo(db, api.deps.ring, standing.merchantId)).find(
-      ({ type }) => type === 'billing.reversed',
-    );
-    expect(told?.item).toEqual({
-      metadata: {},
-      billingRequestId: id,
-      sequence: 2,
-      reference,
-      reversalReference: reversal?.['reference'],
-      amount: 70,
-      currency: 'NGN',
-    });
-    expect((await initiate(reference, 0.01)).status).toBe(409);
-  });
-
-  test('takes from the merchant in the ledger what it takes from the charge, to the kobo', async () => {
-    const { reference, id } = await charge();
-    await approve(id);
-    await refunded(reference, 30, 'completed');
-    await decline(id);
-    await respond((await theOne()).exceptionId, { resolution: 'no_money_moved' });
-
-    const [reversal] = await history(tokens.bank, '?type=reversal');
-    expect(await postingsOf(db, String(reversal?.['transactionId']))).toEqual([
-      `reversal: -7000 NGN merchant of ${standing.merchantId}`,
-      `reversal: +7000 NGN customer_bank of ${standing.bankId}`,
+    const [reversal] = await history(parties.merchant, '?type=reversal');
+    expect(await served.told(parties.merchantId, 'billing.reversed')).toEqual([
+      {
+        metadata: {},
+        billingRequestId: id,
+        sequence: 2,
+        reference,
+        reversalReference: reversal?.['reference'],
+        amount: 70,
+        currency: 'NGN',
+      },
     ]);
-    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 0n });
-    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n });
+    expect(await balancesOf(served.db, parties.merchantId)).toEqual({ merchant: 0n });
+    expect(await balancesOf(served.db, parties.bankId)).toEqual({ customer_bank: 0n });
+    expect((await initiateRefund(parties, reference, 0.01)).status).toBe(409);
   });
 
   test('finds the reversal on the time line of the charge, and its cause on that of the reversal', async () => {
     const { reference } = await contradicted();
-    await respond((await theOne()).exceptionId, { resolution: 'no_money_moved' });
-    const [reversal] = await history(tokens.bank, '?type=reversal');
-    const timeLine = async (of: unknown) => {
-      const { body } = await get(tokens.bank, `/v1/transaction-details?reference=${String(of)}`);
-      const events = (body.data?.['events'] ?? []) as { type: string; cause: string }[];
-      return events.map(({ type, cause }) => `${type} by ${cause}`);
-    };
+    await end(NO_MONEY);
+    const [reversal] = await history(parties.bank, '?type=reversal');
+    const timeLine = async (of: unknown) =>
+      (await eventsOf(parties.bank, of)).map(({ type, cause }) => `${String(type)} by ${String(cause)}`);
 
     expect(await timeLine(reference)).toEqual([
       'billing_request.accepted by merchant',
@@ -366,284 +300,176 @@ describe('the bank that is asked', () => {
   test('says the same again and nothing more is taken from the merchant; another word is a 409', async () => {
     await contradicted();
     const { exceptionId } = await theOne();
-    await respond(exceptionId, REVERSED);
+    await respond(parties, exceptionId, REVERSED);
 
-    expect((await respond(exceptionId, { ...REVERSED, note: 'sent again' })).status).toBe(200);
-    for (const other of [{ resolution: 'confirmed' }, { ...REVERSED, bankTransactionId: 'another' }]) {
-      expect(await respond(exceptionId, other)).toMatchObject({
+    expect((await respond(parties, exceptionId, { ...REVERSED, note: 'sent again' })).status).toBe(200);
+    for (const other of [CONFIRMED, { ...REVERSED, bankTransactionId: 'another' }]) {
+      expect(await respond(parties, exceptionId, other)).toMatchObject({
         status: 409,
         body: { data: { exceptionId, state: 'resolved', resolution: 'reversed' } },
       });
     }
-    expect(await history(tokens.merchant, '?type=reversal')).toHaveLength(1);
+    expect(await reversals()).toEqual([100]);
     expect((await theOne())['note']).toBeNull();
   });
 
-  test('confirms its first answer, and the merchant keeps its money and may refund it', async () => {
-    const { reference } = await contradicted();
-    const { exceptionId } = await theOne();
-    expect((await initiate(reference)).status).toBe(409);
-
-    await respond(exceptionId, { resolution: 'confirmed' });
-
-    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
-    expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
-  });
-
   test.each([
-    ['late', 'no_money_moved'],
-    ['late', 'reversed'],
-    ['unanswered', 'no_money_moved'],
-  ])('says of a declined charge, %s, %s: nothing is taken from the merchant', async (how, resolution) => {
+    ['late', NO_MONEY],
+    ['late', REVERSED],
+    ['unanswered', NO_MONEY],
+  ])('says of a declined charge, %s, %j: nothing is taken from the merchant', async (how, finding) => {
     const { id } = await unanswered();
-    if (how === 'late') await approve(id);
-    const { exceptionId } = await theOne();
+    if (how === 'late') await approve(parties, id);
 
-    const said = resolution === 'reversed' ? REVERSED : { resolution };
-    expect((await respond(exceptionId, said)).status).toBe(200);
+    await end(finding);
 
-    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
-    expect((await history(tokens.merchant))[0]).toMatchObject({ status: 'declined', reversedAmount: 0 });
+    expect(await reversals()).toEqual([]);
+    expect(await history(parties.merchant)).toMatchObject([{ status: 'declined', reversedAmount: 0 }]);
   });
 
   test('has what it said and was refused on record, each once, with the request and why; and alone sees which id', async () => {
     const { reference, id } = await contradicted();
     const { exceptionId } = await theOne();
-    const debit = { resolution: 'reversed', bankTransactionId: `debit-of-${id}` };
-    const answers = [debit, debit, { resolution: 'confirmed' }, REVERSED, REVERSED];
+    const debit = { resolution: 'reversed', bankTransactionId: `tx-${id}` };
     const statuses: number[] = [];
-    for (const [n, answer] of answers.entries()) {
-      const headers = { authorization: `Bearer ${tokens.bank}`, 'x-request-id': `answer-${n}` };
-      statuses.push(
-        (await send(api.url, 'POST', `${EXCEPTIONS}/${exceptionId}/respond`, answer, headers)).status,
-      );
+    for (const [n, answer] of [debit, debit, CONFIRMED, REVERSED, REVERSED].entries()) {
+      const headers = { 'x-request-id': `answer-${n}` };
+      const answered = await parties.bank.post(`${EXCEPTIONS}/${exceptionId}/respond`, answer, headers);
+      statuses.push(answered.status);
     }
     expect(statuses).toEqual([409, 409, 200, 409, 409]);
 
-    const { body } = await get(tokens.bank, `${EXCEPTIONS}/${exceptionId}`);
-    const events = (body.data?.['events'] ?? []) as { type: string }[];
-    expect(events.map(({ type }) => type)).toEqual([
+    const { events } = await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`);
+    expect(typesOf(events)).toEqual([
       'exception.opened',
       'exception.answer_refused',
       'exception.resolved',
       'exception.answer_refused',
     ]);
-    const told = async (token: string) => {
-      const details = await get(token, `/v1/transaction-details?reference=${reference}`);
-      const timeline = details.body.data?.['timeline'] as { text: string }[];
-      return timeline.map(({ text }) => text).filter((text) => text.includes('was not taken'));
+    const told = async (caller: Caller) => {
+      const { timeline } = await caller.read(`/v1/transaction-details?reference=${reference}`);
+      return (timeline as { text: string }[])
+        .map(({ text }) => text)
+        .filter((text) => text.includes('was not taken'));
     };
     const refused = `the bank’s answer to the exception was not taken: ${exceptionId}, it said reversed, `;
     const belongs =
       'for: This bankTransactionId belongs to another transaction of yours: send that of the reversal.';
     const resolved = 'for: The exception is resolved already: confirmed.';
-    expect(await told(tokens.bank)).toEqual([
-      `${refused}bankTransactionId debit-of-${id}, ${belongs}, request answer-0, by the bank`,
+    expect(await told(parties.bank)).toEqual([
+      `${refused}bankTransactionId tx-${id}, ${belongs}, request answer-0, by the bank`,
       `${refused}bankTransactionId taken-back, ${resolved}, request answer-3, by the bank`,
     ]);
-    expect(await told(tokens.merchant)).toEqual([
+    expect(await told(parties.merchant)).toEqual([
       `${refused}${belongs}, by the bank`,
       `${refused}${resolved}, by the bank`,
     ]);
-    expect(await bookDifferences(db)).toEqual([]);
+    expect(await bookDifferences(served.db)).toEqual([]);
   });
 
   test('cannot fill the record by ever new answers that are refused', async () => {
     await contradicted();
     const { exceptionId } = await theOne();
-    await respond(exceptionId, { resolution: 'confirmed' });
+    await respond(parties, exceptionId, CONFIRMED);
     for (let n = 0; n < 22; n++) {
-      expect((await respond(exceptionId, { ...REVERSED, bankTransactionId: `r-${n}` })).status).toBe(409);
+      const other = { ...REVERSED, bankTransactionId: `r-${n}` };
+      expect((await respond(parties, exceptionId, other)).status).toBe(409);
     }
-    const { body } = await get(tokens.bank, `${EXCEPTIONS}/${exceptionId}`);
-    expect(body.data?.['events']).toHaveLength(22);
+    const { events } = await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`);
+    expect(events).toHaveLength(22);
   });
-
-  test('takes back a second debit alone by confirming its first answer: the charge stays paid', async () => {
-    const { id } = await charge();
-    await approve(id, 'debit-1');
-    await approve(id, 'debit-2');
-    const { exceptionId } = await theOne();
-
-    const said = { resolution: 'confirmed', bankTransactionId: 'second-taken-back' };
-    expect((await respond(exceptionId, said)).status).toBe(200);
-
-    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
-    expect((await history(tokens.merchant, '?type=charge'))[0]).toMatchObject({
-      status: 'successful',
-      reversedAmount: 0,
-    });
-    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10000n });
-  });
-
-  test.each([{ resolution: 'no_money_moved' }, REVERSED])(
-    'speaks of the second debit where all its answers were approvals: the charge stands, %j',
-    async (answer) => {
-      const { reference, id } = await charge();
-      await approve(id, 'debit-1');
-      await approve(id, 'debit-2');
-
-      expect((await respond((await theOne()).exceptionId, answer)).status).toBe(200);
-
-      expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
-      expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10_000n });
-      expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
-      expect(await bookDifferences(db)).toEqual([]);
-    },
-  );
 
   test.each([
-    ['before', ['declined', 'approved']],
-    ['after it', ['approved', 'declined']],
-  ])('speaks of the charge where it has called the charge declined %s', async (_, said) => {
-    const { id } = await charge();
-    await approve(id, 'debit-1');
-    for (const one of said)
-      expect((await (one === 'declined' ? decline(id) : approve(id, 'debit-2'))).status).toBe(409);
+    ['the second debit where all its answers were approvals', [second], NO_MONEY, []],
+    ['the second debit where all its answers were approvals', [second], REVERSED, []],
+    ['the second debit where it confirms the first', [second], { ...REVERSED, ...CONFIRMED }, []],
+    ['the charge where it called that declined before', [denial, second], REVERSED, [100]],
+    ['the charge where it called that declined after', [second, denial], REVERSED, [100]],
+    ['the charge where it names the debit that settled it', [approveAgain], REVERSED, [100]],
+  ])('speaks of %s', async (_, said, finding, reversed) => {
+    const { reference, id } = await charge(parties);
+    for (const say of said) expect((await say(id)).status).toBe(409);
 
-    expect((await respond((await theOne()).exceptionId, REVERSED)).status).toBe(200);
+    await end(finding);
 
-    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
-  });
-
-  test('speaks of the charge where it names the debit that settled it', async () => {
-    const { id } = await charge();
-    await approve(id, 'debit-1');
-    const again = { billingRequestId: id, bankTransactionId: 'debit-1', action: 'approve_recurring' };
-    expect((await post(tokens.bank, '/v1/billing/bank-response', again)).status).toBe(409);
-
-    expect((await respond((await theOne()).exceptionId, REVERSED)).status).toBe(200);
-
-    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
+    expect(await reversals()).toEqual(reversed);
+    const left = reversed.length === 0 ? 100 : 0;
+    expect(await balancesOf(served.db, parties.merchantId)).toEqual({ merchant: BigInt(left) * 100n });
+    expect((await initiateRefund(parties, reference)).status).toBe(left === 0 ? 409 : 201);
+    expect(await bookDifferences(served.db)).toEqual([]);
   });
 
   test('speaks of the second debit where it took back that it had called the charge declined', async () => {
-    const { id } = await charge();
-    await approve(id, 'debit-1');
-    await decline(id);
-    await respond((await theOne()).exceptionId, { resolution: 'confirmed' });
-    await approve(id, 'debit-2');
-    const second = await theOne('?state=open');
+    const { id } = await contradicted();
+    await end(CONFIRMED);
+    await second(id);
 
-    expect((await respond(second.exceptionId, REVERSED)).status).toBe(200);
+    await end(REVERSED);
 
-    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
-    expect(await bookDifferences(db)).toEqual([]);
+    expect(await reversals()).toEqual([]);
+    expect(await bookDifferences(served.db)).toEqual([]);
   });
 
   test('stops the standing approval with a decline that it sends after another', async () => {
-    const { id } = await charge();
+    const { id } = await bill(parties);
     for (const action of ['deny', 'suspended']) {
-      const answered = await post(tokens.bank, '/v1/billing/bank-response', { billingRequestId: id, action });
-      expect([action, answered.status]).toEqual([action, 200]);
+      const answer = { billingRequestId: id, action };
+      expect((await parties.bank.post('/v1/billing/bank-response', answer)).status).toBe(200);
     }
-    const { body } = await get(tokens.bank, '/v1/bank/customer-decisions');
-    expect(body.data).toMatchObject({ decisions: [{ customerDecision: 'suspended' }] });
-    expect(await bookDifferences(db)).toEqual([]);
+    expect(await parties.bank.list('/v1/bank/customer-decisions')).toMatchObject([
+      { customerDecision: 'suspended' },
+    ]);
+    expect(await bookDifferences(served.db)).toEqual([]);
   });
 
   test('cannot confirm what it never answered in time', async () => {
     const { id } = await unanswered();
-    await approve(id);
+    await approve(parties, id);
     const { exceptionId } = await theOne();
 
-    expect(await respond(exceptionId, { resolution: 'confirmed' })).toMatchObject({
+    expect(await respond(parties, exceptionId, CONFIRMED)).toMatchObject({
       status: 409,
       body: { data: { exceptionId, state: 'open', resolution: null } },
     });
   });
 
   test('says that a refused id moved nothing: the charge that another id settled stays the merchant’s', async () => {
-    const [first, next] = [await charge(), await charge()];
-    await approve(first.id, 'debit-1');
-    await approve(next.id, 'debit-2');
-    await approve(next.id, 'debit-1');
+    const [first, next] = [await charge(parties), await charge(parties)];
+    await approve(parties, next.id, `tx-${first.id}`);
 
-    const { exceptionId } = await theOne();
-    expect((await respond(exceptionId, { resolution: 'no_money_moved' })).status).toBe(200);
+    await end(NO_MONEY);
 
-    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+    expect(await reversals()).toEqual([]);
   });
 
-  test('cannot prove a reversal by a debit, nor two by one transaction', async () => {
-    const { id } = await contradicted();
-    const { exceptionId } = await theOne();
-    const reversed = (bankTransactionId: string) =>
-      respond(exceptionId, { resolution: 'reversed', bankTransactionId });
-
-    expect(await reversed(`debit-of-${id}`)).toMatchObject({
-      status: 409,
-      body: { data: { state: 'open' } },
-    });
-    expect((await respond(exceptionId, { resolution: 'reversed' })).status).toBe(400);
-    expect((await reversed('taken-back')).status).toBe(200);
-
-    const next = await charge();
-    expect((await approve(next.id, 'taken-back')).status).toBe(409);
-  });
-
-  test.each(['merchant', 'provider'] as const)(
-    'is no %s: that gets 403, and nothing changes',
-    async (role) => {
-      await contradicted();
-      const { exceptionId } = await theOne();
-
-      expect((await respond(exceptionId, REVERSED, tokens[role])).status).toBe(403);
-
-      expect(await theOne()).toMatchObject({ state: 'open' });
-    },
-  );
-
-  test('is no other bank: to that the exception does not exist', async () => {
+  test('needs for a reversal an id of its own, which then proves no charge', async () => {
     await contradicted();
     const { exceptionId } = await theOne();
-    const stranger = await tokensOf(api, await standingApproval(db, api.deps.ring));
+    expect((await respond(parties, exceptionId, { resolution: 'reversed' })).status).toBe(400);
+    await end(REVERSED);
 
-    const foreign = await respond(exceptionId, REVERSED, stranger.bank);
-
-    expect(foreign.status).toBe(404);
-    expect(foreign.body).toEqual((await respond('exc_none', REVERSED, stranger.bank)).body);
-    expect(await theOne()).toMatchObject({ state: 'open' });
-  });
-
-  test('notes something for itself, which nobody else reads', async () => {
-    await contradicted();
-    await respond((await theOne()).exceptionId, { resolution: 'confirmed', note: 'case 4711' });
-
-    expect(await theOne()).toMatchObject({ note: 'case 4711' });
-    for (const role of ['merchant', 'provider'] as const) {
-      expect(JSON.stringify(await listed(tokens[role]))).not.toContain('4711');
-    }
+    expect((await approve(parties, (await bill(parties)).id, 'taken-back')).status).toBe(409);
   });
 
   test('waits for an operator who is resolving it, and hears that it was too late', async () => {
     await contradicted();
     const { exceptionId } = await theOne();
-    const operator = await openTransaction(db);
-    await resolveException(
-      operator.trx,
-      api.deps.ring,
-      LAGOS,
-      { cause: 'operator', note: null },
-      exceptionId,
-      {
-        resolution: 'no_difference',
-        bankTransactionId: null,
-      },
-    );
+    const operator = await openTransaction(served.db);
+    const by = { cause: 'operator', note: null } as const;
+    const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
+    await resolveException(operator.trx, served.ring, LAGOS, by, exceptionId, finding);
 
-    const answer = respond(exceptionId, REVERSED);
-    // It waits for the charge, or has yet to come to it; either way it finds the exception
-    // resolved.
+    const answer = respond(parties, exceptionId, REVERSED);
+    // It waits for the charge, or has yet to come to it: either way the exception is resolved.
     await operator.commit();
 
     expect(await answer).toMatchObject({
       status: 409,
       body: { data: { state: 'resolved', resolution: 'no_difference' } },
     });
-    expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
+    expect(await reversals()).toEqual([]);
     // What was not taken proves nothing: the id is free.
-    expect((await approve((await charge()).id, 'taken-back')).status).toBe(200);
+    expect((await approve(parties, (await bill(parties)).id, 'taken-back')).status).toBe(200);
   });
 
   test('says many things at once: one is taken, and the money moves once', async () => {
@@ -652,76 +478,77 @@ describe('the bank that is asked', () => {
 
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, n) =>
-        respond(exceptionId, { resolution: 'reversed', bankTransactionId: `taken-back-${n}` }),
+        respond(parties, exceptionId, { ...REVERSED, bankTransactionId: `taken-back-${n}` }),
       ),
     );
 
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(5);
-    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(await reversals()).toEqual([100]);
   });
 });
 
 describe('a charge or a refund', () => {
   test('has one exception, whose kind is that of the first thing that went wrong, and which holds all that was said', async () => {
-    await approve((await charge()).id, 'used');
+    const { id: taken } = await charge(parties);
+    const used = `tx-${taken}`;
     const { id } = await unanswered();
-    for (const said of ['debit-1', 'used', 'debit-1', 'debit-2'])
-      expect((await approve(id, said)).status).toBe(409);
+    for (const said of ['debit-1', used, 'debit-1', 'debit-2']) {
+      expect((await approve(parties, id, said)).status).toBe(409);
+    }
 
     const { exceptionId, ...one } = await theOne();
     expect(one).toMatchObject({ kind: 'unanswered', state: 'open', bankTransactionId: 'debit-1' });
-    const { body } = await get(tokens.bank, `${EXCEPTIONS}/${exceptionId}`);
-    expect(body.data?.['answers']).toMatchObject([
+    const { answers, events } = await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`);
+    expect(answers).toMatchObject([
       { says: 'approved', bankTransactionId: 'debit-1' },
-      { says: 'approved', bankTransactionId: 'used' },
+      { says: 'approved', bankTransactionId: used },
       { says: 'approved', bankTransactionId: 'debit-2' },
     ]);
-    const events = (body.data?.['events'] ?? []) as Shown[];
-    expect(events.map(({ type, kind }) => `${String(type)} ${String(kind)}`)).toEqual([
-      'exception.opened unanswered',
-      'exception.updated late_answer',
-      'exception.updated duplicate_transaction_id',
-      'exception.updated late_answer',
+    expect(events).toMatchObject([
+      { type: 'exception.opened', kind: 'unanswered' },
+      { type: 'exception.updated', kind: 'late_answer' },
+      { type: 'exception.updated', kind: 'duplicate_transaction_id' },
+      { type: 'exception.updated', kind: 'late_answer' },
     ]);
-    expect(await bookDifferences(db)).toEqual([]);
+    expect(await bookDifferences(served.db)).toEqual([]);
   });
 
   test('of which the bank says the same again once its exception has ended has a new one', async () => {
     const { reference, id } = await contradicted();
     const first = await theOne();
-    await respond(first.exceptionId, { resolution: 'confirmed' });
+    await end(CONFIRMED);
 
-    expect((await decline(id)).status).toBe(409);
+    expect((await decline(parties, id)).status).toBe(409);
 
-    const second = await theOne('?state=open');
-    expect(second.exceptionId).not.toBe(first.exceptionId);
-    expect((await initiate(reference)).status).toBe(409);
-    expect(await bookDifferences(db)).toEqual([]);
+    expect((await theOne('?state=open')).exceptionId).not.toBe(first.exceptionId);
+    expect((await initiateRefund(parties, reference)).status).toBe(409);
+    expect(await bookDifferences(served.db)).toEqual([]);
   });
 
   test('has one exception, however many answers race', async () => {
-    const { reference, id } = await charge();
-    await approve(id);
-    const refundId = await refunded(reference, 40, 'rejected');
+    const { reference, id } = await charge(parties);
+    const refundId = await refund(parties, reference, 40, 'rejected');
 
     const answers = await Promise.all(
-      [1, 2, 3, 4].flatMap((n) => [approve(id, `second-${n}`), answerRefund(refundId, 'completed', n)]),
+      [1, 2, 3, 4].flatMap((n) => [
+        approve(parties, id, `second-${n}`),
+        answerRefund(parties, refundId, 'completed', `transfer-${n}`),
+      ]),
     );
 
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(409));
-    const of = (await listed(tokens.bank)).map((one) => one['refundId']);
+    const of = (await listed(parties.bank)).map((one) => one['refundId']);
     expect([of.length, new Set(of)]).toEqual([2, new Set([null, refundId])]);
   });
 
   test('keeps what is in doubt besides: a used id does not end by the right one where the bank has declined, too', async () => {
-    await approve((await charge()).id, 'used');
-    const { id } = await charge();
-    await approve(id, 'debit-1');
-    await approve(id, 'used');
-    await decline(id);
+    const { id: taken } = await charge(parties);
+    const { id } = await charge(parties);
+    await approve(parties, id, `tx-${taken}`);
+    await decline(parties, id);
 
-    expect((await approve(id, 'debit-1')).status).toBe(200);
+    expect((await approve(parties, id)).status).toBe(200);
 
     expect(await theOne()).toMatchObject({ kind: 'duplicate_transaction_id', state: 'open' });
   });
@@ -732,412 +559,262 @@ describe('no money in doubt', () => {
     const { reference, id } = await unanswered();
 
     for (const reason of ['insufficient_funds', 'account_closed']) {
-      expect(await decline(id, reason)).toMatchObject({
+      expect(await decline(parties, id, reason)).toMatchObject({
         status: 409,
         body: { data: { status: 'declined' } },
       });
     }
 
-    expect(await theOne()).toMatchObject({
-      kind: 'unanswered',
-      state: 'resolved',
-      resolution: 'no_money_moved',
+    const { exceptionId, ...ended } = await theOne();
+    expect(ended).toMatchObject({ kind: 'unanswered', state: 'resolved', resolution: 'no_money_moved' });
+    const events = await eventsOf(parties.merchant, reference);
+    expect(typesOf(events.slice(3))).toEqual(['billing_request.answer_refused', 'exception.resolved']);
+    expect(events.map(({ cause }) => cause)).toEqual(['merchant', 'network', 'network', 'bank', 'bank']);
+    expect(await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`)).toMatchObject({
+      answers: [{ says: 'declined', bankTransactionId: null }],
     });
-    const { body } = await get(tokens.merchant, `/v1/transaction-details?reference=${reference}`);
-    expect(
-      ((body.data?.['events'] ?? []) as Shown[]).map(
-        ({ type, cause }) => `${String(type)} by ${String(cause)}`,
-      ),
-    ).toEqual([
-      'billing_request.accepted by merchant',
-      expect.stringMatching(/ by network$/) as string,
-      expect.stringMatching(/ by network$/) as string,
-      'billing_request.answer_refused by bank',
-      'exception.resolved by bank',
-    ]);
-    expect(
-      (await get(tokens.bank, `${EXCEPTIONS}/${(await theOne()).exceptionId}`)).body.data?.['answers'],
-    ).toMatchObject([{ says: 'declined', bankTransactionId: null }]);
-    expect(await bookDifferences(db)).toEqual([]);
+    expect(await bookDifferences(served.db)).toEqual([]);
   });
 
-  test('leaves what a late approval opened to somebody, whatever decline comes after it', async () => {
+  test('is not where a decline comes after a late approval', async () => {
     const { id } = await unanswered();
-    await approve(id);
-    expect((await decline(id)).status).toBe(409);
+    await approve(parties, id);
+    expect((await decline(parties, id)).status).toBe(409);
 
     expect(await theOne()).toMatchObject({ kind: 'unanswered', state: 'open' });
   });
 
-  test('is a decline after a decline, in other words too: a repeat, and the first reason stays', async () => {
-    const { reference, id } = await charge();
-    await decline(id, 'insufficient_funds');
-
-    expect(await decline(id, 'account_closed')).toMatchObject({
-      status: 200,
-      body: { data: { status: 'declined' } },
-    });
+  test('is a decline or rejection after another, in other words too: a repeat, and the first reason stays', async () => {
+    const { reference, id } = await bill(parties);
+    await decline(parties, id);
     const denied = { billingRequestId: id, action: 'deny' };
-    expect((await post(tokens.bank, '/v1/billing/bank-response', denied)).status).toBe(200);
+    for (const again of [
+      await decline(parties, id, 'account_closed'),
+      await parties.bank.post('/v1/billing/bank-response', denied),
+    ]) {
+      expect(again).toMatchObject({ status: 200, body: { data: { status: 'declined' } } });
+    }
+    const refundId = await refund(parties, (await charge(parties)).reference, 40, 'rejected');
+    const rejected = { refundId, action: 'rejected', reason: 'account closed' };
+    expect((await parties.bank.post('/v1/bank/refund-response', rejected)).status).toBe(200);
 
-    expect(await listed(tokens.bank)).toEqual([]);
-    expect(await history(tokens.merchant, `?reference=${reference}`)).toMatchObject([
+    expect(await listed(parties.bank)).toEqual([]);
+    expect(await history(parties.merchant, `?reference=${reference}`)).toMatchObject([
       { declineReason: 'insufficient_funds' },
     ]);
   });
 
-  test('is a rejection of a rejected refund, in other words too', async () => {
-    const { reference, id } = await charge();
-    await approve(id);
-    const refundId = await refunded(reference, 40, 'rejected');
-    const again = { refundId, action: 'rejected', reason: 'account closed' };
-
-    expect((await post(tokens.bank, '/v1/bank/refund-response', again)).status).toBe(200);
-
-    expect(await listed(tokens.bank)).toEqual([]);
-  });
-
   test('is a used id, once the bank sends the right one for the same charge or refund', async () => {
-    const used = await charge();
-    await approve(used.id, 'used');
-    const { reference, id } = await charge();
-    expect((await approve(id, 'used')).status).toBe(409);
-    expect((await approve(id, 'debit-1')).status).toBe(200);
-    const { body } = await initiate(reference, 40);
-    const refundId = String(body.data?.['refundId']);
-    const complete = (bankTransactionId: string) =>
-      post(tokens.bank, '/v1/bank/refund-response', { refundId, action: 'completed', bankTransactionId });
-    expect((await complete('used')).status).toBe(409);
-    expect((await complete('credit-1')).status).toBe(200);
+    const used = `tx-${(await charge(parties)).id}`;
+    const { reference, id } = await bill(parties);
+    expect((await approve(parties, id, used)).status).toBe(409);
+    expect((await approve(parties, id)).status).toBe(200);
+    const refundId = await refund(parties, reference, 40);
+    expect((await answerRefund(parties, refundId, 'completed', used)).status).toBe(409);
+    expect((await answerRefund(parties, refundId, 'completed')).status).toBe(200);
 
     const ended = { kind: 'duplicate_transaction_id', state: 'resolved', resolution: 'no_difference' };
-    expect(await listed(tokens.bank)).toMatchObject([
+    expect(await listed(parties.bank)).toMatchObject([
       { ...ended, refundId },
       { ...ended, refundId: null },
     ]);
   });
 
   test('is a used id that came after the right one, once the right one is repeated', async () => {
-    const used = await charge();
-    await approve(used.id, 'used');
-    const { id } = await charge();
-    await approve(id, 'debit-1');
-    await approve(id, 'used');
+    const { id: taken } = await charge(parties);
+    const { id } = await charge(parties);
+    await approve(parties, id, `tx-${taken}`);
     expect(await theOne()).toMatchObject({ state: 'open' });
 
-    expect((await approve(id, 'debit-1')).status).toBe(200);
+    expect((await approve(parties, id)).status).toBe(200);
 
     expect(await theOne()).toMatchObject({ state: 'resolved', resolution: 'no_difference' });
   });
 });
 
 describe('what an exception holds of a charge', () => {
-  test.each(['no_money_moved', 'reversed', 'written_off', 'no_difference'] as const)(
-    'of a rejected refund that was then called completed, can be refunded once it is resolved: %s',
-    async (resolution) => {
-      const { reference, id } = await charge();
-      await approve(id);
-      await refunded(reference, 40, 'rejected', 'completed');
-      expect((await initiate(reference, 60.01)).status).toBe(409);
-      const { exceptionId } = await theOne();
+  test.each([
+    ['a refund that was rejected, and then completed', 'reversed'],
+    ['a refund that was rejected, and then completed', 'written_off'],
+    ['a refund that was rejected, and then completed', 'no_difference'],
+    ['a contradicted charge', 'confirmed'],
+    ['a contradicted charge', 'written_off'],
+    ['a contradicted charge', 'no_difference'],
+  ] as const)('for %s can be refunded once it is resolved %s', async (what, resolution) => {
+    const { reference, id } = await charge(parties);
+    if (what === 'a contradicted charge') await decline(parties, id);
+    else await refund(parties, reference, 40, 'rejected', 'completed');
+    expect((await initiateRefund(parties, reference, 100)).status).toBe(409);
 
-      await resolve(exceptionId, resolution);
+    await resolve(resolution);
 
-      expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
-    },
-  );
-
-  test.each(['confirmed', 'written_off', 'no_difference'] as const)(
-    'of a contradicted charge, can be refunded once it is resolved: %s',
-    async (resolution) => {
-      const { reference } = await contradicted();
-      const { exceptionId } = await theOne();
-
-      await resolve(exceptionId, resolution);
-
-      expect((await initiate(reference)).body.data).toMatchObject({ amount: 100 });
-      expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
-    },
-  );
-
-  test('of a contradicted charge is borne by the network once it is written off, with all that was said', async () => {
-    const { id } = await contradicted();
-    await approve(id, `second-${id}`);
-    await resolve((await theOne()).exceptionId, 'written_off');
-
-    expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 10_000n });
-    expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n, disputed: -10_000n });
+    expect((await initiateRefund(parties, reference)).body.data).toMatchObject({ amount: 100 });
+    expect(await reversals()).toEqual([]);
   });
 
-  test.each<[string, (id: string) => Promise<Answered>]>([
-    ['a decline', (id) => decline(id)],
-    ['a second debit', (id) => approve(id, 'debit-2')],
-    ['a used id', (id) => approve(id, 'used')],
-    [
-      'the same debit with another word',
-      (id) =>
-        post(tokens.bank, '/v1/billing/bank-response', {
-          billingRequestId: id,
-          bankTransactionId: `debit-of-${id}`,
-          action: 'approve_recurring',
-        }),
-    ],
+  test.each([
+    ['a decline', denial],
+    ['a second debit', second],
+    ['a used id', (id: string) => approve(parties, id, 'used')],
+    ['the same debit with another word', approveAgain],
+  ])('is all that is left of it, after a refund too, until it is resolved: %s', async (_, say) => {
+    await approve(parties, (await bill(parties)).id, 'used');
+    const { reference, id } = await charge(parties);
+    await refund(parties, reference, 30, 'completed');
+    const pending = await refund(parties, reference, 20);
+    expect((await say(id)).status).toBe(409);
+    const held = { status: 409, body: { code: 'held_by_exception' } };
+
+    expect(await initiateRefund(parties, reference, 0.01)).toMatchObject(held);
+    await answerRefund(parties, pending, 'rejected');
+    expect(await initiateRefund(parties, reference, 0.01)).toMatchObject(held);
+    await resolve('no_difference');
+
+    expect((await initiateRefund(parties, reference)).body.data).toMatchObject({ amount: 70 });
+  });
+
+  test.each([
+    [40, NO_MONEY, [60], [40, 60]],
+    [100, NO_MONEY, [], [100]],
+    [100, REVERSED, [], [100]],
   ])(
-    'of a charge is all that is left of it, after a refund too, until it is resolved: %s',
-    async (_, say) => {
-      await approve((await charge()).id, 'used');
-      const { reference, id } = await charge();
-      await approve(id);
-      await refunded(reference, 30, 'completed');
-      const pending = await refunded(reference, 20);
-      expect((await say(id)).status).toBe(409);
-      const { exceptionId } = await theOne();
+    'is never refunded once it is reversed: a refund of %i that is rejected after %j is reversed, too',
+    async (amount, finding, before, after) => {
+      const { reference, id } = await charge(parties);
+      const refundId = await refund(parties, reference, amount);
+      await decline(parties, id);
+      await end(finding);
+      expect(await reversals()).toEqual(before);
 
-      expect(await initiate(reference, 0.01)).toMatchObject({
-        status: 409,
-        body: { code: 'held_by_exception' },
-      });
-      await answerRefund(pending, 'rejected');
-      expect(await initiate(reference, 0.01)).toMatchObject({
-        status: 409,
-        body: { code: 'held_by_exception' },
-      });
-      await resolve(exceptionId, 'no_difference');
+      await answerRefund(parties, refundId, 'rejected');
 
-      expect((await initiate(reference)).body.data).toMatchObject({ amount: 70 });
-    },
-  );
-
-  test('of a refund that was completed first stays counted, whatever the bank says then', async () => {
-    const { reference, id } = await charge();
-    await approve(id);
-    await refunded(reference, 40, 'completed', 'rejected');
-    const { exceptionId } = await theOne();
-
-    expect((await respond(exceptionId, { resolution: 'confirmed' })).status).toBe(200);
-
-    expect((await initiate(reference, 60.01)).status).toBe(409);
-    expect((await initiate(reference)).body.data).toMatchObject({ amount: 60 });
-  });
-
-  test('of a reversed charge is never refunded: a refund that is rejected after it is reversed, too', async () => {
-    const { reference, id } = await charge();
-    await approve(id);
-    const refundId = await refunded(reference, 40);
-    await decline(id);
-    await respond((await theOne()).exceptionId, { resolution: 'no_money_moved' });
-    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 60 }]);
-
-    await answerRefund(refundId, 'rejected');
-
-    expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 40 }, { amount: 60 }]);
-    expect((await initiate(reference, 0.01)).status).toBe(409);
-    const told = await announcedTo(db, api.deps.ring, standing.merchantId);
-    const ofCharge = told.filter(
-      ({ type, item }) => type.startsWith('billing.') && item['billingRequestId'] === id,
-    );
-    expect(ofCharge.map(({ type, item }) => `${type} ${String(item['sequence'])}`)).toEqual([
-      'billing.response 1',
-      'billing.reversed 2',
-      'billing.reversed 3',
-    ]);
-  });
-
-  test.each([{ resolution: 'no_money_moved' }, REVERSED])(
-    'of a charge whose refund of everything is rejected after it is reversed is never refunded: %j',
-    async (answer) => {
-      const { reference, id } = await charge();
-      await approve(id);
-      const refundId = await refunded(reference, 100);
-      await decline(id);
-      expect((await respond((await theOne()).exceptionId, answer)).status).toBe(200);
-      expect(await history(tokens.merchant, '?type=reversal')).toEqual([]);
-
-      await answerRefund(refundId, 'rejected');
-
-      expect(await history(tokens.merchant, '?type=reversal')).toMatchObject([{ amount: 100 }]);
-      expect((await initiate(reference, 0.01)).status).toBe(409);
-      expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 0n });
-      expect(await bookDifferences(db)).toEqual([]);
+      expect(await reversals()).toEqual(after);
+      expect((await initiateRefund(parties, reference, 0.01)).status).toBe(409);
+      expect(await balancesOf(served.db, parties.merchantId)).toEqual({ merchant: 0n });
+      const told = await served.told(parties.merchantId, 'billing.reversed');
+      expect(told.map(({ sequence }) => sequence)).toEqual(after.map((_, n) => n + 2));
+      expect(await bookDifferences(served.db)).toEqual([]);
     },
   );
 });
 
-/** @returns the item of the answer */
-const bill = async (wish: object = {}): Promise<Shown> => {
-  const { status, body } = await post(tokens.merchant, '/v1/customer/bill', {
-    paymentIDs: [standing.paymentId],
+const again = async (wish: object = {}): Promise<Shown> => {
+  const body = {
+    paymentIDs: [parties.paymentId],
     amount: 100,
     currency: 'NGN',
     description: 'Shoes',
     ...wish,
-  });
-  expect(status).toBe(201);
-  return (body as unknown as Shown[])[0] ?? {};
+  };
+  const answered = await parties.merchant.post('/v1/customer/bill', body);
+  expect(answered.status).toBe(201);
+  return (itemsOf(answered)[0] ?? {}) as unknown as Shown;
 };
-const warned = ({ warning, exceptionId }: Shown) => ({ warning, exceptionId });
 
 describe('a merchant that bills again', () => {
-  test('what its customer may have paid already is warned, and the charge is made', async () => {
+  test('what its customer may have paid already is warned until that is resolved, and the charge is made', async () => {
     await unanswered();
     const { exceptionId } = await theOne();
+    const warning = { status: 'pending', warning: 'open_exception', exceptionId };
 
-    const again = await bill();
+    expect(await again()).toMatchObject(warning);
+    const lookupIDs = [await lookupIdOf(served.db, parties.customerId)];
+    expect(await again({ paymentIDs: undefined, lookupIDs })).toMatchObject(warning);
+    await served.db.transaction((trx) => takeAsOperator(trx, OPERATOR, exceptionId));
+    expect(await again()).toMatchObject(warning);
 
-    expect(again).toMatchObject({ status: 'pending', warning: 'open_exception', exceptionId });
-    const lookupID = await lookupIdOf(db, standing.customerId);
-    expect(warned(await bill({ paymentIDs: undefined, lookupIDs: [lookupID] }))).toEqual(warned(again));
-  });
-
-  test('is warned while it is investigated, and no longer once it is resolved', async () => {
-    await unanswered();
-    const { exceptionId } = await theOne();
-    await db.transaction((trx) => takeAsOperator(trx, OPERATOR, exceptionId));
-    expect(await bill()).toMatchObject({ warning: 'open_exception', exceptionId });
-
-    await respond(exceptionId, { resolution: 'no_money_moved' });
-
-    expect(await bill()).not.toHaveProperty('warning');
+    await respond(parties, exceptionId, NO_MONEY);
+    expect(await again()).not.toHaveProperty('warning');
   });
 
   test('another amount, or another customer, is not warned', async () => {
     await unanswered();
-    expect(await bill({ amount: 100.01 })).not.toHaveProperty('warning');
-
-    standing = await standingApproval(db, api.deps.ring);
-    tokens = await tokensOf(api, standing);
-    expect(await bill()).not.toHaveProperty('exceptionId');
+    expect(await again({ amount: 100.01 })).not.toHaveProperty('warning');
+    parties = await served.parties();
+    expect(await again()).not.toHaveProperty('exceptionId');
   });
 });
 
 describe('both sides of an exception', () => {
-  test('hear that it was opened and that it was resolved, each in its own numbers', async () => {
-    const { id } = await charge();
-    await approve(id);
-    await approve(id, 'a-second-debit');
-    const { exceptionId, ...opened } = await theOne();
-    await respond(exceptionId, { resolution: 'confirmed', note: 'case 4711' });
-    const { note: _, ...resolved } = await theOne();
+  test('hear that it was opened and that it was resolved, each in its own numbers; ids and notes are the bank’s alone', async () => {
+    const { id } = await charge(parties);
+    await second(id);
+    const { note: _, ...opened } = await theOne();
+    await end({ ...CONFIRMED, note: 'case 4711' });
+    const { note, ...resolved } = await theOne();
 
-    const { note: __, ...shown } = opened;
-    expect(await heard(tokens.bank, 'exception.')).toEqual([
-      ['exception.opened', { exceptionId, ...shown, sequence: 1 }],
+    expect(note).toBe('case 4711');
+    expect(await heard(parties.bank, 'exception.')).toEqual([
+      ['exception.opened', { ...opened, sequence: 1 }],
       ['exception.resolved', { ...resolved, sequence: 2 }],
     ]);
-    const told = await heard(tokens.merchant, 'exception.');
-    expect(told.map(([type, { sequence, state }]) => [type, sequence, state])).toEqual([
-      ['exception.opened', 1, 'open'],
-      ['exception.resolved', 2, 'resolved'],
+    const told = await heard(parties.merchant, 'exception.');
+    expect(told).toMatchObject([
+      ['exception.opened', { sequence: 1, state: 'open' }],
+      ['exception.resolved', { sequence: 2, state: 'resolved' }],
     ]);
-    expect(JSON.stringify(told)).not.toMatch(/second-debit|4711/);
-    expect(told[0]?.[1]).not.toHaveProperty('bankTransactionId');
-  });
-
-  test('hear of two halves of one story once', async () => {
-    const { id } = await unanswered();
-    await approve(id);
-
-    for (const role of ['bank', 'merchant'] as const) {
-      const told = await heard(tokens[role], 'exception.');
-      expect(told.map(([type, { kind }]) => [type, kind])).toEqual([['exception.opened', 'unanswered']]);
-    }
+    const shown = [told, await listed(parties.merchant), await listed(parties.provider)];
+    expect(JSON.stringify(shown)).not.toMatch(/debit-2|4711|bankTransactionId/);
   });
 
   test.each(['another bank', 'the same bank'])(
     'of a payment between customers are banks: the payer’s, and that of the payee, %s',
     async (whose) => {
-      const payee = whose === 'the same bank' ? standing : await standingApproval(db, api.deps.ring);
-      const payees = (await tokensOf(api, payee)).bank;
-      const { body } = await post(payees, '/v1/customer/bill', {
-        lookupIDs: [await lookupIdOf(db, standing.customerId)],
-        payee: { lookupID: await lookupIdOf(db, await anotherCustomer(payee)) },
+      const isSame = whose === 'the same bank';
+      const payee = isSame ? parties : await served.parties();
+      const asked = await payee.bank.post('/v1/customer/bill', {
+        lookupIDs: [await lookupIdOf(served.db, parties.customerId)],
+        payee: { lookupID: await lookupIdOf(served.db, await anotherCustomer(payee)) },
         amount: 100,
         currency: 'NGN',
         description: 'Rent',
       });
-      const id = String((body as unknown as Shown[])[0]?.['billingRequestId']);
-      await approve(id);
-      await heard(payees, 'billing.');
-      await decline(id);
+      const id = String(itemsOf(asked)[0]?.billingRequestId);
+      await approve(parties, id);
+      await heard(payee.bank, 'billing.');
+      await decline(parties, id);
       const { exceptionId } = await theOne();
-      expect(await listed(payees)).toMatchObject([{ exceptionId, merchantId: null, note: null }]);
+      expect(await listed(payee.bank)).toMatchObject([{ exceptionId, merchantId: null, note: null }]);
 
-      await respond(exceptionId, REVERSED);
+      await end(REVERSED);
 
-      expect(await history(payees, '?type=reversal')).toMatchObject([{ amount: 100, billingRequestId: id }]);
-      const told = await heard(payees, 'billing.');
-      expect(told.map(([type, { sequence }]) => `${type} ${String(sequence)}`)).toEqual([
-        ...(whose === 'the same bank' ? ['billing.request 1', 'billing.credit 2'] : ['billing.credit 1']),
-        `billing.reversed ${whose === 'the same bank' ? 3 : 2}`,
+      expect(await history(payee.bank, '?type=reversal')).toMatchObject([
+        { amount: 100, billingRequestId: id },
       ]);
-      expect((await heard(payees, 'exception.')).map(([type]) => type)).toEqual([
-        'exception.opened',
-        'exception.resolved',
+      expect(numbered(await heard(payee.bank, 'billing.'))).toEqual([
+        ...(isSame ? ['billing.request 1', 'billing.credit 2'] : ['billing.credit 1']),
+        `billing.reversed ${isSame ? 3 : 2}`,
+      ]);
+      expect(numbered(await heard(payee.bank, 'exception.'))).toEqual([
+        'exception.opened 1',
+        'exception.resolved 2',
       ]);
     },
   );
 
   test('of a payment that is taken back before the payee’s bank has heard of it: that credits nobody', async () => {
-    const payee = await standingApproval(db, api.deps.ring);
-    const payees = (await tokensOf(api, payee)).bank;
-    const { id, deliveryId } = await payAnother(db, api.deps.ring, standing, payee);
-    await decline(id);
-    const { exceptionId } = await theOne();
-    await respond(exceptionId, REVERSED);
+    const payee = await served.parties();
+    const { id, deliveryId } = await payAnother(served.db, served.ring, parties, payee);
+    await decline(parties, id);
+    await end(REVERSED);
 
-    expect((await heard(payees, 'billing.')).map(([type, { sequence }]) => [type, sequence])).toEqual([
-      ['billing.reversed', 1],
-    ]);
+    expect(numbered(await heard(payee.bank, 'billing.'))).toEqual(['billing.reversed 1']);
     // Nor by hand.
-    expect((await post(payees, `/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined)).status).toBe(
-      409,
-    );
-    expect((await get(payees, `/v1/billing/requests/${id}`)).body.data).not.toHaveProperty('credit');
+    const redeliver = `/v1/webhooks/deliveries/${deliveryId}/redeliver`;
+    expect((await payee.bank.post(redeliver)).status).toBe(409);
+    expect(await payee.bank.read(`/v1/billing/requests/${id}`)).not.toHaveProperty('credit');
     // Nobody waits for it, and nothing of it is ever overdue.
-    expect(await openWork(db, 'credits', '', 100)).toEqual([]);
-    await moveClock(db, payee.bankId, '2 days');
-    await db.transaction((trx) => followCredits(trx, api.deps.ring, 'Africa/Lagos', [id]));
-    expect(await listed(payees, '?kind=credit_undelivered')).toEqual([]);
-    expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 250n, payee_bank: -250n });
+    expect(await openWork(served.db, 'credits', '', 100)).toEqual([]);
+    await moveClock(served.db, payee.bankId, '2 days');
+    await served.db.transaction((trx) => followCredits(trx, served.ring, LAGOS, [id]));
+    expect(await listed(payee.bank, '?kind=credit_undelivered')).toEqual([]);
+    expect(await balancesOf(served.db, payee.bankId)).toEqual({ in_transit: 250n, payee_bank: -250n });
   });
 });
 
-/** Of what a caller finds in its events feed, what begins so: its type, and its only item. */
-async function heard(token: string, prefix: string): Promise<[type: string, item: Shown][]> {
-  await wholeFeed(db);
-  const { body } = await get(token, '/v1/events?limit=100');
-  const events = body.data?.['events'] as { webhookType: string; data: Shown[] }[];
-  return events
-    .filter(({ webhookType }) => webhookType.startsWith(prefix))
-    .map(({ webhookType, data }) => {
-      expect(data).toHaveLength(1);
-      return [webhookType, data[0] ?? {}];
-    });
-}
-
 async function anotherCustomer({ bankId }: Standing): Promise<string> {
-  const person = {
-    clientRef: 'c2',
-    firstname: 'Eze',
-    lastname: 'Chidi',
-    accountName: 'EZE CHIDI',
-    email: 'eze@example.test',
-    country: 'NG',
-    accountNumber: '0123456780',
-  };
-  const { customers } = await db.transaction((trx) => onboardBatch(trx, api.deps.ring, bankId, [{ person }]));
-  return String(customers[0]?.customerId);
-}
-
-/** As the operator does it. */
-async function resolve(
-  exceptionId: string,
-  resolution: Parameters<typeof resolveException>[5]['resolution'],
-): Promise<void> {
-  await db.transaction((trx) =>
-    resolveException(trx, api.deps.ring, LAGOS, { cause: 'operator', note: null }, exceptionId, {
-      resolution,
-      bankTransactionId: null,
-    }),
+  const { customers } = await served.db.transaction((trx) =>
+    onboardBatch(trx, served.ring, bankId, [{ person: person() }]),
   );
+  return String(customers[0]?.customerId);
 }

@@ -1,24 +1,33 @@
-import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createBillingRequestActivities } from '../../../src/activities/billing-request';
 import { createReconcileActivities, type Reconciled } from '../../../src/activities/reconcile';
 import { createWebhookActivities } from '../../../src/activities/webhook';
+import { settleCredits } from '../../../src/database/credit/follow-credit';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/pool/connection';
-import { settleCredits } from '../../../src/database/credit/follow-credit';
-import { openWork } from '../../../src/database/reconcile/open-work';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { recordAttempt } from '../../../src/database/webhook/attempt-delivery';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import { calendarDay } from '../../../src/domain/calendar';
-import { enter, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
-import { eventually } from '../../support/engine';
 import { postingsOf } from '../../support/ledger';
-import { openTransaction } from '../../support/open-transaction';
-import { moveClock } from '../../support/standing';
+import { openTransaction, waitsForALock } from '../../support/open-transaction';
+import {
+  approve,
+  decline,
+  eventsOf,
+  EXCEPTIONS,
+  history,
+  itemsOf,
+  respond,
+  shareApi,
+  type Caller,
+  type Charge,
+  type Parties,
+  type Shown,
+} from '../../support/shared-api';
+import { lookupIdOf, moveClock } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
 
 /**
@@ -26,485 +35,273 @@ import { wholeFeed } from '../../support/whole-feed';
  * sees it.
  */
 
-interface Customer {
-  customerId: string;
-  lookupID: string;
-}
-
-let database: TestDatabase;
-let api: ServedApi;
-let payeeBank: Party;
-let payerBank: Party;
-let payee: Customer;
-let payer: Customer;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await serveApi(database.db, { settings: { RATE_LIMIT_CALLER: '500/1000' } });
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
-
+const served = shareApi({ RATE_LIMIT_CALLER: '500/1000' });
+let payee: Parties;
+let payer: Parties;
+/** What the customers are known by. */
+let payeeId: string;
+let payerId: string;
 beforeEach(async () => {
-  [payeeBank, payerBank] = await Promise.all([enter(api, 'bank'), enter(api, 'bank')]);
-  [payee, payer] = await Promise.all([onboard(payeeBank, 'Ngozi Umeh'), onboard(payerBank, 'Ada Obi')]);
+  [payee, payer] = [await served.parties(), await served.parties()];
+  payeeId = await lookupIdOf(served.db, payee.customerId);
+  payerId = await lookupIdOf(served.db, payer.customerId);
 });
 
-async function onboard(bank: Party, accountName: string): Promise<Customer> {
-  const { body } = await bank.send('POST', '/v1/bank/customers', {
-    customers: [
-      {
-        clientRef: randomUUID(),
-        firstname: 'Given',
-        lastname: 'Family',
-        accountName,
-        email: `${randomUUID()}@example.com`,
-        country: 'NG',
-        accountNumber: String(Math.floor(Math.random() * 1e10)).padStart(10, '1'),
-      },
-    ],
-  });
-  const [customer] = (body.data?.['customers'] ?? []) as Customer[];
-  if (!customer) throw new Error(JSON.stringify(body));
-  return customer;
+const LAGOS = 'Africa/Lagos';
+
+const ask = (more: object = {}, by = payee.bank, headers = {}) => {
+  const rent = { amount: 12.5, currency: 'NGN', description: 'Rent' };
+  const wish = { lookupIDs: [payerId], payee: { lookupID: payeeId }, ...rent, ...more };
+  return by.post('/v1/customer/bill', wish, headers);
+};
+
+async function asked(): Promise<Charge> {
+  const [item] = itemsOf(await ask());
+  return { id: String(item?.billingRequestId), reference: String(item?.reference) };
 }
 
-interface Item {
-  statusCode: number;
-  billingRequestId: string;
-  reference: string;
+async function debited(): Promise<Charge> {
+  const payment = await asked();
+  expect((await approve(payer, payment.id)).status).toBe(200);
+  return payment;
 }
 
-const bodyOf = (more: object = {}) => ({
-  lookupIDs: [payer.lookupID],
-  payee: { lookupID: payee.lookupID },
-  amount: 12.5,
-  currency: 'NGN',
-  description: 'Rent',
-  ...more,
-});
-
-const ask = (more: object = {}, by = payeeBank): Promise<Answered> =>
-  by.send('POST', '/v1/customer/bill', bodyOf(more));
-
-async function asked(more: object = {}): Promise<Item> {
-  const { status, body } = await ask(more);
-  const [item] = body as unknown as Item[];
-  if (status !== 201 || !item) throw new Error(`${status} ${JSON.stringify(body)}`);
-  return item;
-}
-
-const answer = (billingRequestId: string, more: object, by = payerBank) =>
-  by.send('POST', '/v1/billing/bank-response', { billingRequestId, ...more });
-
-/** Sessions of this database that wait for a row of another. */
-const BLOCKED = `SELECT FROM pg_stat_activity
-  WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`;
-
-/** What a party has been told of payments, by its feed. */
-async function told(party: Party): Promise<{ webhookType: string; item: Record<string, unknown> }[]> {
-  await wholeFeed(database.db);
-  const { body } = await party.send('GET', '/v1/events');
-  const events = body.data?.['events'] as { webhookType: string; data: Record<string, unknown>[] }[];
+/** What a bank has been told of payments, by its feed. */
+async function told(caller: Caller): Promise<{ webhookType: string; item: Shown | undefined }[]> {
+  await wholeFeed(served.db);
+  const events = (await caller.list('/v1/events')) as { webhookType: string; data: Shown[] }[];
   return events
     .filter(({ webhookType }) => webhookType.startsWith('billing.'))
-    .flatMap(({ webhookType, data }) => data.map((item) => ({ webhookType, item })));
+    .map(({ webhookType, data: [item] }) => ({ webhookType, item }));
 }
-
-const typesTold = async (party: Party) => (await told(party)).map(({ webhookType }) => webhookType);
-
-async function transactions(party: Party, query = '') {
-  const { body } = await party.send('GET', `/v1/transaction-history${query}`);
-  return body.data as { transactions: Record<string, unknown>[]; total: number };
-}
-
-async function pathsRefused(refused: Promise<Answered>): Promise<string[] | undefined> {
-  const { status, body } = await refused;
-  expect(status).toBe(400);
-  return body.errors?.map(({ path }) => path);
-}
-
-test('the request id of the payee’s bank is not told to the payer’s', async () => {
-  const asking = await payeeBank.send('POST', '/v1/customer/bill', bodyOf({}), { 'x-request-id': 'rent-7' });
-  const [item] = asking.body as unknown as Item[];
-  const read = `/v1/transaction-details?reference=${item?.reference}`;
-  const [toPayee, toPayer] = await Promise.all(
-    [payeeBank, payerBank].map(async (bank) => JSON.stringify((await bank.send('GET', read)).body.data)),
-  );
-  expect(toPayee).toContain('rent-7');
-  expect(toPayer).toContain('called by the bank');
-  expect(toPayer).not.toContain('rent-7');
-});
+const typesTold = async (caller: Caller) => (await told(caller)).map(({ webhookType }) => webhookType);
 
 describe('a bank that bills for a customer of its own', () => {
   test('has the payer’s bank asked, who is told whom the money is for, and of no merchant', async () => {
-    const item = await asked();
+    const { id, reference } = await asked();
 
-    expect(item).toMatchObject({ statusCode: 201, entityId: payeeBank.entityId, phrase: payer.lookupID });
-    expect(await told(payerBank)).toEqual([
+    expect(await told(payer.bank)).toEqual([
       {
         webhookType: 'billing.request',
         item: {
-          billingRequestId: item.billingRequestId,
+          billingRequestId: id,
           sequence: 1,
-          reference: item.reference,
+          reference,
           approvalRequired: true,
           amount: 12.5,
           currency: 'NGN',
           description: 'Rent',
           customerId: payer.customerId,
-          customerEmail: expect.stringContaining('@example.com') as string,
-          lookupID: payer.lookupID,
+          customerEmail: 'ada@example.test',
+          lookupID: payerId,
           paymentID: null,
-          payee: { bankId: payeeBank.entityId, lookupID: payee.lookupID, name: 'Ngozi Umeh' },
+          payee: { bankId: payee.bankId, lookupID: payeeId, name: 'Ada Obi' },
           dueDate: expect.any(String) as string,
         },
       },
     ]);
-    expect(await told(payeeBank)).toEqual([]);
+    expect(await told(payee.bank)).toEqual([]);
   });
 
-  test('hears whom to credit once the payer’s bank has debited, and of the payer no more than their bank', async () => {
-    const { billingRequestId, reference } = await asked();
-    const { status, body } = await answer(billingRequestId, { bankTransactionId: 'debit-1' });
+  test('hears that the payer declines, and has nothing to credit', async () => {
+    const { id, reference } = await asked();
+    await decline(payer, id);
 
-    expect([status, body.data]).toEqual([200, { billingRequestId, status: 'successful' }]);
-    expect(await told(payeeBank)).toEqual([
-      {
-        webhookType: 'billing.credit',
-        item: {
-          billingRequestId,
-          sequence: 1,
-          reference,
-          amount: 12.5,
-          currency: 'NGN',
-          lookupID: payee.lookupID,
-          payerBankId: payerBank.entityId,
-          bankTransactionId: 'debit-1',
-        },
-      },
-    ]);
-    expect(await typesTold(payerBank)).toEqual(['billing.request']);
-  });
-
-  test.each([
-    [{ action: 'deny' }, 'denied'],
-    [{ action: 'suspended' }, 'suspended'],
-    [{ declineReason: 'insufficient_funds' }, 'insufficient_funds'],
-  ])('hears that the payer declines: %j', async (refusal, declineReason) => {
-    const { billingRequestId, reference } = await asked();
-    await answer(billingRequestId, refusal);
-
-    expect(await told(payeeBank)).toEqual([
+    expect(await told(payee.bank)).toEqual([
       {
         webhookType: 'billing.response',
         item: {
-          billingRequestId,
+          billingRequestId: id,
           sequence: 1,
           reference,
-          lookupID: payer.lookupID,
+          lookupID: payerId,
           amount: 12.5,
           currency: 'NGN',
           customerAction: 'declined',
           status: 'declined',
-          declineReason,
+          declineReason: 'insufficient_funds',
           scheduleId: null,
         },
       },
     ]);
+    expect(await payer.bank.read(`/v1/billing/requests/${id}`)).not.toHaveProperty('credit');
   });
 
-  test('is asked for nothing more by an approval for good: there is nobody to have it', async () => {
-    const { billingRequestId } = await asked();
-    const { status } = await answer(billingRequestId, {
-      action: 'approve_recurring',
-      bankTransactionId: 'debit-1',
-    });
-
-    expect(status).toBe(200);
-    const { body } = await payerBank.send('GET', '/v1/bank/customer-decisions');
-    expect(body.data).toMatchObject({ decisions: [], total: 0 });
+  test('gets no standing approval by an approval for good: there is nobody to have it', async () => {
+    const { id } = await asked();
+    expect((await approve(payer, id, undefined, { action: 'approve_recurring' })).status).toBe(200);
+    expect(await payer.bank.list('/v1/bank/customer-decisions')).toMatchObject([
+      { merchant: { id: payer.merchantId } },
+    ]);
   });
 
   test('is held to its own window, by its own clock: a late answer gets 409', async () => {
-    const { billingRequestId } = await asked();
-    await moveClock(api.deps.db, payerBank.entityId, '1 hour');
-    const other = await asked();
-    expect((await answer(other.billingRequestId, { bankTransactionId: 'debit-1' })).status).toBe(200);
-    await moveClock(api.deps.db, payeeBank.entityId, '1 hour');
+    const [late, other] = [await asked(), await asked()];
+    await moveClock(served.db, payer.bankId, '1 hour');
+    expect((await approve(payer, other.id)).status).toBe(200);
+    await moveClock(served.db, payee.bankId, '1 hour');
 
-    const { status, body } = await answer(billingRequestId, { bankTransactionId: 'debit-2' });
+    const { status, body } = await approve(payer, late.id);
 
-    expect([status, body.data]).toEqual([409, { billingRequestId, status: 'declined' }]);
-    expect((await typesTold(payeeBank)).toSorted()).toEqual(['billing.credit', 'billing.response']);
+    expect([status, body.data]).toEqual([409, { billingRequestId: late.id, status: 'declined' }]);
+    expect((await typesTold(payee.bank)).toSorted()).toEqual(['billing.credit', 'billing.response']);
     // What ended before its bank had read of it is not asked for any more.
-    expect(await typesTold(payerBank)).toEqual(['billing.request', 'billing.closed']);
+    expect(await typesTold(payer.bank)).toEqual(['billing.request', 'billing.closed']);
   });
 
   test('gets an answer for each payer, in the order that it named them', async () => {
-    const second = await onboard(payerBank, 'Bola Ade');
-    const { status, body } = await ask({
-      lookupIDs: ['no-such-person-here-11', payer.lookupID, payee.lookupID, second.lookupID.toUpperCase()],
-    });
+    const another = await served.parties();
+    const anotherId = await lookupIdOf(served.db, another.customerId);
+    const lookupIDs = ['no-such-person-here-11', payerId, payeeId, anotherId.toUpperCase()];
+    const answered = await ask({ lookupIDs });
 
-    expect(status).toBe(201);
-    expect((body as unknown as Item[]).map(({ statusCode }) => statusCode)).toEqual([404, 201, 400, 201]);
-    expect((await told(payerBank)).map(({ item }) => item['customerId'])).toEqual([
-      payer.customerId,
-      second.customerId,
-    ]);
+    expect(answered.status).toBe(201);
+    expect(itemsOf(answered).map(({ statusCode }) => statusCode)).toEqual([404, 201, 400, 201]);
+    expect(await told(another.bank)).toMatchObject([{ item: { customerId: another.customerId } }]);
   });
 
-  test('whose key comes again gets the first answer, and the payer is asked once', async () => {
-    const key = { 'idempotency-key': randomUUID() };
-    const first = await payeeBank.send('POST', '/v1/customer/bill', bodyOf(), key);
-    const again = await payeeBank.send('POST', '/v1/customer/bill', bodyOf(), key);
-
-    expect(again.body).toEqual(first.body);
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
-    expect(await typesTold(payerBank)).toEqual(['billing.request']);
-  });
-
-  test('may ask one of its own customers to pay another', async () => {
-    const neighbour = await onboard(payeeBank, 'Bola Ade');
-    const { billingRequestId } = await asked({ lookupIDs: [neighbour.lookupID] });
-    await answer(billingRequestId, { bankTransactionId: 'debit-1' }, payeeBank);
-
-    expect(await typesTold(payeeBank)).toEqual(['billing.request', 'billing.credit']);
-    expect(await transactions(payeeBank)).toMatchObject({
-      total: 1,
-      transactions: [{ billingRequestId, bankId: payeeBank.entityId, payeeBankId: payeeBank.entityId }],
-    });
-  });
-});
-
-describe('a payment between customers is refused', () => {
-  test('to oneself', async () => {
-    const { status, body } = await ask({ lookupIDs: [payee.lookupID] });
-
-    expect([status, body.success]).toEqual([400, false]);
-  });
-
-  test('to another bank’s customer just as to nobody', async () => {
-    const toOthers = await ask({ payee: { lookupID: payer.lookupID } });
-    const toNobody = await ask({ payee: { lookupID: 'no-such-person-here-11' } });
-
-    expect(toOthers.status).toBe(404);
-    expect(toOthers.body).toEqual(toNobody.body);
-    expect(await typesTold(payerBank)).toEqual([]);
-  });
-
-  test('from nobody', async () => {
-    expect((await ask({ lookupIDs: ['no-such-person-here-11'] })).status).toBe(404);
-  });
-
-  test('where a bank names no payee, and where it sends paymentIDs', async () => {
-    expect(await pathsRefused(ask({ payee: undefined }))).toEqual(['payee']);
-    expect(await pathsRefused(ask({ payee: {} }))).toEqual(['payee.lookupID']);
-    expect(await pathsRefused(ask({ paymentIDs: ['x'], lookupIDs: undefined, amount: 0 }))).toEqual(
-      expect.arrayContaining(['lookupIDs', 'amount', 'paymentIDs']),
+  test('names a payee, and lookupIDs alone; a merchant names none', async () => {
+    const pathsOf = async (refused: ReturnType<typeof ask>) =>
+      (await refused).body.errors?.map(({ path }) => path);
+    expect(await pathsOf(ask({ payee: undefined }))).toEqual(['payee']);
+    expect(await pathsOf(ask({ payee: {} }))).toEqual(['payee.lookupID']);
+    expect(await pathsOf(ask({ paymentIDs: ['x'], lookupIDs: undefined }))).toEqual(
+      expect.arrayContaining(['lookupIDs', 'paymentIDs']),
     );
-    expect(await pathsRefused(ask({ payee: { lookupID: payee.lookupID, name: 'Ngozi' } }))).toEqual([
-      'payee.name',
-    ]);
-  });
-
-  test('where a merchant asks for it, and a provider may not even try', async () => {
-    const [merchant, provider] = await Promise.all([enter(api, 'merchant'), enter(api, 'provider')]);
-
-    expect(await pathsRefused(ask({}, merchant))).toEqual(['payee']);
-    expect((await ask({}, provider)).status).toBe(403);
-    expect(await typesTold(payerBank)).toEqual([]);
+    expect(await pathsOf(ask({}, payee.merchant))).toEqual(['payee']);
+    expect(await typesTold(payer.bank)).toEqual([]);
   });
 });
 
 describe('a payment between customers is seen', () => {
   test('by both banks alike, in the history, its details and by its id', async () => {
-    const { billingRequestId, reference } = await asked();
-    await answer(billingRequestId, { bankTransactionId: 'debit-1' });
+    const { id, reference } = await debited();
 
-    const [ofPayee, ofPayer] = [await transactions(payeeBank), await transactions(payerBank)];
-    expect(ofPayee.transactions).toEqual([
-      expect.objectContaining({
-        reference,
-        type: 'charge',
-        status: 'successful',
-        amount: 12.5,
-        customerId: payer.customerId,
-        merchantId: null,
-        bankId: payerBank.entityId,
-        bankTransactionId: 'debit-1',
-        payeeBankId: payeeBank.entityId,
-        payeeLookupID: payee.lookupID,
-      }),
-    ]);
-    expect(ofPayer).toEqual(ofPayee);
-
-    for (const bank of [payeeBank, payerBank]) {
-      const details = await bank.send('GET', `/v1/transaction-details?reference=${reference}`);
-      expect(details.body.data).toMatchObject({
-        reference,
-        events: [
-          { type: 'billing_request.accepted', cause: 'bank' },
-          { type: 'billing_request.successful', cause: 'bank' },
-        ],
+    for (const { bank } of [payee, payer]) {
+      expect(await history(bank)).toMatchObject([
+        {
+          reference,
+          type: 'charge',
+          status: 'successful',
+          amount: 12.5,
+          customerId: payer.customerId,
+          merchantId: null,
+          bankId: payer.bankId,
+          bankTransactionId: `tx-${id}`,
+          payeeBankId: payee.bankId,
+          payeeLookupID: payeeId,
+        },
+      ]);
+      expect(await eventsOf(bank, reference)).toMatchObject([
+        { type: 'billing_request.accepted', cause: 'bank' },
+        { type: 'billing_request.successful', cause: 'bank' },
+      ]);
+      expect(await bank.read(`/v1/billing/requests/${id}`)).toMatchObject({
+        billingRequestId: id,
+        entityId: payee.bankId,
+        bankId: payer.bankId,
+        lookupID: payerId,
+        payee: { bankId: payee.bankId, lookupID: payeeId },
+        bankTransactionId: `tx-${id}`,
       });
-      const shown = await bank.send('GET', `/v1/billing/requests/${billingRequestId}`);
-      expect(shown.body.data).toMatchObject({
-        billingRequestId,
-        entityId: payeeBank.entityId,
-        bankId: payerBank.entityId,
-        lookupID: payer.lookupID,
-        payee: { bankId: payeeBank.entityId, lookupID: payee.lookupID },
-        bankTransactionId: 'debit-1',
-      });
-      const csv = await fetch(`${api.url}/v1/transaction-history?format=csv`, {
-        headers: { authorization: `Bearer ${bank.token}` },
-      });
-      const [header = '', line = '', ...rest] = (await csv.text()).split('\r\n');
+      const [header = '', line = ''] = (await bank.file('/v1/transaction-history?format=csv')).split('\r\n');
       const cells = Object.fromEntries(header.split(',').map((name, i) => [name, line.split(',')[i]]));
-      expect(cells).toMatchObject({ reference, merchantId: '', payeeLookupID: payee.lookupID });
-      expect(rest).toEqual(['']);
+      expect(cells).toMatchObject({ reference, merchantId: '', payeeLookupID: payeeId });
+      for (const customerId of [payee.customerId, payer.customerId]) {
+        expect(await history(bank, `?customerId=${customerId}`)).toMatchObject([{ reference }]);
+      }
+      expect(await history(bank, `?merchantId=${payee.merchantId}`)).toEqual([]);
     }
   });
 
-  test('by the filters for either customer, and by none for a merchant', async () => {
-    const { reference } = await asked();
-
-    for (const bank of [payeeBank, payerBank]) {
-      for (const found of [
-        `customerId=${payee.customerId}`,
-        `customerId=${payer.customerId}`,
-        'type=charge',
-      ]) {
-        expect((await transactions(bank, `?${found}`)).transactions).toEqual([
-          expect.objectContaining({ reference }),
-        ]);
-      }
-      expect(await transactions(bank, `?merchantId=${bank.entityId}`)).toMatchObject({ total: 0 });
-    }
+  test('with the request id of the payee’s bank by that bank alone', async () => {
+    const [item] = itemsOf(await ask({}, payee.bank, { 'x-request-id': 'rent-7' }));
+    const read = `/v1/transaction-details?reference=${item?.reference}`;
+    expect(JSON.stringify(await payee.bank.read(read))).toContain('rent-7');
+    const toPayer = JSON.stringify(await payer.bank.read(read));
+    expect(toPayer).toContain('called by the bank');
+    expect(toPayer).not.toContain('rent-7');
   });
 
   test('with the payer’s bank’s id of the debit, and without that of what it took back', async () => {
-    const { billingRequestId } = await asked();
-    await answer(billingRequestId, { bankTransactionId: 'debit-1' });
-    await answer(billingRequestId, { declineReason: 'insufficient_funds' });
-    const doubted = await payerBank.send('GET', '/v1/reconciliation/exceptions');
-    const [exception] = (doubted.body.data?.['exceptions'] ?? []) as { exceptionId: string }[];
-    const path = `/v1/reconciliation/exceptions/${exception?.exceptionId}/respond`;
-    const resolution = { resolution: 'reversed', bankTransactionId: 'taken-back-1' };
-    expect((await payerBank.send('POST', path, resolution)).status).toBe(200);
-    const { transactions: found } = await transactions(payeeBank, '?type=reversal');
-    const day = calendarDay(new Date(String(found[0]?.['settledAt'])), 'Africa/Lagos');
+    const { id } = await debited();
+    await decline(payer, id);
+    const [exception] = await payer.bank.list(EXCEPTIONS);
+    const finding = { resolution: 'reversed', bankTransactionId: 'taken-back-1' };
+    expect((await respond(payer, exception?.['exceptionId'], finding)).status).toBe(200);
+    const [reversal] = await history(payee.bank, '?type=reversal');
+    const day = calendarDay(new Date(String(reversal?.['settledAt'])), LAGOS);
 
-    for (const [bank, knows] of [
-      [payerBank, true],
-      [payeeBank, false],
-    ] as const) {
-      const named = await transactions(bank, '?bankTransactionId=taken-back-1');
-      expect(named.total).toBe(knows ? 1 : 0);
-      expect(await transactions(bank, '?bankTransactionId=debit-1')).toMatchObject({ total: 1 });
+    for (const { bank } of [payee, payer]) {
+      const isPayers = bank === payer.bank;
+      expect(await history(bank, '?bankTransactionId=taken-back-1')).toHaveLength(isPayers ? 1 : 0);
+      expect(await history(bank, `?bankTransactionId=tx-${id}`)).toHaveLength(1);
       for (const read of [
         '/v1/transaction-history',
         '/v1/transaction-history?format=csv',
-        `/v1/transaction-details?reference=${String(found[0]?.['reference'])}`,
+        `/v1/transaction-details?reference=${String(reversal?.['reference'])}`,
         `/v1/statements/${day}.csv`,
       ]) {
-        const shown = await fetch(api.url + read, { headers: { authorization: `Bearer ${bank.token}` } });
-        const text = await shown.text();
-        expect({ read, text, knows: text.includes('taken-back-1') }).toEqual({ read, text, knows });
-        if (!read.includes('details')) expect(text).toContain('debit-1');
+        const text = JSON.stringify((await bank.get(read)).body);
+        expect({ read, knows: text.includes('taken-back-1') }).toEqual({ read, knows: isPayers });
+        if (!read.includes('details')) expect(text).toContain(`tx-${id}`);
       }
     }
   });
 
-  test('by nobody else, and answered by the payer’s bank alone', async () => {
-    const { billingRequestId, reference } = await asked();
-    const [stranger, merchant] = await Promise.all([enter(api, 'bank'), enter(api, 'merchant')]);
-
-    for (const party of [stranger, merchant]) {
-      expect((await party.send('GET', `/v1/billing/requests/${billingRequestId}`)).status).toBe(404);
-      expect((await party.send('GET', `/v1/transaction-details?reference=${reference}`)).status).toBe(404);
-      expect(await transactions(party)).toMatchObject({ total: 0 });
-      expect(await told(party)).toEqual([]);
-    }
-    for (const bank of [stranger, payeeBank]) {
-      expect((await answer(billingRequestId, { bankTransactionId: 'mine' }, bank)).status).toBe(404);
-    }
-    expect((await answer(billingRequestId, { bankTransactionId: 'debit-1' })).status).toBe(200);
-    const refund = await merchant.send('POST', '/v1/refunds/initiate', { reference });
-    expect(refund.status).toBe(404);
+  test('and answered by the payer’s bank alone, and refunded by no merchant', async () => {
+    const { id, reference } = await asked();
+    expect((await approve(payee, id)).status).toBe(404);
+    expect((await approve(payer, id)).status).toBe(200);
+    expect((await payee.merchant.post('/v1/refunds/initiate', { reference })).status).toBe(404);
   });
 });
 
-test('the database keeps a charge from being a merchant’s and a payee’s at once', async () => {
-  const { billingRequestId } = await asked();
-  const { entityId } = await enter(api, 'merchant');
-
-  await expect(
-    rows(
-      api.deps.db,
-      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
-         amount, currency, description, approval_required, expires_at, workflow_id, created_at, payee_customer_id,
-         payee_bank_id, payee_lookup_id)
-       SELECT 'brq_2', 'txn_2', 'R2', batch_id, :entityId, customer_id, bank_id, lookup_id, amount, currency, description,
-         approval_required, expires_at, workflow_id, created_at, payee_customer_id, payee_bank_id, payee_lookup_id
-       FROM billing_requests WHERE id = :billingRequestId`,
-      { billingRequestId, entityId },
-    ),
-  ).rejects.toMatchObject({ constraint: 'billing_requests_merchant_or_payee' });
-});
-
 /** Nothing is sent: what the payee's bank is told, it may read. */
-const settle = (billingRequestId: string) =>
-  createBillingRequestActivities(database.db, api.deps.ring, 'Africa/Lagos', nobodyWaits).awaitCredit([
-    billingRequestId,
-  ]);
+const settle = (id: string) =>
+  createBillingRequestActivities(served.db, served.ring, LAGOS, nobodyWaits).awaitCredit([id]);
 const nobodyWaits = { waitForAnswers: () => Promise.resolve(), stop: () => undefined };
 
-async function debited() {
-  const { billingRequestId, reference } = await asked();
-  await answer(billingRequestId, { bankTransactionId: randomUUID() });
-  return { billingRequestId, reference };
+/** The credit as both banks see it, and the exceptions about it. */
+async function expectCredit({ id, reference }: Charge, credit: object, exceptions: string[]): Promise<void> {
+  for (const { bank } of [payer, payee]) {
+    expect((await bank.read(`/v1/billing/requests/${id}`))['credit']).toMatchObject(credit);
+    const details = await bank.read(`/v1/transaction-details?reference=${reference}`);
+    expect(details['credit']).toMatchObject(credit);
+    const events = details['events'] as { type: string; kind?: string }[];
+    expect(events.filter(({ kind }) => kind === 'credit_undelivered').map(({ type }) => type)).toEqual(
+      exceptions,
+    );
+  }
+}
+const DELIVERED = { status: 'delivered', overdue: false };
+const RESOLVED = ['exception.opened', 'exception.resolved'];
+
+/** A payment whose credit the payee's bank has not taken a day later. */
+async function overdue(): Promise<Charge> {
+  const payment = await debited();
+  await moveClock(served.db, payee.bankId, '25 hours');
+  expect(await settle(payment.id)).toEqual({ waiting: [], overdue: null });
+  return payment;
 }
 
-async function seenBy(
-  party: Party,
-  { billingRequestId, reference }: { billingRequestId: string; reference: string },
-) {
-  const request = await party.send('GET', `/v1/billing/requests/${billingRequestId}`);
-  const transaction = await party.send('GET', `/v1/transaction-details?reference=${reference}`);
-  const { credit, events } = transaction.body.data as {
-    credit: object;
-    events: { type: string; kind?: string }[];
-  };
-  expect(request.body.data?.['credit']).toEqual(credit);
-  return {
-    credit,
-    exceptions: events.filter(({ kind }) => kind === 'credit_undelivered').map(({ type }) => type),
-  };
-}
-
-async function deliveryOf({ billingRequestId }: { billingRequestId: string }): Promise<string> {
-  const [delivery] = await rows<{ id: string }>(
-    database.db,
-    `SELECT credit_delivery_id AS id FROM billing_requests WHERE id = :billingRequestId`,
-    { billingRequestId },
+async function deliveryOf({ id }: Charge): Promise<{ deliveryId: string; workflowId: string }> {
+  const [found] = await rows<{ deliveryId: string; workflowId: string }>(
+    served.db,
+    `SELECT d.id AS delivery_id, d.workflow_id FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
+     WHERE b.id = :id`,
+    { id },
   );
-  return delivery?.id ?? '';
+  return found ?? { deliveryId: '', workflowId: '' };
 }
 
-/**
- * An attempt that the payee's bank has taken is written down, and whoever made it has done no more.
- */
-const taken = (deliveryId: string) =>
+/** Records an attempt that the payee's bank has taken; its worker dies right then. */
+const taken = async (payment: Charge) =>
   recordAttempt(
-    database.db,
-    api.deps.ring,
+    served.db,
+    served.ring,
     {
-      deliveryId,
+      deliveryId: (await deliveryOf(payment)).deliveryId,
       n: 1,
       begun: false,
       nextAttemptAt: null,
@@ -517,101 +314,43 @@ const taken = (deliveryId: string) =>
     { maxAttempts: 12, retryInMs: 5_000 },
   );
 
-/** A run of `reconcile`, on a Temporal that it has nothing to ask of. */
-const reconcile = (): Promise<Reconciled> => {
-  const activities = createReconcileActivities(
-    database.db,
-    new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) }),
-    300,
-    { info: () => undefined, warn: () => undefined },
-    () => undefined,
-  );
-  return new MockActivityEnvironment().run(() => activities.restartOverdue());
-};
-
 describe('the credit of a payment', () => {
-  test('that the payee’s bank was never told of is overdue after a day, as both banks see', async () => {
+  test('that the payee’s bank was never told of is overdue after a day, and delivered once it reads of it', async () => {
     const payment = await debited();
-    const before = await settle(payment.billingRequestId);
-    expect(before.overdue?.inMs).toBeGreaterThan(86_000_000);
-    await moveClock(database.db, payeeBank.entityId, '23 hours');
-    await settle(payment.billingRequestId);
-    expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { overdue: false }, exceptions: [] });
+    expect((await settle(payment.id)).overdue?.inMs).toBeGreaterThan(86_000_000);
+    await moveClock(served.db, payee.bankId, '23 hours');
+    expect(await settle(payment.id)).toMatchObject({ waiting: [payment.id] });
+    await expectCredit(payment, { overdue: false }, []);
 
-    await moveClock(database.db, payeeBank.entityId, '25 hours');
-    expect(await settle(payment.billingRequestId)).toEqual({ waiting: [], overdue: null });
-    await settle(payment.billingRequestId);
-    for (const bank of [payeeBank, payerBank]) {
-      expect(await seenBy(bank, payment)).toMatchObject({
-        credit: { status: 'undelivered', overdue: true },
-        exceptions: ['exception.opened'],
-      });
+    await moveClock(served.db, payee.bankId, '2 hours');
+    for (let again = 0; again < 2; again++) {
+      expect(await settle(payment.id)).toEqual({ waiting: [], overdue: null });
     }
-  });
+    await expectCredit(payment, { status: 'undelivered', overdue: true }, ['exception.opened']);
 
-  test('that its bank reads of late is delivered, and its exception resolved', async () => {
-    const payment = await debited();
-    await moveClock(database.db, payeeBank.entityId, '25 hours');
-    await settle(payment.billingRequestId);
-    expect(await typesTold(payeeBank)).toEqual(['billing.credit']);
-    for (const bank of [payeeBank, payerBank]) {
-      expect(await seenBy(bank, payment)).toMatchObject({
-        credit: { status: 'delivered', overdue: false },
-        exceptions: ['exception.opened', 'exception.resolved'],
-      });
-    }
+    expect(await typesTold(payee.bank)).toEqual(['billing.credit']);
+    await expectCredit(payment, DELIVERED, RESOLVED);
   });
 
   test('that its bank has credited all the same, as an operator has found out, is in transit no more', async () => {
-    const { db } = database;
-    const payment = await debited();
-    const { billingRequestId } = payment;
-    await moveClock(db, payeeBank.entityId, '25 hours');
-    await settle(billingRequestId);
-    const [doubted] = await rows<{ id: string }>(
-      db,
-      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId`,
-      { billingRequestId },
-    );
+    const payment = await overdue();
+    const [doubted] = await payee.bank.list(EXCEPTIONS);
     const by = { cause: 'operator', note: null } as const;
     const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-    await db.transaction((trx) =>
-      resolveException(trx, api.deps.ring, 'Africa/Lagos', by, doubted?.id ?? '', finding),
+    await served.db.transaction((trx) =>
+      resolveException(trx, served.ring, LAGOS, by, String(doubted?.['exceptionId']), finding),
     );
-    expect((await postingsOf(db, billingRequestId)).slice(2)).toEqual([
-      `credit: -1250 NGN in_transit of ${payeeBank.entityId}`,
-      `credit: +1250 NGN payee_bank of ${payeeBank.entityId}`,
+    expect((await postingsOf(served.db, payment.id)).slice(2)).toEqual([
+      `credit: -1250 NGN in_transit of ${payee.bankId}`,
+      `credit: +1250 NGN payee_bank of ${payee.bankId}`,
     ]);
-    expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'delivered' } });
-  });
-
-  test('that its bank is sent again by hand, and takes, is delivered', async () => {
-    const payment = await debited();
-    await moveClock(database.db, payeeBank.entityId, '25 hours');
-    await settle(payment.billingRequestId);
-    const deliveryId = await deliveryOf(payment);
-    await payeeBank.send('PUT', '/v1/webhooks/endpoint', { url: 'http://127.0.0.1:9/hook' });
-    await payeeBank.send('POST', `/v1/webhooks/deliveries/${deliveryId}/redeliver`);
-    expect(await seenBy(payerBank, payment)).toMatchObject({ credit: { status: 'pending', overdue: true } });
-    await taken(deliveryId);
-    await database.db.transaction((trx) =>
-      settleCredits(trx, api.deps.ring, 'Africa/Lagos', { deliveryIds: [deliveryId] }),
-    );
-    expect(await seenBy(payerBank, payment)).toMatchObject({
-      credit: { status: 'delivered', overdue: false },
-      exceptions: ['exception.opened', 'exception.resolved'],
-    });
+    await expectCredit(payment, { status: 'delivered' }, RESOLVED);
   });
 
   test('that a first attempt delivers after a day without workers is delivered, and its exception resolved', async () => {
-    await setWebhookUrl(database.db, payeeBank.entityId, 'http://bank.test/');
-    const payment = await debited();
-    await moveClock(database.db, payeeBank.entityId, '25 hours');
-    await settle(payment.billingRequestId);
-    expect(await seenBy(payerBank, payment)).toMatchObject({
-      credit: { status: 'pending', overdue: true },
-      exceptions: ['exception.opened'],
-    });
+    await setWebhookUrl(served.db, payee.bankId, 'http://bank.test/');
+    const payment = await overdue();
+    await expectCredit(payment, { status: 'pending', overdue: true }, ['exception.opened']);
 
     const accepted = {
       durationMs: 1,
@@ -621,144 +360,70 @@ describe('the credit of a payment', () => {
       responseHead: null,
     } as const;
     const webhooks = createWebhookActivities({
-      db: database.db,
-      keyring: api.deps.ring,
-      config: { NETWORK_TIMEZONE: 'Africa/Lagos', WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
+      db: served.db,
+      keyring: served.ring,
+      config: { NETWORK_TIMEZONE: LAGOS, WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
       connector: { send: () => Promise.resolve(accepted), close: () => Promise.resolve() },
       relay: { kick: () => undefined },
       log: { info: () => undefined, warn: () => undefined },
       measure: () => undefined,
     });
-    const [delivery] = await rows<{ workflowId: string }>(
-      database.db,
-      `SELECT d.workflow_id AS "workflowId" FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
-       WHERE b.id = :billingRequestId`,
-      payment,
-    );
-    expect(await webhooks.deliverFirstAttempts(delivery?.workflowId ?? '')).toMatchObject({ delivered: 1 });
-    expect(await seenBy(payerBank, payment)).toMatchObject({
-      credit: { status: 'delivered', overdue: false },
-      exceptions: ['exception.opened', 'exception.resolved'],
-    });
+    const { workflowId } = await deliveryOf(payment);
+    expect(await webhooks.deliverFirstAttempts(workflowId)).toMatchObject({ delivered: 1 });
+    await expectCredit(payment, DELIVERED, RESOLVED);
   });
 
   test('that was delivered by a worker which died right then is settled by its workflow, which reconcile starts', async () => {
-    const [overdue, waiting] = [await debited(), await debited()];
-    await taken(await deliveryOf(waiting));
-    await moveClock(database.db, payeeBank.entityId, '25 hours');
-    await settle(overdue.billingRequestId);
-    await taken(await deliveryOf(overdue));
-    expect(await seenBy(payerBank, overdue)).toMatchObject({ exceptions: ['exception.opened'] });
+    const waiting = await debited();
+    await taken(waiting);
+    const late = await overdue();
+    await taken(late);
 
-    await rows(database.db, 'DELETE FROM outbox');
-    expect((await reconcile()).found['credits']).toBeGreaterThanOrEqual(2);
-    expect((await postingsOf(database.db, overdue.billingRequestId)).slice(2)).toEqual([]);
-    const restarted = await rows<{ workflowId: string }>(
-      database.db,
-      `SELECT workflow_id AS "workflowId" FROM outbox WHERE kind = 'start'`,
-    );
-    for (const { billingRequestId } of [overdue, waiting]) {
-      expect(restarted).toContainEqual({ workflowId: `billing-request/${billingRequestId}` });
-      expect(await settle(billingRequestId)).toEqual({ waiting: [], overdue: null });
+    await rows(served.db, 'DELETE FROM outbox');
+    const temporal = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
+    const log = { info: () => undefined, warn: () => undefined };
+    const activities = createReconcileActivities(served.db, temporal, 300, log, () => undefined);
+    const reconciled = await new MockActivityEnvironment().run(() => activities.restartOverdue());
+    expect((reconciled as Reconciled).found['credits']).toBeGreaterThanOrEqual(2);
+    expect((await postingsOf(served.db, late.id)).slice(2)).toEqual([]);
+    const restarted = await rows(served.db, `SELECT workflow_id FROM outbox WHERE kind = 'start'`);
+    for (const { id } of [late, waiting]) {
+      expect(restarted).toContainEqual({ workflowId: `billing-request/${id}` });
+      expect(await settle(id)).toEqual({ waiting: [], overdue: null });
     }
-    expect(await seenBy(payerBank, overdue)).toMatchObject({
-      credit: { status: 'delivered', overdue: false },
-      exceptions: ['exception.opened', 'exception.resolved'],
-    });
-    expect(await seenBy(payerBank, waiting)).toMatchObject({
-      credit: { status: 'delivered', overdue: false },
-      exceptions: [],
-    });
+    await expectCredit(late, DELIVERED, RESOLVED);
+    await expectCredit(waiting, DELIVERED, []);
   });
 
   test('that is delivered while somebody judges whether it is overdue is no exception', async () => {
     const payment = await debited();
-    const deliveryId = await deliveryOf(payment);
-    await moveClock(database.db, payeeBank.entityId, '25 hours');
-    const other = await openTransaction(database.db);
-    await rows(
-      other.trx,
-      `SELECT FROM billing_requests WHERE id = :billingRequestId FOR NO KEY UPDATE`,
-      payment,
-    );
-    const judged = settle(payment.billingRequestId);
-    await eventually(async () => (await rows(database.db, BLOCKED)).length > 0);
-    await taken(deliveryId);
+    const { deliveryId } = await deliveryOf(payment);
+    await moveClock(served.db, payee.bankId, '25 hours');
+    const other = await openTransaction(served.db);
+    await rows(other.trx, `SELECT FROM billing_requests WHERE id = :id FOR NO KEY UPDATE`, {
+      id: payment.id,
+    });
+    const judged = settle(payment.id);
+    await waitsForALock(served.db);
+    await taken(payment);
     await other.commit();
     await judged;
-    await database.db.transaction((trx) =>
-      settleCredits(trx, api.deps.ring, 'Africa/Lagos', { deliveryIds: [deliveryId] }),
+    await served.db.transaction((trx) =>
+      settleCredits(trx, served.ring, LAGOS, { deliveryIds: [deliveryId] }),
     );
-    expect(await seenBy(payerBank, payment)).toMatchObject({
-      credit: { status: 'delivered', overdue: false },
-      exceptions: [],
-    });
-  });
-
-  test('that has lost its workflow before the day is over has it started again by reconcile', async () => {
-    const payment = await debited();
-    const { billingRequestId } = payment;
-    const workflow = `billing-request/${billingRequestId}`;
-    const starts = () =>
-      rows<{ start: object }>(
-        database.db,
-        `SELECT start FROM outbox WHERE kind = 'start' AND workflow_id = :workflow AND start->>'again' = 'foundOverdue'`,
-        { workflow },
-      );
-    // The start of its first run is in the outbox still, for no relay runs here.
-    await rows(database.db, `DELETE FROM outbox WHERE workflow_id = :workflow`, { workflow });
-    const open = await openWork(database.db, 'credits', '', 1_000);
-    expect(open.filter(({ workflowId }) => workflowId === workflow)).toMatchObject([
-      { kind: 'credits', status: 'successful', bankId: payerBank.entityId },
-    ]);
-
-    await moveClock(database.db, payeeBank.entityId, '25 hours');
-    expect((await reconcile()).found['credits']).toBeGreaterThanOrEqual(1);
-    expect(await starts()).toMatchObject([{ start: { type: 'billingRequest', args: [[billingRequestId]] } }]);
-    await settle(billingRequestId);
-    expect(await openWork(database.db, 'credits', '', 1_000)).not.toContainEqual(
-      expect.objectContaining({ workflowId: workflow }),
-    );
-  });
-
-  test('is waited for no longer once it has been read', async () => {
-    const payment = await debited();
-    expect(await settle(payment.billingRequestId)).toMatchObject({ waiting: [payment.billingRequestId] });
-    await typesTold(payeeBank);
-    expect(await settle(payment.billingRequestId)).toEqual({ waiting: [], overdue: null });
-    expect(await seenBy(payeeBank, payment)).toMatchObject({ credit: { status: 'delivered' } });
+    await expectCredit(payment, DELIVERED, []);
   });
 
   test('stays as it was when its webhook is forgotten: delivered where it was read, overdue where not', async () => {
     const read = await debited();
-    await typesTold(payeeBank);
+    await typesTold(payee.bank);
     const unread = await debited();
-    await forgetDeliveries(database.db, readKeyring(makeKeyring()), 0);
-    expect(
-      await rows(
-        database.db,
-        `SELECT 1 FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
-         WHERE b.id IN (:read, :unread)`,
-        { read: read.billingRequestId, unread: unread.billingRequestId },
-      ),
-    ).toEqual([]);
+    await forgetDeliveries(served.db, readKeyring(makeKeyring()), 0);
+    for (const payment of [read, unread]) expect((await deliveryOf(payment)).deliveryId).toBe('');
 
-    await moveClock(database.db, payeeBank.entityId, '25 hours');
-    for (const payment of [read, unread]) await settle(payment.billingRequestId);
-    expect(await seenBy(payerBank, read)).toMatchObject({
-      credit: { status: 'delivered', overdue: false },
-      exceptions: [],
-    });
-    expect(await seenBy(payerBank, unread)).toMatchObject({
-      credit: { status: 'undelivered', overdue: true },
-      exceptions: ['exception.opened'],
-    });
-  });
-
-  test('is nothing that a declined payment has', async () => {
-    const { billingRequestId } = await asked();
-    await answer(billingRequestId, { declineReason: 'insufficient_funds' });
-    const { body } = await payerBank.send('GET', `/v1/billing/requests/${billingRequestId}`);
-    expect(body.data).not.toHaveProperty('credit');
+    await moveClock(served.db, payee.bankId, '25 hours');
+    for (const { id } of [read, unread]) await settle(id);
+    await expectCredit(read, DELIVERED, []);
+    await expectCredit(unread, { status: 'undelivered', overdue: true }, ['exception.opened']);
   });
 });
