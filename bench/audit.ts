@@ -1,15 +1,12 @@
 import { onDatabase } from '../src/start/database';
 import type { Network } from './network';
 
-/** What the three books hold after a run. */
 export interface Books {
   /** Charges that the engine took: from calls, and one for each schedule. */
   accepted: number;
-  /** Of them, in the engine's tables and closed as successful. */
   closed: number;
   /** In the bank's ledger. */
   debited: number;
-  /** Of which the merchant has heard. */
   told: number;
   /** Webhooks that came again, which receivers must bear: at least once is what is promised. */
   repeats: number;

@@ -29,7 +29,7 @@ export class Biller {
   readonly schedules = new Set<string>();
   /** Never fulfilled; rejected where its webhooks cannot be listened to any more. */
   readonly failed: Promise<never>;
-  /** Of its webhooks: ids of charges, and of schedules at their first charge. */
+  /** Ids of charges, and of schedules at their first charge, from its webhooks. */
   private readonly ended = new Arrivals();
   private readonly paymentIDs = new Map<string, string>();
   private readonly customers: Customer[] = [];

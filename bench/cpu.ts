@@ -33,7 +33,7 @@ export function cpuTimes(): CpuTimes {
   return times;
 }
 
-/** Of each process that this one has started, and of what those have; by pid. */
+/** Processes that this one has started, and theirs, by pid. */
 export function cpuBelow(): Map<number, { name: string; ms: number }> {
   const found = new Map<number, { name: string; ms: number }>();
   if (process.platform !== 'linux') return found;

@@ -32,7 +32,7 @@ export function benchEnvironment(more: Record<string, string> = {}): NodeJS.Proc
   return { ...withoutSettings(), ASSENT_KEYS: makeKeyring(), ...SETTINGS, ...more };
 }
 
-/** What decides how fast it may go and how long it waits, as it runs. */
+/** Settings that decide how fast the engine may go and how long it waits. */
 export function settingsInForce(): Record<string, string> {
   const config = readConfig(benchEnvironment());
   return {

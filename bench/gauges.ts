@@ -1,7 +1,6 @@
 import { Client } from 'pg';
 import { cpuSince, cpuTimes, type CpuTimes } from './cpu';
 
-/** What a Postgres has written. */
 export interface Writes {
   transactions: number;
   walKb: number;

@@ -71,7 +71,7 @@ export async function insertCharges(
          (SELECT ${from} AS first, ${to} AS last) AS span, generate_series(0, ${count} - 1) AS n,
          LATERAL (SELECT first + (last - first) * (n::float8 / ${count}) AS at, (n + 1) % ${declinedEach} = 0 AS declined) AS one`,
     );
-    // What guards each entry by itself would take longer than all that is measured.
+    // Triggers for each entry would take longer than all that is measured.
     await client.query(`
       ALTER TABLE ledger_entries DISABLE TRIGGER USER;
       BEGIN;

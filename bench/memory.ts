@@ -18,7 +18,7 @@ import { ProcessMemory } from './process-memory';
 
 const GROWTH_MAX_MB = 64;
 const BATCHES = 10;
-/** Of one bank a process takes in two batches at a time. */
+/** A process takes in two batches of one bank at a time. */
 const BANKS = BATCHES / 2;
 const CUSTOMERS = 10_000;
 const BODY_MAX_BYTES = 16 * 1024 * 1024;

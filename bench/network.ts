@@ -19,9 +19,9 @@ export class Network {
   private constructor(
     private readonly parties: PartyProcess[],
     private readonly merchantApi: ApiClient,
-    /** Whose charges are measured. */
+    /** Its charges are measured. */
     readonly merchant: Biller,
-    /** Who has a single charge now and then. */
+    /** It has a single charge now and then. */
     readonly neighbour: Biller,
     readonly banks: BankControl[],
   ) {}

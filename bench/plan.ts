@@ -66,7 +66,6 @@ export const TITLE: Record<Work, string> = {
   whileCrowd: 'the same while a large merchant’s charges come at once',
 };
 
-/** What each kind of work has to be, beside a floor. */
 export interface Goal {
   work: Work;
   beside: Work;

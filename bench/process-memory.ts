@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** What a process of the engine that this one has started has in memory, by Linux' own count. */
+/** Memory of a process that this one has started, by Linux' own count. */
 export class ProcessMemory {
   private readonly folder: string;
 

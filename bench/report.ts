@@ -24,13 +24,13 @@ interface WorkReport {
   unitsPerSecond: Spread;
   /** Medians, of a unit, by process. */
   cpuMs: Record<string, number>;
-  /** Of those processes whose work it is. */
+  /** By the processes whose work it is. */
   ownCpuMs: Spread;
-  /** Of a unit's share in its workflow's history, on average. */
+  /** A unit's share in its workflow's history, on average. */
   historyEvents?: number;
-  /** Of all rounds together. */
+  /** All rounds together. */
   latenessMs?: { p50: number; p99: number; last: number };
-  /** Of probes, of all rounds together; what else is said of them is of all that ran meanwhile. */
+  /** Probes of all rounds together; the other figures are of all that ran meanwhile. */
   probed?: { probes: number; answeredMs: Takes; doneMs: Takes };
   /** Medians, of a unit, by Postgres server. */
   writes: Record<string, Writes>;

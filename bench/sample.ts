@@ -5,18 +5,13 @@ import type { Gauges, Reading } from './gauges';
 export interface Sample extends Reading {
   units: number;
   ms: number;
-  /** Of due work: how long after its moment each unit was done, in milliseconds and in order. */
+  /** Milliseconds from the moment of due work until each unit was done, in order. */
   latenessMs?: number[];
-  /**
-   * Of probes, in milliseconds and in order: how long each took until it was answered, and until it
-   * was done.
-   */
+  /** Milliseconds until each probe was answered, and until it was done, in order. */
   probed?: { answeredMs: number[]; doneMs: number[] };
 }
 
-/**
- * What trails behind the last answer, a workflow's own end above all, is still its work's CPU time.
- */
+/** The end of a workflow trails behind the last answer, and is still its work's CPU time. */
 const TRAIL_MS = 500;
 /** Before the moment, beside the time that it takes to make all. */
 const LEAD_MS = 2_000;
@@ -24,7 +19,7 @@ const LEAD_MS = 2_000;
 const ASLEEP_MS = 500;
 /** How long it takes to make one, until it is known. */
 const FIRST_GUESS_MS = 50;
-/** Of the time that it took before: a machine is not always as fast. */
+/** A machine is not always as fast as before. */
 const MARGIN = 1.5;
 const MOST_TRIES = 3;
 /** Often enough for a percentile, seldom enough that the probes alone keep no core busy. */

@@ -14,14 +14,14 @@ import { ProcessMemory } from './process-memory';
 
 /** `npm run bench:statement -- 100000` has fewer; in whole thousands. */
 const CHARGES = Number(process.argv[2] ?? 1_000_000);
-/** Of a thousand charges one is missing in the file, one has another amount, and one is unknown. */
+/** One charge of a thousand is missing in the file, one has another amount, one is unknown. */
 const EACH = 1_000;
 const DAY = new Date().toISOString().slice(0, 10);
 const POLL_MS = 500;
 const SETTLED_AT = `'${DAY}T12:00:00Z'::timestamptz`;
 
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
-  // What settled on the day of the file is late in it.
+  // Entries of the day of the file are late in it.
   const business = await openBusiness({ BOOKING_DAYS: '0' }, signal, stops);
   const { engine, bankApi } = business;
   await insertCharges(business, {
@@ -59,7 +59,6 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   );
 }
 
-/** What the bank of the charges is to have booked of them. */
 async function expectBookings(ownerUrl: string): Promise<void> {
   await onDatabase(ownerUrl, (client) =>
     client.query(`

@@ -42,7 +42,7 @@ const CALL_WITHIN_MS = 5_000;
 export interface RunningTemporal {
   address: string;
   namespace: string;
-  /** What the report calls it. */
+  /** Its name in the report. */
   description: string;
   /** Its Postgres. */
   gauged: Gauged;

@@ -17,7 +17,7 @@ const folder = process.argv[2] ?? join(root, 'deploy/kubernetes');
 /** Below node_modules, where the types are found. */
 const work = join(root, 'node_modules/.cache/check-kubernetes');
 
-/** What the types call a mere string, though few words will do. */
+/** Fields that are mere strings by their types, and the few words that they take. */
 const WORDS = new Map([
   ['imagePullPolicy', ['Always', 'IfNotPresent', 'Never']],
   ['operator', ['DoesNotExist', 'Exists', 'In', 'NotIn']],
@@ -26,7 +26,7 @@ const WORDS = new Map([
   ['unhealthyPodEvictionPolicy', ['AlwaysAllow', 'IfHealthyBudget']],
   ['whenUnsatisfiable', ['DoNotSchedule', 'ScheduleAnyway']],
 ]);
-/** Of processors and memory. */
+/** Processors or memory. */
 const QUANTITY = /^\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/;
 const QUANTITIES = /\.(limits|requests)\.\w+$|\.averageValue$/;
 
@@ -69,7 +69,7 @@ function literalOf({ file, manifest: { apiVersion, kind, ...rest } }: Read): str
   ].join('\n');
 }
 
-/** What of a manifest the types do not tell. */
+/** Problems that the types do not tell. */
 function wordProblems(file: string, value: unknown, path: string): string[] {
   if (value === null || typeof value !== 'object') {
     const name = path.slice(path.lastIndexOf('.') + 1);

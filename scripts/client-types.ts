@@ -2,14 +2,14 @@ import type { JsonSchema, OpenApiOperation } from '../src/api/openapi/schema';
 import type { OpenApiDocument } from '../src/api/openapi/document';
 
 /**
- * What `packages/client` knows of the API, made from the document that the API serves: a type of
- * each schema, request, answer and webhook, and a table of what cannot be told from types.
+ * The client's knowledge of the API, made from the document that the API serves: a type of each
+ * schema, request, answer and webhook, and a table of what cannot be told from types.
  *
  * Only what JSON Schemas of this document say is understood. Anything else is an error, so that a
  * new form is looked at by somebody before a type says less than the document.
  */
 
-/** What a type says, or what TypeScript has no words for. Any other keyword stops the making. */
+/** Any other keyword than these stops the making. */
 const KEYWORDS = new Set(
   `$ref type const enum anyOf oneOf properties required additionalProperties items title description
   default example examples format pattern minLength maxLength minimum maximum exclusiveMinimum
@@ -81,7 +81,7 @@ interface Parameter {
 
 type Content = Record<string, { schema: JsonSchema }>;
 
-/** Those that are called with an access token: the client fetches that by itself. */
+/** The client fetches access tokens by itself. */
 function operationsOf(document: OpenApiDocument): Described[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
@@ -119,7 +119,7 @@ function listOf(operation: OpenApiOperation, parameters: Parameter[]): Facts['li
   return { items, next };
 }
 
-/** What it answers with when all goes well, by media type. */
+/** Answers when all goes well, by media type. */
 function successes({ responses }: OpenApiOperation): Content[] {
   return Object.entries(responses)
     .filter(([status]) => Number(status) < 300)

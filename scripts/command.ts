@@ -5,7 +5,7 @@ import { OperatorError } from '../src/domain/failures';
 import { untilAborted, withDeadline } from '../src/process/deadline';
 import { StartError } from '../src/start/start-error';
 
-/** What all commands of the project that start something have in common. */
+/** The start, the end and the options that all commands of the project share. */
 
 /** Ends what a command has started, the last of it first, however the command itself ends. */
 export type Stops = (() => Promise<void> | void)[];
@@ -25,7 +25,7 @@ export function runCommand(
   work: (signal: AbortSignal, stops: Stops) => Promise<boolean>,
   fail: (text: string) => void = say,
 ): void {
-  // What is made from here on, an engine's data for one, is for nobody else to read.
+  // Files made from here on, an engine's data for one, are for nobody else to read.
   process.umask(0o077);
   const interrupted = new AbortController();
   const { signal } = interrupted;
@@ -41,7 +41,7 @@ export function runCommand(
       return await untilAborted(working, signal);
     } finally {
       for (const stop of stops.toReversed()) await stop();
-      // What is still on its way up takes itself down.
+      // An engine that is still starting takes itself down.
       const isStarting = signal.aborted && stops.length === 0;
       if (isStarting)
         await withDeadline(
@@ -52,7 +52,7 @@ export function runCommand(
     }
   };
   run().then(
-    // What was given up may still wait for something, which must not hold the process.
+    // Abandoned work may still wait for something, which must not hold the process.
     (isWell) => process.exit(isWell ? 0 : 1),
     (error: unknown) => {
       fail(textOf(error));

@@ -5,6 +5,6 @@ import { openApiDocument } from '../src/api/openapi/document';
 import { readConfig } from '../src/settings/config';
 import { clientTypes } from './client-types';
 
-/** Of a sandbox, which has all that production has. */
+/** A sandbox has all that production has. */
 const document = openApiDocument(routes({ config: readConfig({}) }));
 writeFileSync(path.join(__dirname, '../packages/client/src/api.generated.ts'), clientTypes(document));

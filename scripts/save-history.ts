@@ -9,7 +9,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils';
  *
  *     npx tsx scripts/save-history.ts 127.0.0.1:7233 billing-request/brq_… charge-approved
  *
- * What is saved stays, for workflows that an older version has started must replay on every later
+ * A saved history stays, for workflows that an older version has started must replay on every later
  * one. CONTRIBUTING.md has the exception. It does not overwrite: remove the file first.
  */
 async function main([address, workflowId, name]: string[]): Promise<void> {

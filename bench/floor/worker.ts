@@ -16,7 +16,6 @@ export interface FloorActivities {
   finish(unit: string): Promise<void>;
 }
 
-/** What the process says to its owner. */
 export type FloorMessage = 'ready' | { asked: string } | { finished: string };
 
 const say = (message: FloorMessage) => process.send?.(message);

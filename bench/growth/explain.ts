@@ -5,11 +5,10 @@ import type { Database, Transaction } from '../../src/database/pool/connection';
 /** One statement's plan, as it ran. */
 export interface Plan {
   statement: string;
-  /** Of large tables, by name. */
+  /** Names of large tables' indexes. */
   indexes: string[];
   /** Pages of 8 kB that it looked at, wherever they were. */
   buffers: number;
-  /** What is wrong with it, where something is. */
   faults: string[];
 }
 

@@ -198,7 +198,7 @@ function steps(
     ],
     [
       'parts of charges',
-      // Of twenty charges seventeen are of schedules, two on demand, one by lookupID.
+      // Seventeen of twenty charges are of schedules, two on demand, one by lookupID.
       `CREATE UNLOGGED TABLE growth.charges AS
        SELECT n, at, growth.stamp(${ms('at')}) AS stamp, md5(n::text) AS hash, scheduled,
          CASE WHEN scheduled THEN m % ${schedules} ELSE floor(${schedules} * growth.chance(n, 4))::int END AS j,

@@ -20,7 +20,7 @@ export interface Measured {
 /** Before what counts: statements are prepared from the twentieth run on. */
 const WARM_UP = 30;
 const RUNS = 200;
-/** What is slow is measured less often. */
+/** A slow path is measured less often. */
 const LONGEST_MS = 4_000;
 
 /**

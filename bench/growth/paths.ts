@@ -296,7 +296,7 @@ function of<Item>(items: Item[], n: number): Item {
   return item;
 }
 
-/** What is generated opens with no key: beyond the statement it is not measured. */
+/** Generated rows open with no key; beyond the statement they are not measured. */
 async function unopened(read: Promise<unknown>): Promise<void> {
   await read.catch((error: unknown) => {
     if (!(error instanceof KeyringError)) throw error;

@@ -67,7 +67,7 @@ export function openFolder(kept: string | undefined, scale: number): Folder {
   if (complete && Number(readFileSync(mark, 'utf8')) !== scale) {
     throw new Error(`${folder} holds data of another scale: ${readFileSync(mark, 'utf8')}`);
   }
-  // What was not finished is of no use.
+  // Half of the data is of no use.
   if (!complete) {
     for (const part of ['postgres', 'postgres-logins.json', 'keys']) {
       rmSync(path.join(folder, part), { recursive: true, force: true });

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { encrypt } from '../../src/database/keys/encrypt';
 
-/** Who and what is measured: the largest of each kind, for theirs are the longest lists. */
+/** The largest of each kind, for theirs are the longest lists. */
 export interface Subjects {
   bank: string;
   smallBank: string;
@@ -10,7 +10,7 @@ export interface Subjects {
   provider: string;
   /** A merchant of the bank's that has few charges. */
   smallMerchant: string;
-  /** Of the largest merchant: agreements that can be charged. */
+  /** The largest merchant's, which can be charged. */
   agreements: { id: string; customerId: string; lookupId: string }[];
   pending: { id: string; bankId: string; workflowId: string }[];
   intents: { bankId: string; merchantId: string; customerId: string; lookupId: string }[];
@@ -127,7 +127,7 @@ export async function findSubjects(client: Client, keyring: Keyring): Promise<Su
       customers.add(customer);
     }
   }
-  // Who is charged must have an e-mail address that opens.
+  // A charged customer must have an e-mail address that opens.
   for (const id of customers) {
     const encrypted = encrypt(keyring, 'ada@example.test', `customers.email_encrypted:${id}`);
     await client.query('UPDATE customers SET email_encrypted = $2 WHERE id = $1', [id, encrypted]);

@@ -23,7 +23,7 @@ type Refund = WebhookEventOf<'refund.request'>['data'][number];
 const deliveries = new Set<string>();
 /** Charges that ended without us, also where that is known before they are. */
 const closed = new Set<string>();
-/** What was booked, by charge or refund: each once. */
+/** Bookings by charge or refund: each once. */
 const bookings = new Map<string, { bankTransactionId: string; amount: number; reversed: boolean }>();
 
 function book(id: string, amount: number): string {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** What the network answered; `body` is the envelope, or the bare array of a batch. */
+/** The network's answer; `body` is the envelope, or the bare array of a batch. */
 export interface Answer<Body = Envelope> {
   status: number;
   headers: Headers;

@@ -10,7 +10,7 @@ type Statement = AnswerOf<'getStatement'>['data'];
 
 type Role = 'merchant' | 'bank';
 
-/** What each field of a statement does to what a party is owed; a bank has more of them. */
+/** Fields of a statement, and what each does to what a party is owed; a bank has more. */
 const MOVES = [
   { field: 'charges', words: 'charged', merchant: 1n, bank: -1n },
   { field: 'refunds', words: 'refunded', merchant: -1n, bank: 1n },
@@ -21,7 +21,6 @@ const MOVES = [
   { field: 'writeOffs', words: 'written off', merchant: 0n, bank: 1n },
 ] as const;
 
-/** Those that moved anything. */
 function movesOf(role: Role, statement: Moved): { words: string; count: number; amount: bigint }[] {
   return MOVES.flatMap((move) => {
     const { count = 0, amount = 0 } = statement[move.field] ?? {};

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What the operator is shown once, when an entity is made. */
+/** It is shown once, when the entity is made. */
 export interface Identity {
   entityId: string;
   clientId: string;

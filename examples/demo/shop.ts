@@ -6,7 +6,7 @@ import { BankControl, type PartyControl } from './parties/control';
 import { startBankProcess, startMerchantProcess, type PartyProcess } from './parties/process';
 import type { ReceivedEvent } from './parties/receiver';
 
-/** Whom a bill is for: a standing agreement, or a customer who is asked this once. */
+/** A standing agreement, or a customer who is asked this once. */
 export type Payer = { paymentIDs: [string] } | { lookupIDs: [string] };
 
 export interface Charge {
@@ -19,7 +19,7 @@ export const WEBHOOK_WITHIN_MS = 20_000;
 /** How often the test clock is asked whether it has arrived. */
 const CLOCK_POLL_MS = 100;
 
-/** What a merchant does all day, with its client in one hand and its webhooks in the other. */
+/** A merchant with its client in one hand and its webhooks in the other. */
 export class Shop {
   constructor(
     readonly api: AssentClient,

@@ -9,7 +9,6 @@ import type { BankControl } from './parties/control';
 import type { PartyProcess } from './parties/process';
 import { openServers, WEBHOOK_WITHIN_MS, type Charge, type Servers, type Shop } from './shop';
 
-/** What the story is played on. */
 export interface Stage {
   apiUrl: string;
   operator: Operator;

@@ -7,7 +7,7 @@ import { approved } from './stories';
 
 const WIDE = { width: 1280, height: 1180 };
 const LIGHT: Screen = { ...WIDE, colorScheme: 'light' };
-/** Of a month: so that the chart shows days of every kind. */
+/** Most of a month, so that the chart shows days of every kind. */
 const DAYS = 23;
 /**
  * In naira; how much is charged goes up and down like these, and the third of each four is

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
 import { StartError } from '../../src/start/start-error';
 
-/** Those that playwright drives without a build of its own. */
+/** Playwright drives these without a build of its own. */
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /** @throws StartError where there is none */

@@ -21,7 +21,7 @@ import { approved, STORIES } from './stories';
 /** The names of the pictures that are of no workflow. */
 const SANDBOX = 'sandbox';
 const CONSOLE = 'console';
-/** Who are in no other story. */
+/** They are in no other story. */
 const CONSOLE_CUSTOMERS = 5;
 const FOLDER = path.join(__dirname, '../../docs/images');
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {

@@ -8,7 +8,7 @@ import { openServers, type Servers } from '../demo/shop';
 
 /** A merchant and a bank with its customers, each with a server of its own. */
 export interface Network extends Servers {
-  /** What the shop signs in with. */
+  /** The shop signs in with it. */
   merchant: Identity;
   customers: { lookupID: string; customerId: string }[];
 }

@@ -3,7 +3,6 @@ import type { Browser, Page } from 'playwright-core';
 /** A page is drawn within a second, and in many more on a busy machine. */
 const SHOWN_WITHIN_MS = 60_000;
 
-/** What a page is looked at with. */
 export interface Screen {
   width: number;
   height: number;
@@ -21,7 +20,7 @@ export async function openPage(browser: Browser, url: string, screen: Screen): P
   return page;
 }
 
-/** What a page shows at its top, on a screen that it keeps. */
+/** The top of a page, on a screen that it keeps. */
 export async function takePicture(page: Page, file: string, screen: Screen): Promise<void> {
   await lookWith(page, screen);
   await page.mouse.move(0, 0);

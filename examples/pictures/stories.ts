@@ -7,9 +7,8 @@ import { poll } from '../../src/start/poll';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import type { Network } from './network';
 
-/** What a story is played with. */
 interface Stage extends Network {
-  /** Of the customer who is billed: she has given a standing approval. */
+  /** The customer who is billed has given a standing approval. */
   customerId: string;
   paymentID: string;
   lookupID: string;
@@ -19,7 +18,7 @@ interface Stage extends Network {
 /** Plays to its end. @returns the id of the workflow whose history tells it */
 export type Story = (stage: Stage) => Promise<string>;
 
-/** What a payment can live through, by the name of its picture. */
+/** Lives of a payment, by the name of the picture. */
 export const STORIES: Record<string, Story> = {
   paid: async (stage) => workflowIds.billingRequest((await paid(stage)).billingRequestId),
 

@@ -11,7 +11,7 @@ import type { Stops } from '../../scripts/command';
 import type { Role } from '../../src/domain/entity';
 import { poll } from '../../src/start/poll';
 
-/** Whoever calls in a run, and the things of its own that it may name. */
+/** A caller of a run, and the things of its own that it may name. */
 export interface Party {
   role: Role | undefined;
   /** None for what is open to all. */

@@ -16,7 +16,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const command = await findSchemathesis(say);
-  // What is seeded as open stays open.
+  // Open seeds stay open.
   const target = await openTarget({ APPROVAL_WINDOW_S: '86400' }, say, signal, stops);
   return fuzzAll(command, target, signal);
 }
@@ -27,7 +27,7 @@ interface Documented {
   'x-roles'?: string[];
 }
 
-/** What the party may call, by the document. */
+/** Operations of the party, by the document. */
 const isFor =
   ({ role, sandbox }: Party) =>
   ({ 'x-roles': roles, tags }: Documented) =>

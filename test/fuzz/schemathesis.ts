@@ -10,7 +10,7 @@ const VERSION = '4.32.5';
 export const findSchemathesis = async (say: (line: string) => void) =>
   path.join(await findPythonTool('schemathesis', VERSION, say), 'schemathesis');
 
-/** Of one caller, with a hundred examples: many times what it takes on two busy cores. */
+/** Many times what one caller takes on two busy cores, with a hundred examples. */
 const MAX_S = 1_800;
 
 /** How often each operation answered with each status, by its id. */

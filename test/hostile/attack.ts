@@ -18,20 +18,20 @@ export interface Target {
   body: object | undefined;
   query: readonly string[];
   token: string | undefined;
-  /** What its page sends with it. */
+  /** Its page sends these with it. */
   headers?: readonly [string, string][];
 }
 
 /** One thing sent on a connection of its own. */
 export interface Attack {
-  /** What is told where it finds something. */
+  /** A finding names it so. */
   name: string;
   bytes: Buffer;
-  /** What goes on being sent, a piece at a time, for as long as the connection is there. */
+  /** A piece that goes on being sent for as long as the connection is there. */
   drip?: { piece: Buffer; everyMs: number; pieces: number };
   /** Our side is closed once all is sent. */
   halfClose?: boolean;
-  /** Of what is no request there may be no answer, only the end of the connection. */
+  /** A thing that is no request may get no answer, only the end of the connection. */
   mayHangUp?: boolean;
 }
 
@@ -150,7 +150,6 @@ function* onFields(target: Target, body: object, of: string): Generator<Attack, 
 
 interface Place {
   name: string;
-  /** What is there. */
   meant: unknown;
   /** The whole, with the mark in its stead. */
   holder: unknown;

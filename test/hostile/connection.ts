@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack } from './attack';
 
-/** What an attack got: a status, the end of the connection without one, or nothing. */
+/** A status, the end of the connection without one, or nothing. */
 export type Outcome = number | 'hung up' | 'no answer';
 
 /**

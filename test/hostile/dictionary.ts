@@ -1,5 +1,5 @@
 /*
- * What nobody means, for every place where a caller may put something.
+ * Values that nobody means, for every place where a caller may put something.
  */
 
 import { createHash } from 'node:crypto';
@@ -61,7 +61,7 @@ export const EXTRA_NAMES: readonly string[] = [
   ...INHERITED,
   'a'.repeat(LONG),
   `a${MIXED_MARKS.repeat(60_000)}`,
-  // Where it is cut for an answer is the middle of a character.
+  // An answer would cut it in the middle of a character.
   `${'a'.repeat(99)}😀`,
   String.raw`\ud800`,
   String.raw`\u0000`,

@@ -42,7 +42,7 @@ const BLOCKED_MAX_MS = 200;
  * through no fault of its own.
  */
 const TRIES = 3;
-/** What garbage not yet collected and caches take, over what the process had once it was warm. */
+/** Garbage and caches take so much more than the process had once it was warm. */
 const MEMORY_GROWTH_MAX_MB = 200;
 /** A run that goes on for longer has met something that no finding names. */
 const RUN_MAX_MS = 15 * 60_000;

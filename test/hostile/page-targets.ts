@@ -1,12 +1,12 @@
 import type { Parties } from '../fuzz/cast';
 import type { Target } from './attack';
 
-/** What is there for the pages `/console` and `/sandbox` alone, and in no document. */
+/** Endpoints of the pages `/console` and `/sandbox` alone, which are in no document. */
 
 /** As the attacks name the host. */
 const OWN_PAGE: [string, string] = ['Origin', 'http://localhost'];
 
-/** Of nobody: what is pressed with it as it stands changes nothing, but for the clock. */
+/** It changes nothing as it stands, but for the clock. */
 const NOBODY = 'cus_00000000000000000000000000';
 
 const ACTS: Record<string, object> = {
@@ -29,7 +29,7 @@ export async function pageTargets(apiUrl: string, parties: Parties): Promise<Tar
     { ...bare, method: 'GET', path: '/pages/{file}' },
     { ...bare, method: 'POST', path: '/console/session', body: credentials, headers: [OWN_PAGE] },
     { ...bare, method: 'GET', path: '/console/session', headers: session },
-    // Of its own, for it ends.
+    // A session of its own, for it ends.
     { ...bare, method: 'DELETE', path: '/console/session', headers: await signIn(apiUrl, credentials) },
     {
       ...bare,

@@ -1,4 +1,4 @@
-/** What the API process tells of itself, at one moment. */
+/** Vitals of the API process, at one moment. */
 export interface Vitals {
   /** Another one is another process. */
   startedAt: number;

@@ -19,7 +19,7 @@ import {
 /** How many of each there are so far, in all merchants together. */
 export type Numbers = Record<'customers' | 'subscriptions' | 'acts', number>;
 
-/** What people do in between, each where it meets something of what it is about. */
+/** Acts of people, each where it meets something of what it is about. */
 
 const ACTS = {
   pause: 5,
@@ -41,7 +41,7 @@ const ACTS = {
 const DAYS_MAX = 14;
 
 /**
- * What holds something back is followed by what lets it go on.
+ * An act that holds something back is followed by one that lets it go on.
  *
  * @param dues of each subscription, by its number, as long as nothing comes in between
  * @returns by time

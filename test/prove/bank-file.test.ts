@@ -46,7 +46,7 @@ const payments = [
   payment(11, 43, { answer: 'noFunds' }),
   payment(12, 44),
 ];
-/** Of a payment that was answered twice with an id, the second. */
+/** Payments that were answered with a second id. */
 const again = payments.filter(({ answer }) => answer === 'payAgain');
 const declined = payments.filter(({ answer }) => answer === 'noFunds');
 const debit = ({ n, kobo }: Payment, id: string) => ({
@@ -94,7 +94,7 @@ describe('the files that a bank sends in the proof', () => {
       'debit-3 2028-01-03 debit',
       'debit-4 2028-01-04 debit',
       'debit-4 2028-01-04 debit',
-      // Of what never moved, by the bank's word, there is no line.
+      // Money that never moved, by the bank's word, has no line.
       'debit-6 2028-01-06 debit',
       'reversal-of-payment-6 2028-01-07 credit',
       // The second debit of it settled nothing, and is known.

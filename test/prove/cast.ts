@@ -29,7 +29,7 @@ import {
 import { Tally } from './tally';
 
 /**
- * Who plays: two banks and a provider, there all the time, and merchants that come and go. A bank
+ * The cast: two banks and a provider, there all the time, and merchants that come and go. A bank
  * keeps the affairs of each merchant apart, at a desk of its own, so that they can be compared and
  * put away once the merchant has come to its end.
  */
@@ -40,7 +40,7 @@ export interface BankParty extends Party {
   told: Tally;
 }
 
-/** What a bank does for the customers of one merchant, or for those who pay each other. */
+/** A bank's desk for the customers of one merchant, or for those who pay each other. */
 export interface Desk {
   bank: Bank;
   heard: Told[];
@@ -70,7 +70,7 @@ export interface Cast {
   ended: number;
 }
 
-/** What all of a proof has in hand. */
+/** All that a proof has in hand. */
 export interface Stage {
   engine: StormEngine;
   watch: Watch;
@@ -234,7 +234,7 @@ export const naira = (kobo: bigint | undefined): number | undefined =>
 
 export const lastWord = (text: unknown) => String(text).split(' ').at(-1);
 
-/** What banks do is in the plan; they find their place in it by what the network tells them. */
+/** Banks find their place in the plan by what the network tells them. */
 function scriptOf(plan: Plan, merchant: MerchantPlan, standing: Map<string, Limits>): Script {
   const asked = new Map<number, number>();
   return {

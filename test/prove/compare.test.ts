@@ -122,7 +122,7 @@ function exceptionsAt(predictions: Map<number, Prediction>, bank: number): Excep
 
 type Exceptions = Prediction['exceptions'];
 
-/** Of a merchant; each of them is one of its bank's, the other way round. */
+/** A merchant's; each is one of its bank's, the other way round. */
 function positionsOf(
   { banks: booked, merchant }: Prediction['booked'],
   banks: readonly SeenBank[],
@@ -207,7 +207,6 @@ function scheduleOf(
   };
 }
 
-/** What a charge leaves behind with everybody. */
 function play(view: SeenMerchant, attempt: Attempt, ids: Map<Attempt, string>, description: string): void {
   const { at, bank, kobo, status, declineReason, refunded, asked, approvalRequired, reversed } = attempt;
   const { desks } = view;
@@ -276,7 +275,7 @@ interface Place {
   charge: Record<string, string | null>;
 }
 
-/** Of a successful charge of a schedule, and all around it. */
+/** A successful charge of a schedule, and all around it. */
 function placeIn(seen: Seen): Place {
   const merchant = seen.merchants.get(1);
   const charge = merchant?.history.find(
@@ -344,12 +343,6 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     },
     /the merchant is to be told that [1-9].* is returned, and was: nothing/,
   ],
-  'a returned refund that stays in the balance': [
-    ({ merchant }) => {
-      for (const one of merchant.statements.values()) one.refundReturns = { count: 0, amount: 0 };
-    },
-    /its statement of .*: refundReturns is [1-9].* by the contract, and 0 of 0.00/,
-  ],
   'a reversal that should not be': [
     ({ merchant }) =>
       void merchant.history.push({ type: 'reversal', billingRequestId: 'brq_1', amount: '1' }),
@@ -385,13 +378,6 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
       for (const one of merchant.exceptions) one['answers'] = [];
     },
     /there is to be an exception: .*, after .* and /,
-  ],
-  'a second exception of one charge': [
-    ({ merchant }) => {
-      const [first] = merchant.exceptions;
-      if (first) merchant.exceptions.push({ ...first });
-    },
-    /there is to be no exception: /,
   ],
   'an exception too few': [({ merchant }) => void merchant.exceptions.pop(), /there is to be an exception/],
   'a bank that is asked twice': [
@@ -458,13 +444,6 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
       banks[0]?.positions.set(day, []);
     },
     /bank-1: its position of .* lacks: mch_/,
-  ],
-  'a position that should not be there': [
-    ({ banks }) => {
-      const [first] = banks[1]?.positions.values() ?? [];
-      first?.push({ counterpartyId: 'mch_9', currency: 'NGN', owedToYou: 1, owedByYou: 0, net: 1 });
-    },
-    /bank-2: its position of .* is, by the contract: undefined; and it is: mch_9/,
   ],
   'a file whose last line does not count right': [
     ({ banks }) => {

@@ -1,6 +1,5 @@
 import { cpuBelow, type CpuTimes } from '../../bench/cpu';
 
-/** What a proof takes of the machine. */
 export interface Cost {
   /** Seconds of CPU by process: of the engine's, and of this one as `proof`. */
   cpuS: CpuTimes;
@@ -8,7 +7,7 @@ export interface Cost {
   peakMb: number;
 }
 
-/** Who is killed takes its account along: what is lost is at most that much of each. */
+/** A killed process takes its account along: at most so much of each is lost. */
 const LOOK_EVERY_MS = 1_000;
 
 /** @returns what ends it, and says what was used since */

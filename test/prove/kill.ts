@@ -22,7 +22,7 @@ const DOWN_MS = { least: 200, most: 1_500 };
 const CHARGES_BETWEEN = { least: 40, most: 1_000 };
 const ROUNDS = 3;
 const SMALL_CHARGES_BETWEEN = 3;
-/** Who waits longer than this for them sees an engine that stands still, and kills the next. */
+/** An engine without progress for so long stands still, and the next process is killed. */
 const PROGRESS_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 

@@ -18,7 +18,7 @@ const PAYMENTS_MAX = 60;
 const BILLINGS_OF_PAYMENT = 50;
 /** Near both ends of a settlement day, and in its middle. */
 const HOURS = [0.5, 13, 23.25] as const;
-/** Of the plan's three years, with room before its end. */
+/** The plan's three years, with room before its end. */
 const DAYS = 1_060;
 /** Silence is waited for, half a minute of real time: a small proof has none here. */
 const ANSWERS_OF_PAYMENTS = { ...ANSWERS, silence: 3, payTooLate: 3 } as const;

@@ -21,7 +21,7 @@ import {
 const DUE_HOURS = [2.5, 7.25, 11.75, 20] as const;
 
 /**
- * Where the network is at home. Two of them change their clocks twice a year, at the time of the
+ * Zones of the network. Two of them change their clocks twice a year, at the time of the
  * first due hour or near it.
  */
 const ZONES = ['Africa/Lagos', 'Europe/Berlin', 'America/New_York'] as const;
@@ -52,7 +52,7 @@ export function makePlan(seed: number, billings: number, startYear: number): Pla
   return { ...plan, ...drawPayments(plan, billings) };
 }
 
-/** Where there are few billings, each merchant has few, so that many clocks are moved at once. */
+/** Few billings are spread over merchants, so that many clocks move at once. */
 const BILLINGS_OF_FEW = 40;
 const MERCHANTS_OF_FEW = 8;
 /** Each stop of a clock is work: a merchant with many has many fall due at one stop. */
@@ -105,7 +105,7 @@ function merchantPlan(
   const silences = Math.max(1, Math.floor(billings / BILLINGS_OF_SILENCE));
   for (let i = 0; i < silences; i++) {
     const at = dues[random.between(0, dues.length - 1)];
-    // What is silent at the very end would still be open.
+    // Silence at the very end would still be open.
     if (at !== undefined && at < plan.endAt - 2 * DAY_MS) merchant.silentAt.add(at);
   }
   const acts = Math.max(ACTS_MIN, Math.floor(billings / BILLINGS_OF_ACT));

@@ -4,7 +4,7 @@
  * more.
  */
 export interface Mutation {
-  /** Of a plan that comes to it. */
+  /** A plan of this seed comes to it. */
   seed: number;
   /** Only a process that dies in the middle shows it. */
   withDeaths?: true;

@@ -97,7 +97,7 @@ async function positionsOf(network: Caller, days: string[]): Promise<Map<string,
   return found;
 }
 
-/** Of these days, and of the day after each: what moved unforeseen shows in a balance. */
+/** Also of the day after each: an unforeseen move shows in a balance. */
 async function statementsOf(network: Caller, days: string[]): Promise<Map<string, SeenStatement>> {
   const found = new Map<string, SeenStatement>();
   const after = days.map((day) => new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10));
@@ -124,7 +124,7 @@ export async function untilQuiet(
   signal: AbortSignal,
 ): Promise<void> {
   const deadline = Date.now() + QUIET_WITHIN_MS;
-  // What is under way beyond that, the comparison finds.
+  // The comparison finds all that is under way beyond that.
   const until = async (isOver: () => Promise<boolean> | boolean) => {
     while (!(await isOver()) && Date.now() < deadline) await wait(LOOK_EVERY_MS, undefined, { signal });
   };

@@ -130,7 +130,7 @@ interface Place {
   payees: SeenPaymentsAtBank;
 }
 
-/** Of the payment that stays. */
+/** The banks of the payment that stays. */
 function placeIn(seen: SeenPayments): Place {
   const [payees, payers] = seen.banks;
   if (!payers || !payees) throw new Error('there are no banks');

@@ -26,7 +26,7 @@ export interface PaymentsParty extends Pick<SeenPayments, 'accounts' | 'asked' |
   desks: PaymentDesk[];
 }
 
-/** Nobody refunds these, nor is asked for more than one of them. */
+/** None is refunded, nor is a standing approval asked for. */
 const SCRIPT = {
   charge: ({ description }: Record<string, unknown>) => lastWord(description) as ChargeAnswer,
   refund: (): RefundAnswer => 'silence',
@@ -48,7 +48,7 @@ export async function openPayments({
       party.accounts.set(account, ids);
     await setClock(bank, startAt);
   }
-  // What one bank is told of may name the other's customer.
+  // One bank's webhooks may name the other's customer.
   const ids = [...party.accounts.values()].flatMap(({ customerId, lookupID }) => [customerId, lookupID]);
   for (const bank of banks) {
     const desk = { bank: new PayeeBank(bank.network, SCRIPT), heard: [], concerns: new Set<unknown>(ids) };
@@ -115,7 +115,7 @@ const LOOK_EVERY_MS = 100;
 
 /**
  * Until both banks know how it ended: what the clock does next would otherwise find it overdue.
- * What has not ended by then, the comparison finds.
+ * The comparison finds any payment that has not ended by then.
  */
 async function ends(
   { asked, desks }: PaymentsParty,
@@ -130,7 +130,7 @@ async function ends(
     await wait(LOOK_EVERY_MS, undefined, { signal });
   await silence({ desks }, signal);
 
-  /** Where the payer's bank waits for that, to say then what it has to say. */
+  /** The payer's bank waits for that, to say then what it has to say. */
   function isClosed(): boolean {
     const heard = desks[payment.payer.bank]?.heard ?? [];
     return (
@@ -146,7 +146,7 @@ async function isOver(network: Caller, id: string): Promise<boolean> {
   return data['status'] !== 'pending' && (credit === undefined || credit.status === 'delivered');
 }
 
-/** What became of the money, of the exception that is open about it. */
+/** The payer's bank says what became of the money. */
 async function respond(
   { asked, desks }: PaymentsParty,
   bank: BankParty,
@@ -161,7 +161,6 @@ async function respond(
   return respondTo(bank, desk, found, { resolution, about: String(id), deed: `of-payment-${n}` });
 }
 
-/** What the banks hold of all of them in the end. */
 export async function observePayments(
   { accounts, asked, responses, desks }: PaymentsParty,
   { banks }: Cast,
@@ -175,7 +174,7 @@ export async function observePayments(
     for (const account of plan.accounts.filter((one) => one.bank === n)) {
       const own = `customerId=${accounts.get(account.n)?.customerId}`;
       const { text } = await network.get(`/v1/transaction-history?format=csv&${own}`);
-      // What one of them has paid another is in the account of both.
+      // A payment between two of them is in the account of both.
       for (const line of readCsv(text)) history.set(line['transactionId'], line);
     }
     const { book, credits } = desk.bank;

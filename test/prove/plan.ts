@@ -38,7 +38,6 @@ export interface Subscription {
 
 export type Resolution = 'no_money_moved' | 'reversed' | 'confirmed';
 
-/** What people do. */
 export type Deed =
   | { what: 'pause' | 'resume' | 'cancel'; subscription: number }
   | { what: 'amend'; subscription: number; kobo: Amount; maxBillings: number | undefined }
@@ -56,7 +55,7 @@ export type Deed =
       what: 'refund';
       subscription: number;
       billing: number;
-      /** What is left, where undefined. */
+      /** All that is left, if undefined. */
       kobo: Amount | undefined;
       answer: RefundAnswer;
     }
@@ -96,11 +95,11 @@ export interface Payment {
   payer: Account;
   payee: Account;
   kobo: Amount;
-  /** Of the payer's bank. */
+  /** The payer's bank gives it. */
   answer: ChargeAnswer;
   /**
-   * What it says later of the exception that came of it, before anything else is paid to the
-   * payee's bank.
+   * Its later word on the exception that came of it, before anything else is paid to the payee's
+   * bank.
    */
   response: { at: number; resolution: Resolution } | undefined;
 }
@@ -121,7 +120,7 @@ export interface Plan {
 export const BANKS = 2;
 /** A bank has so long to confirm a charge that its customer has approved once and for all. */
 export const SETTLEMENT_WINDOW_MS = DAY_MS;
-/** Of acts. */
+/** All acts have it. */
 export const ACT_HOUR = 15.5;
 
 /** In time. The others are where `silentAt` has them. */
@@ -150,7 +149,7 @@ export function drawLimits(random: Random): Limits {
 }
 
 /**
- * What was missed is made up for at once: of a customer's subscriptions it is chance then which
+ * Missed billings are made up for at once: chance decides then which of a customer's subscriptions
  * meets a limit first.
  */
 export const mayBeLimited = ({ jumps }: MerchantPlan, subscriptions: number): boolean =>
@@ -170,7 +169,7 @@ export function pick<Thing>(random: Random, things: readonly Thing[]): Thing {
 const SILENT_FOR_MS = 15 * 60_000;
 
 /**
- * What the bank says when it is asked for a charge of a subscription for the n-th time, n = 1, 2, …
+ * The bank's answer to the n-th question for a charge of a subscription, n = 1, 2, …
  *
  * @param at when it is asked
  */

@@ -3,7 +3,6 @@ import { iso } from './oracle/both';
 import type { Verdict } from './mutants';
 import type { Proof } from './years';
 
-/** Of more there is the number. */
 const DIFFERENCES_SHOWN = 20;
 
 /** @param asked how many billings the plan was to have */
@@ -37,7 +36,7 @@ export function printed(proof: Proof, asked: number): string {
   }
 }
 
-/** Of a machine with nothing else to do, this and its cores say what it could do. */
+/** This and the cores say what a machine with nothing else to do could do. */
 function cpuOf({ cost, billings }: Proof): string {
   const sum = Object.values(cost.cpuS).reduce((all, one) => all + one, 0);
   const each = Object.entries(cost.cpuS).map(([name, s]) => `${name} ${((s * 1000) / billings).toFixed(1)}`);

@@ -5,8 +5,8 @@ import { textOf, type Told } from '../storm/told';
 const DIGITS = 16;
 
 /**
- * What was told, and how often, by what its text comes to: of a bank that is told of a hundred
- * thousand charges nothing longer can be kept.
+ * Webhooks by the digest of their text, and how often each came: a bank is told of a hundred
+ * thousand charges, of which nothing longer can be kept.
  */
 export class Tally {
   private readonly times = new Map<string, number>();

@@ -33,16 +33,16 @@ export interface Proof {
   cost: Cost;
   /** Empty where all is as predicted. */
   differences: Difference[];
-  /** What `books verify` and `reconcile` say of what was left behind, where they find something. */
+  /** Complaints of `books verify` and `reconcile`. */
   books: string[];
-  /** Where logs and data are kept; only where something was found. */
+  /** Logs and data are kept there if something was found. */
   folder: string | undefined;
 }
 
 export interface ProofOptions {
   /** Nothing is killed. */
   calm: boolean;
-  /** Of the project that is built there. */
+  /** The project that is built there. */
   root?: string;
   /** Logs and data, where something is found: true unless given. */
   keep?: boolean;
@@ -97,7 +97,7 @@ export async function prove(
   }
 }
 
-/** What a bank's statements are to say in the end: the network's, and its own. */
+/** A bank's statements in the end: the network's, and its own. */
 interface Account {
   sum: BankSum;
   file: BankFile;
@@ -106,7 +106,7 @@ interface Account {
 async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Proof, 'folder'>> {
   const { engine, watch, cast, plan, signal } = stage;
   const payments = await openPayments(stage);
-  // Of each merchant again when it is compared: all of them at once would be too much to keep.
+  // Each is predicted again when it is compared: all at once would be too much to keep.
   const { billings, charges } = countOf(plan);
   say(
     `Seed ${plan.seed}, ${plan.zone.name}: ${billings} billings, ${charges} charges, ${plan.payments.length} payments between customers.`,
@@ -148,7 +148,7 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
     const { sum } = accounts[n] as Account;
     await find(bank.name, async () => compareBank(plan, n, sum, await observeBank(bank, sum)));
   }
-  // What one bank's file says of a payment between customers the other is told of as well.
+  // One bank's file tells of payments of which the other is told as well.
   for (const [n, bank] of cast.banks.entries()) {
     const { files, missed } = (accounts[n] as Account).file.write(plan.seed + n, plan.zone.dayOf(plan.endAt));
     for (const [i, file] of files.entries()) {
@@ -183,7 +183,7 @@ async function whileKilling(
   return killing;
 }
 
-/** What customers have paid each other, once both banks have heard everything. */
+/** Both banks have heard everything by then. */
 async function comparePaid(
   { cast, plan, signal }: Stage,
   payments: PaymentsParty,

@@ -4,7 +4,7 @@ import { onDatabase } from '../../src/start/database';
 import type { Cast } from '../storm/cast';
 import type { StormEngine } from '../storm/engine';
 
-/** What came of the days, by everybody who has a record of it. */
+/** The outcome of the days, by everybody who has a record of it. */
 
 /** @returns what is not as it should be: each schedule has so many charges, each of them once */
 export async function wrongCharges(

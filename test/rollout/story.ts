@@ -14,7 +14,7 @@ import { CHANGED, release, TODAYS, type Release } from './releases';
 /** The command takes what is due for what is overdue after this. */
 const OVERDUE_AFTER_MS = 10_000;
 
-/** Of those that sleep: as many are made while both releases run. */
+/** A share of the waiting schedules: as many are made while both releases run. */
 const MADE_MEANWHILE = 0.2;
 
 const SETTINGS = {
@@ -26,7 +26,7 @@ const SETTINGS = {
 
 interface Told {
   problems: string[];
-  /** What was seen, in a sentence. */
+  /** In a sentence. */
   summary: string;
 }
 
@@ -122,8 +122,8 @@ async function run({ engine, signal }: Stage, { worker }: Release, ...names: Wor
 }
 
 /**
- * What the workflow of that name does by itself once something is overdue for `RECONCILE_AFTER_S`:
- * here it is asked for again and again, as nobody wants to wait. How it ends, the charges tell.
+ * The workflow `reconcile` does this by itself once something is overdue for `RECONCILE_AFTER_S`.
+ * Here the command does it again and again, as nobody wants to wait. The charges tell how it ends.
  */
 async function reconciling(engine: StormEngine, over: AbortSignal): Promise<void> {
   while (!over.aborted) {

@@ -15,7 +15,6 @@ export interface BookEntry {
   state: 'standing' | 'reversed';
 }
 
-/** What the bank said of a charge or a refund, and what the network said to that. */
 export interface Said {
   about: string;
   sent: Record<string, unknown>;
@@ -26,7 +25,6 @@ export interface Said {
 
 type Item = Told['item'];
 
-/** What the bank has been told to do, by what it is asked. */
 export interface Script {
   /** @param turn how often it has been asked for this, with this time */
   charge(item: Item, turn: number): ChargeAnswer;
@@ -35,7 +33,7 @@ export interface Script {
   standing(item: Item): { daily?: number; monthly?: number } | undefined;
 }
 
-/** Of the storm: each operation says in its own text what comes of it. */
+/** Each operation of the storm says in its own text what comes of it. */
 const BY_DESCRIPTION: Script = {
   charge: (item, turn) => {
     const answer = wordOf(item['description']) as ChargeAnswer;
@@ -55,8 +53,8 @@ const BY_DESCRIPTION: Script = {
 const SLOWLY_MS = 3_000;
 
 /**
- * What the bank does, in order. `book` moves the money, `report` tells of what was moved last; what
- * is none of these is said as the reason why nothing moves.
+ * Steps of the bank, in order. `book` moves the money, `report` tells of the last move. Any other
+ * word is the reason, as the bank says it, why nothing moves.
  */
 const CHARGE_STEPS: Record<ChargeAnswer, readonly string[]> = {
   pay: ['book', 'report'],
@@ -113,7 +111,7 @@ export class Bank {
   readonly unheard: string[] = [];
   /** Answers on their way. */
   answering = 0;
-  /** Of these, those that wait for the network to close their charge. */
+  /** Answers that wait for the network to close their charge. */
   tooLate = 0;
   private readonly closed = new Set<string>();
   private readonly untilClosed = new Map<string, () => void>();
@@ -222,7 +220,7 @@ export class Bank {
   }
 }
 
-/** Of `storm 17 pay`. */
+/** The last word of `storm 17 pay`. */
 function wordOf(text: unknown): string | undefined {
   return /^storm \d+ (\w+)$/.exec(String(text))?.[1];
 }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Credentials } from '../../examples/demo/api-client';
 
-/** What an API said. A batch is answered with a bare array, which is in `items` then. */
+/** An API's response. A batch is a bare array, which is in `items` then. */
 export interface Reply {
   status: number;
   data: Record<string, unknown>;
@@ -12,13 +12,13 @@ export interface Reply {
 
 /** Longest that one try may take: a frozen API answers nothing, and the other one is asked then. */
 const TRY_WITHIN_MS = 6_000;
-/** Of a file: a hundred thousand lines are read in seconds, on a slow machine in more. */
+/** A hundred thousand lines are read in seconds, on a slow machine in more. */
 const UPLOAD_WITHIN_MS = 120_000;
 const PAUSE_MS = 300;
 /** A token lasts for an hour, and no storm does. */
 const SURPRISES_MAX = 100;
 
-/** What all callers of a storm share. */
+/** Shared by all callers of a storm. */
 export class Watch {
   /** How often which answer came: a status, or that none did. */
   readonly answers = new Map<string, number>();
@@ -102,7 +102,7 @@ export class Caller {
     const { watch } = this;
     for (;;) {
       watch.signal.throwIfAborted();
-      // Who meets nothing else would ask for ever.
+      // A caller that meets nothing else would ask for ever.
       if (watch.surprises.length === SURPRISES_MAX) throw new Error(`${watch.surprises.at(-1)}`);
       if (Date.now() > watch.giveUpAt) throw new Error(`${method} ${path} was never answered`);
       const url = `${this.apiUrls[this.turn++ % this.apiUrls.length]}${path}`;

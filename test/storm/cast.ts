@@ -27,7 +27,7 @@ export interface Customer extends CustomerIds {
 }
 
 /**
- * Who plays. `shop` and `club` have the standing approval of every customer; `club` goes by a test
+ * The cast. `shop` and `club` have the standing approval of every customer; `club` goes by a test
  * clock. `market` asks each time, and sends intents.
  */
 export interface Cast {

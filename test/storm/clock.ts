@@ -11,7 +11,7 @@ export interface ClockOwner {
 }
 
 const LOOK_EVERY_MS = 100;
-/** What takes longer than this is looked at less often: each look is work for an API. */
+/** A longer advance is looked at less often: each look is work for an API. */
 const SOON_MS = 1_000;
 const LOOK_LATER_MS = 1_000;
 /**

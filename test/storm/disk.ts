@@ -3,7 +3,7 @@ import path from 'node:path';
 import { StartError } from '../../src/start/start-error';
 
 const PIECE = Buffer.alloc(64 * 1024);
-/** What Postgres needs to start with. */
+/** Postgres needs it to start. */
 const LEAST_MB = 300;
 /** A larger one would take long to fill, and is somebody's own. */
 const MOST_MB = 2_000;

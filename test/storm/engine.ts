@@ -85,7 +85,7 @@ export interface StormEngine {
    * @throws Error where it exits otherwise than with 0
    */
   command(...args: string[]): Promise<string>;
-  /** What a command complains of that looks for what is wrong. */
+  /** Complaints of a command that looks for what is wrong. */
   complaints(...args: string[]): Promise<string[]>;
   /** The operator's command: makes a bank or a provider. */
   createEntity(type: 'bank' | 'provider', name: string): Promise<Identity>;
@@ -102,9 +102,9 @@ export interface StormEngine {
 }
 
 export interface EngineOptions {
-  /** Where Postgres' data goes, of a file system that may be filled. */
+  /** The folder of Postgres' data, on a file system that may be filled. */
   diskFolder?: string | undefined;
-  /** Of the project whose build is started; this one, unless given. */
+  /** The project whose build is started; this one, unless given. */
   root?: string;
   /** In place of the storm's own. */
   settings?: Record<string, string>;
@@ -148,7 +148,7 @@ export async function startStormEngine(
   const links = {} as StormEngine['links'];
 
   const stop = async (keep: boolean) => {
-    // Whoever stops says good-bye to the servers.
+    // A process that stops says good-bye to the servers.
     for (const one of Object.values(processes)) one.thaw();
     await Promise.all(Object.values(links).map((link) => link.close()));
     const { postgres: database, temporal, ...ours } = processes;

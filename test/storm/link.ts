@@ -27,7 +27,7 @@ interface Pair {
 export class Link {
   private passage: Passage = 'open';
   private readonly pairs = new Set<Pair>();
-  /** What is done when the link is open again. */
+  /** Done when the link is open again. */
   private waiting: (() => void)[] = [];
   private readonly server = createServer({ allowHalfOpen: false }, (near) => this.accept(near));
 
@@ -97,7 +97,7 @@ export class Link {
       far.destroy();
     });
     far.on('close', (broken) => {
-      // Whoever waits at a half-open link is not told.
+      // A caller at a half-open link is not told.
       if (this.passage === 'halfOpen') return;
       if (broken) near.resetAndDestroy();
       else near.end();

@@ -5,7 +5,7 @@ import { arrive } from './clock';
 import { expected } from './parties';
 import type { Operation, PartyName } from './plan';
 
-/** What the network has said that it took, which it must keep. */
+/** The network said that it took it, and must keep it. */
 export interface Acknowledged {
   kind: 'charge' | 'schedule' | 'intent' | 'refund';
   id: string;
@@ -204,7 +204,7 @@ export class Load {
   }
 }
 
-/** What the bank reads, and knows its part by. */
+/** The bank reads it, and knows its part by it. */
 function descriptionOf({ n, answer }: { n: number; answer: string }): string {
   return `storm ${n} ${answer}`;
 }

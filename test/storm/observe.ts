@@ -4,7 +4,7 @@ import type { PartyName } from './plan';
 import { inLanes, list, readFeed } from './read';
 import type { Told } from './told';
 
-/** What one party sees, of its own. */
+/** The view of one party. */
 export interface View {
   name: PartyName;
   entityId: string;
@@ -12,7 +12,7 @@ export interface View {
   history: Transaction[];
   /** `GET /v1/events`, item by item. */
   feed: Told[];
-  /** What its receiver took, item by item, each webhook once. */
+  /** Items that its receiver took, each webhook once. */
   heard: Told[];
   /** Webhooks that its receiver did not believe. */
   forged: string[];

@@ -15,7 +15,7 @@ export interface Seen {
   banks: readonly BankView[];
   merchants: readonly MerchantView[];
   servers: ServersView;
-  /** What callers and banks met that they never should, in words. */
+  /** Surprises of callers and banks, in words. */
   met: readonly string[];
   timeZone: string;
 }
@@ -23,7 +23,7 @@ export interface Seen {
 /** Something that is not as promised. */
 export interface Finding {
   promise: PromiseName;
-  /** Of the thing that it is about: to be searched for in the logs. */
+  /** The thing that it is about, to be searched for in the logs. */
   id: string;
   what: string;
 }
@@ -174,9 +174,7 @@ function compareHistories(bank: BankView, charge: Transaction, report: Report): 
     report('debited', id, `${bank.name} has made no debit ${own.bankTransactionId} for it`);
 }
 
-/**
- * What was refused and taken back is where somebody finds it, and what was taken is in the history.
- */
+/** Each refused debit is an exception, where somebody finds it. */
 function compareBook({ servers }: Seen, bank: BankView, report: Report): void {
   const excepted = new Set<string | null>(servers.exceptions.map((one) => one.bankTransactionId));
   for (const { bankTransactionId, about, state } of bank.book) {
@@ -325,7 +323,7 @@ function compareSchedules({ schedules, history }: MerchantView, report: Report):
   }
 }
 
-/** What asks about these is not sent any more: they closed before their bank had taken it. */
+/** Questions about these are not sent: they closed before their bank had taken them. */
 function withdrawnOf({ merchants }: Seen): Map<string, string> {
   const all = merchants.flatMap(({ history, intents }) => [
     ...history
@@ -340,9 +338,7 @@ function withdrawnOf({ merchants }: Seen): Map<string, string> {
 
 const QUESTIONS = ['billing.request', 'billing.intent'];
 
-/**
- * What the receiver took is what the feed has, item by item, and everything is numbered 1, 2, 3, …
- */
+/** The receiver took what the feed has, item by item, numbered 1, 2, 3, … for each thing. */
 function compareTold(
   { name, feed, heard, forged, failedEvents }: View,
   withdrawn: Map<string, string>,
@@ -371,7 +367,7 @@ function compareTold(
   for (const [id, numbers] of misnumbered(feed)) report('told', id, `${name} counts ${numbers.join(', ')}`);
 }
 
-/** Of schedules that have ended nothing runs; refunds wait for their banks. */
+/** Nothing runs for ended schedules; refunds wait for their banks. */
 function compareServers({ servers, merchants }: Seen, report: Report): void {
   for (const { workflowId, kind } of servers.outbox)
     report('quiet', workflowId, `its ${kind} is in the outbox`);

@@ -49,7 +49,7 @@ export interface CustomerIds {
   lookupID: string;
 }
 
-/** What one call of the API takes. */
+/** One call of the API takes no more. */
 const AT_ONCE = 100;
 
 function* batches<Thing>(things: readonly Thing[]): Generator<Thing[], void, void> {

@@ -1,8 +1,8 @@
 import { Random } from './random';
 
 /**
- * What is going to happen, all of it drawn from the seed before anything starts: what merchants ask
- * for, how banks will answer that, and what breaks when. Only to which charge a refund goes depends
+ * All that is going to happen, drawn from the seed before anything starts: what merchants ask for,
+ * how banks will answer that, and what breaks when. Only to which charge a refund goes depends
  * on which have succeeded by then.
  */
 
@@ -27,7 +27,7 @@ const CHARGE_ANSWERS = {
   closedAccount: 4,
   silence: 3,
 } as const;
-/** Of a schedule's charges also: no funds at the first attempt. */
+/** A schedule's charges may also lack funds at the first attempt. */
 const SCHEDULE_ANSWERS = { ...CHARGE_ANSWERS, noFundsFirst: 20 } as const;
 const REFUND_ANSWERS = {
   complete: 8,
@@ -53,7 +53,7 @@ export type ChargeAnswer = keyof typeof SCHEDULE_ANSWERS | 'unavailable';
 export type RefundAnswer = keyof typeof REFUND_ANSWERS | 'completeThenReject';
 export type IntentAnswer = keyof typeof INTENT_ANSWERS;
 
-/** Of which customers there are how many; each operation names some by number. */
+/** Each operation names some by number. */
 export const CUSTOMERS = 40;
 /** The first of them have limits so low that the load meets them. */
 export const LIMITED_CUSTOMERS = 8;

@@ -45,7 +45,7 @@ function whatIsLeft({ open, outbox, running }: ServersView, { banks }: Cast, { i
     ...open,
     'in the outbox': outbox.length,
   };
-  // Of a refund that its bank never answers the workflow runs on.
+  // The workflow of a refund that its bank never answers runs on.
   const [workflow, ...others] = running.filter((id) => !id.startsWith('refund/'));
   return [
     ...Object.entries(counts).flatMap(([what, count]) => (count > 0 ? `${count} ${what}` : [])),

@@ -2,7 +2,6 @@ import Table from 'cli-table3';
 import { FAULTS, type Plan } from './plan';
 import { PROMISES, type Finding } from './oracle';
 
-/** What a storm was, and what it found. */
 export interface Report {
   seed: number;
   seconds: number;
@@ -11,16 +10,16 @@ export interface Report {
   /** Processes that ended without having been told to, with how often. */
   endedByThemselves: Record<string, number>;
   operations: number;
-  /** What the network said that it took, by kind. */
+  /** Operations that the network said it took, by kind. */
   acknowledged: Record<string, number>;
   /** Refusals that the contract has. */
   refused: Record<string, number>;
   /** How charges, refunds and intents ended. */
   ended: Record<string, number>;
-  /** What the banks answered, and had refused. */
+  /** Entries of the banks' books, by state. */
   debits: Record<string, number>;
   exceptions: number;
-  /** What callers got, try by try. */
+  /** Answers to callers, try by try. */
   answers: Record<string, number>;
   webhooks: Record<string, number>;
   /** From the end of the storm until nothing was left to do. */

@@ -2,7 +2,7 @@ import { Client as TemporalClient, Connection } from '@temporalio/client';
 import { Client } from 'pg';
 import type { StormEngine } from './engine';
 
-/** What only the servers themselves know, asked straight, past proxies and engine. */
+/** The servers' own knowledge, asked straight, past proxies and engine. */
 export interface ServersView {
   /** Messages to Temporal that nobody has carried. */
   outbox: { workflowId: string; kind: string }[];
@@ -10,7 +10,7 @@ export interface ServersView {
   running: string[];
   /** Ended otherwise than by doing their work. */
   broken: { workflowId: string; status: string }[];
-  /** Where somebody must look, as money may have moved: each answer of an exception by itself. */
+  /** Exceptions, with each answer by itself. */
   exceptions: { about: string; bankTransactionId: string | null }[];
   /** Rows that wait for something, by what they are. */
   open: { charges: number; intents: number; webhooks: number };

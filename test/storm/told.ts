@@ -1,7 +1,7 @@
 /** One item of a webhook or of the feed, and what any oracle asks of many. */
 export interface Told {
   type: string;
-  /** Of the feed alone. */
+  /** Only in the feed. */
   eventId?: string;
   item: Record<string, unknown>;
 }
@@ -21,7 +21,7 @@ export function grouped<Thing, Key>(
   return groups;
 }
 
-/** Those that the others do not have, each as often as it is there more often. */
+/** Texts that the others lack, each as often as it is there more often. */
 export function without(some: readonly string[], others: readonly string[]): string[] {
   const left = new Map<string, number>();
   for (const one of others) left.set(one, (left.get(one) ?? 0) + 1);

@@ -7,7 +7,7 @@ import { Receiver, type ReceivedEvent } from './receiver';
 type Decision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 /**
- * What the bank's customers answer. The newest rule that matches counts; without one, intents are
+ * A rule for the customers' answers. The newest rule that matches counts; without one, intents are
  * given the standing approval and charges are paid.
  */
 export interface Rule {
@@ -45,7 +45,6 @@ export interface LedgerEntry {
   state: 'debited' | 'reversed';
 }
 
-/** What the bank said to the network, and what the network said to that. */
 export interface BankAnswer {
   on: Rule['on'];
   sent: Record<string, unknown>;

@@ -13,7 +13,7 @@ export class PartyControl {
   /** @param url where the party listens, without a path */
   constructor(readonly url: string) {}
 
-  /** Where the network sends this party's webhooks. */
+  /** The network sends this party's webhooks here. */
   get webhookUrl(): string {
     return `${this.url}/webhooks`;
   }

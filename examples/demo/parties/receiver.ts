@@ -21,7 +21,7 @@ export interface Attempt {
   /** The body as it came, to compare the bytes of a retry with those before. */
   body: string;
   outcome: 'taken' | 'repeat' | 'forged' | 'fault';
-  /** What does not hold of a forged one. */
+  /** The proof that does not hold. */
   forgery?: string;
   /** Milliseconds since the epoch, on the receiver's clock. */
   at: number;
@@ -38,7 +38,7 @@ export type Fault = { times: number; type?: string } & (
   | { kind: 'slow'; delayMs: number } // does its work, but answers late
 );
 
-/** What the owner of a party may ask of it, by `METHOD /path`. */
+/** Calls of a party's owner, by `METHOD /path`. */
 export type Controls = Record<string, (body: unknown) => unknown>;
 
 /** A hundred items of the longest texts that the network allows stay below this. */
@@ -91,7 +91,7 @@ export class Receiver {
     return {};
   }
 
-  /** What did not come from the network, in words. */
+  /** Requests that did not come from the network, in words. */
   get forged(): string[] {
     return this.attempts
       .filter(({ outcome }) => outcome === 'forged')

@@ -2,10 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 
-/**
- * What the network sends to a bank or a merchant: webhooks of one type, one item per customer or
- * charge.
- */
+/** A webhook to a bank or a merchant, with one item per customer or charge. */
 export interface WebhookBody {
   entityId: string;
   entityType: 'bank' | 'merchant';

@@ -1,14 +1,14 @@
 import type { ChargeAnswer, RefundAnswer } from '../../storm/plan';
 import type { Resolution } from '../plan';
 
-/** What comes of a bank's answer to a charge, as the contract has it. */
+/** Outcomes of a bank's answers to a charge, as the contract has them. */
 
 export type ExceptionOfCharge = 'unanswered' | 'conflicting_answer';
 
 interface OutcomeOf {
   status: 'successful' | 'declined';
   declineReason: string | null;
-  /** Where money may be in two places. */
+  /** Money may be in two places. */
   exception: ExceptionOfCharge | undefined;
 }
 
@@ -46,6 +46,6 @@ export const SAID: Partial<Record<ChargeAnswer | RefundAnswer, readonly string[]
 /** All that its bank says is that it was paid: what it says of the money is of the second debit. */
 export const isOfSecondDebit = (answer: ChargeAnswer): boolean => answer === 'payAgain';
 
-/** Of what has no first answer there is none that could stand. */
+/** Silence has no first answer that could stand. */
 export const canBe = (resolution: Resolution, kind: string): boolean =>
   resolution !== 'confirmed' || kind === 'conflicting_answer';

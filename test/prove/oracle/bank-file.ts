@@ -50,7 +50,7 @@ export interface WrittenFiles {
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
 /** One of so many, where there are many. */
 const PLAIN_OF_SLIP = 50;
-/** Where there are few, one of each. */
+/** One of each, if there are few. */
 const SLIPS = ['leftOut', 'wrongAmount', 'twice'] as const;
 type Slip = (typeof SLIPS)[number];
 /** The first file ends after this part of the days. */
@@ -315,7 +315,7 @@ export function compareBankFile(
   return found;
 }
 
-/** What came late is missed no more, and what never came still is. */
+/** A late booking is missed no more; one that never came still is. */
 export function compareMissed(
   { endAt }: Pick<Plan, 'endAt'>,
   who: string,

@@ -5,7 +5,7 @@ import type { SeenDesk, SeenMerchant } from './seen';
 
 /** Both sides of a comparison, and the words for it. */
 
-/** Where the engine and the oracle differ. */
+/** A difference between the engine and the oracle. */
 export interface Difference {
   /** By the test clock. */
   at: number;
@@ -14,7 +14,7 @@ export interface Difference {
   what: string;
 }
 
-/** What is compared of one merchant. */
+/** Both sides of one merchant. */
 export interface Both {
   plan: Plan;
   merchant: MerchantPlan;
@@ -43,7 +43,7 @@ export function inNaira(kobo: Amount): string {
   return `${sign}${size / 100n}.${String(size % 100n).padStart(2, '0')}`;
 }
 
-/** Of an amount of the API, or of a cell of a file. */
+/** An amount of the API, or a cell of a file. */
 export function koboOf(naira: unknown): Amount {
   const [whole = '0', part = ''] = String(naira).split('.');
   if (!/^\d+$/.test(whole) || !/^\d{0,2}$/.test(part))

@@ -52,7 +52,7 @@ export class Zone {
     });
   }
 
-  /** What the wall clock is ahead of UTC. */
+  /** The wall clock is so far ahead of UTC. */
   offsetMs(at: number): number {
     const quarter = Math.floor(at / QUARTER_MS);
     const known = this.offsets.get(quarter);

@@ -135,7 +135,7 @@ function compareReturns({ predicted, seen, charges, differ, plan }: Both): void 
     differ(plan.endAt, `the merchant is to be told that ${wanted} is returned, and was: ${heard}`);
 }
 
-/** Where money may be in two places somebody has to look, and nowhere else. */
+/** Somebody has to look where money may be in two places, and nowhere else. */
 function compareExceptions({ plan, predicted, seen, charges, differ }: Both): void {
   const idOf = new Map<Attempt, string>([...charges].map(([id, attempt]) => [attempt, id]));
   const is = seen.exceptions.map((one) => {

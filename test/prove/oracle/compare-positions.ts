@@ -4,7 +4,7 @@ import { DAY_MS } from './calendar';
 import type { Day } from './ledger';
 import type { SeenPosition } from './seen';
 
-/** What one party owes another, and is owed by it, of what settled on a day. */
+/** Debts between two parties of what settled on a day. */
 export interface Owed {
   toYou: Amount;
   byYou: Amount;

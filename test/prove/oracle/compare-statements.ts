@@ -18,8 +18,8 @@ interface Span {
 }
 
 /**
- * What all merchants together come to at one bank, each added as it has come to its end; and what
- * customers have paid each other.
+ * The sum of all merchants at one bank, each added as it has come to its end, and of payments
+ * between customers.
  */
 export class BankSum {
   readonly days = new Map<string, Day>();

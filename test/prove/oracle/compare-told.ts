@@ -5,7 +5,7 @@ import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both } from './both';
 /** A bank has so long where it is to ask its customer. */
 export const APPROVAL_WINDOW_MS = 15 * 60_000;
 
-/** What banks and merchants were told: each of it once, in full, and numbered without a gap. */
+/** Each thing was told once, in full, and numbered without a gap. */
 export function compareTold(both: Both): void {
   compareQuestions(both);
   compareResponses(both);

@@ -9,7 +9,6 @@ import type { Prediction } from './predict';
 import { nextOf, statusOf, type Billing, type Schedule } from './schedule';
 import type { SeenBank, SeenMerchant, SeenSchedule } from './seen';
 
-/** What is held of one merchant's years. */
 export function compareMerchant(
   plan: Plan,
   merchant: MerchantPlan,
@@ -38,7 +37,7 @@ export function compareMerchant(
   return { differences, charges: both.charges };
 }
 
-/** What a bank holds of all merchants, and all payments, together. */
+/** A bank's sums are of all merchants and payments together. */
 export function compareBank(plan: Plan, n: number, sum: BankSum, seen: SeenBank): Difference[] {
   const who = `bank-${n + 1}`;
   const differences = [

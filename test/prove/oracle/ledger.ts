@@ -3,9 +3,8 @@ import type { Zone } from './calendar';
 import type { Attempt } from './schedule';
 
 /**
- * What moves money, and what it does to what a merchant is owed. A bank owes what its customers
- * have paid; `credits` are what others have paid to them, and `creditsReversed` what of it did not
- * stay.
+ * Kinds of moves, and their sign in what a merchant is owed. A bank owes what its customers have
+ * paid. `credits` are payments of others to them; `creditsReversed` are those that did not stay.
  */
 const OWED_TO_MERCHANT = {
   charges: 1n,
@@ -27,9 +26,9 @@ const OWED_TO_BANK = {
 export type Kind = keyof typeof OWED_TO_MERCHANT;
 export const KINDS = Object.keys(OWED_TO_MERCHANT) as Kind[];
 
-/** What moved on one settlement day. */
+/** Moves of one settlement day. */
 export interface Day extends Record<Kind, { count: number; amount: Amount }> {
-  /** Of payments, those between two customers of one bank: they count twice, and are one line. */
+  /** Payments between two customers of one bank: they count twice, and are one line. */
   inside: number;
 }
 
@@ -63,7 +62,6 @@ export function dayIn(days: Map<string, Day>, day: string): Day {
 const moved = (day: Day, owed: Record<Kind, bigint>): Amount =>
   KINDS.reduce((sum, kind) => sum + owed[kind] * day[kind].amount, 0n);
 
-/** What a day does to a bank's balance, and to a merchant's. */
 export const movedAtBank = (day: Day): Amount => moved(day, OWED_TO_BANK);
 export const movedAtMerchant = (day: Day): Amount => moved(day, OWED_TO_MERCHANT);
 

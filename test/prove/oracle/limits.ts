@@ -1,7 +1,7 @@
 import type { Amount, Customer, Limits } from '../plan';
 import type { Zone } from './calendar';
 
-/** What a customer lets a merchant charge, and what of it is used. */
+/** A customer's limits for a merchant, and the part that is used. */
 export class Allowance {
   decision: 'approve_recurring' | 'approve_once' | 'suspended' | 'deny' = 'approve_recurring';
   limits: Limits;
@@ -41,7 +41,7 @@ export class Allowance {
     return true;
   }
 
-  /** What is declined counts no more on the day on which it was accepted. */
+  /** A declined charge counts no more on the day on which it was accepted. */
   giveBack(at: number, kobo: Amount): void {
     this.add(at, -kobo);
   }

@@ -4,7 +4,7 @@ import type { Zone } from './calendar';
 import type { Owed } from './compare-positions';
 import { add, dayIn, type Day } from './ledger';
 
-/** What the contract says that becomes of payments between customers: each by itself. */
+/** Fates of payments between customers by the contract, each by itself. */
 
 export interface PredictedPayment {
   payment: Payment;
@@ -42,10 +42,7 @@ export function predictPayments({ payments }: Plan): PredictedPayment[] {
   });
 }
 
-/**
- * What one bank's customers have paid and were paid, by settlement day: for both sides the day on
- * which the payer is debited.
- */
+/** Moves of one bank by settlement day: for both sides the day on which the payer is debited. */
 export function bookedAt(bank: number, payments: readonly PredictedPayment[], zone: Zone): Map<string, Day> {
   const days = new Map<string, Day>();
   for (const { payment, status, reversedAt } of payments) {
@@ -66,10 +63,7 @@ export function bookedAt(bank: number, payments: readonly PredictedPayment[], zo
   return days;
 }
 
-/**
- * What one bank is owed by another, and owes it, by settlement day. Within a bank nobody owes
- * anybody.
- */
+/** Debts between one bank and another, by settlement day; within a bank there are none. */
 export function owedAt(
   bank: number,
   other: number,

@@ -27,7 +27,7 @@ import {
 } from './schedule';
 
 /**
- * What the contract says that becomes of a plan: every due date, charge, refund and balance. It
+ * The fate of a plan by the contract: every due date, charge, refund and balance. It
  * goes from moment to moment as the merchant's test clock does, and knows nothing of how the engine
  * is made: it shares no code with it, and is held to that by test/architecture.
  *
@@ -41,7 +41,7 @@ interface PredictedBill {
   customer: number;
   /** 201, or the refusal. */
   status: number;
-  /** Of an accepted one. */
+  /** Undefined if it was refused. */
   attempt: Attempt | undefined;
 }
 
@@ -65,7 +65,7 @@ interface PredictedException {
   answers: readonly string[];
   /** When the bank has said what became of the money. */
   resolvedAt: number | undefined;
-  /** What it has said of it, and in which act. */
+  /** The bank's word of it, and the act that said so. */
   said: { act: number; at: number; resolution: Resolution } | undefined;
 }
 
@@ -74,14 +74,14 @@ export interface Prediction {
   bills: PredictedBill[];
   refunds: PredictedRefund[];
   exceptions: PredictedException[];
-  /** What each act is answered with, by its number. Undefined where there is nothing to send. */
+  /** Answers to acts, by their numbers. Undefined if there is nothing to send. */
   answers: Map<number, number | undefined>;
   allowances: Map<number, Allowance>;
   booked: Booked;
 }
 
 const NOTICE_MS = DAY_MS;
-/** What is later than this is not charged any more. */
+/** Nothing is charged later than this. */
 const ARREARS_MS = 35 * DAY_MS;
 /** In a row. */
 const FAILURES_THAT_END = 3;
@@ -126,7 +126,7 @@ class Years {
       const at = Math.min(coming?.at ?? Infinity, actAt);
       if (at > this.plan.endAt) return this.seen;
       this.now = at;
-      // What is due at the moment of an act is done before it.
+      // Due work comes before an act of the same moment.
       if (coming && coming.at <= actAt) coming.happen();
       else if (!act.done) {
         this.act(act.value);
@@ -144,7 +144,7 @@ class Years {
     return first;
   }
 
-  /** What becomes of a schedule next by itself; in this order, where several things do at once. */
+  /** A schedule's next event by itself; in this order, if several things do at once. */
   private nextIn(schedule: Schedule): Coming | undefined {
     const { open, ended } = schedule;
     const due = nextOf(schedule, this.plan.zone);
@@ -481,7 +481,7 @@ class Years {
   private bill({ n, customer, kobo, answer, by }: Extract<Act, { what: 'bill' }>): number {
     const allowance = this.allowance(customer);
     const { decision } = allowance;
-    // Who is asked by name, once, needs to have approved nothing, and no limit is for it.
+    // A customer asked by name, once, needs to have approved nothing, and no limit is for it.
     const once = by === 'lookupID';
     const approved = decision === 'approve_recurring' || decision === 'approve_once';
     const refused = !once && !(approved && allowance.allows(this.now, kobo));

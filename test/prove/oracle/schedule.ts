@@ -22,7 +22,7 @@ export interface Attempt {
   refunded: Amount;
   /** Kept from being sent back by an exception. */
   held: Amount;
-  /** What did not stay. */
+  /** The part that did not stay. */
   reversed: Amount;
 }
 
@@ -30,7 +30,7 @@ export interface Billing {
   n: number;
   dueAt: number;
   status: 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
-  /** Of what failed or was skipped. */
+  /** Only if it failed or was skipped. */
   reason: string | undefined;
   /** Settled by its first attempt. */
   kobo: Amount;
@@ -58,9 +58,9 @@ export interface Schedule {
   open:
     | {
         billing: Billing;
-        /** Of the last decline. */
+        /** The last decline's. */
         reason: string;
-        /** Where the bank is silent. */
+        /** Only if the bank is silent. */
         closesAt: number | undefined;
         retryAt: number | undefined;
       }

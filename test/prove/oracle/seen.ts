@@ -1,9 +1,7 @@
 import type { Told } from '../../storm/told';
 import type { Kind } from './ledger';
 
-/**
- * What the oracle compares its prediction with: as the API, webhooks and the banks' books have it.
- */
+/** The oracle compares its prediction with these: views by API, webhooks and the banks' books. */
 
 export interface SeenSchedule {
   scheduleId: string;
@@ -68,13 +66,13 @@ export interface SeenMerchant {
   desks: SeenDesk[];
 }
 
-/** What a bank has said of a charge or a refund. */
+/** A bank's answer about a charge or a refund. */
 export interface SeenAnswer {
   says: string;
   bankTransactionId: string | null;
 }
 
-/** What the banks hold of payments between their customers. */
+/** The banks' views of payments between their customers. */
 export interface SeenPayments {
   /** By their numbers in the plan. */
   accounts: Map<number, { customerId: string; lookupID: string }>;
@@ -96,7 +94,7 @@ export interface SeenPaymentsAtBank {
   exceptions: Record<string, unknown>[];
 }
 
-/** What a bank has given its customer, for it was told to. */
+/** A bank gave it to its customer, for it was told to. */
 export interface SeenCredit {
   billingRequestId: string;
   lookupID: string;
@@ -104,7 +102,7 @@ export interface SeenCredit {
   state: 'standing' | 'reversed';
 }
 
-/** What a bank holds of one merchant's customers. */
+/** A bank's view of one merchant's customers. */
 export interface SeenDesk {
   bankId: string;
   book: { bankTransactionId: string; about: string; kobo: bigint; state: 'standing' | 'reversed' }[];
@@ -112,7 +110,7 @@ export interface SeenDesk {
   heard: Told[];
 }
 
-/** What came of a statement that a bank has sent. */
+/** The outcome of a statement that a bank has sent. */
 export interface SeenBankFile {
   status: string;
   summary: Record<string, unknown>;
@@ -120,7 +118,7 @@ export interface SeenBankFile {
   differences: Record<string, string | null>[];
 }
 
-/** What a bank holds of all of them together. */
+/** A bank's view of all of them together. */
 export interface SeenBank {
   statements: Map<string, SeenStatement>;
   positions: Map<string, SeenPosition[]>;
