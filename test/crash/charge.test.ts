@@ -359,7 +359,10 @@ async function insist({ merchant }: Stage, path: string, body: object): Promise<
 /**
  * The receiver takes the next webhook of this type, and answers when the worker is no longer there.
  */
-async function holdInFlight({ engine, bank, merchant }: Stage, { to, type }: InFlight): Promise<HeldStep> {
+async function holdInFlight(
+  { engine, bank, merchant }: Stage,
+  { to, type }: InFlight,
+): Promise<Pick<HeldStep, 'reached' | 'release'>> {
   const { server }: { server: PartyControl } = to === 'bank' ? bank : merchant;
   const arrived = async () => (await server.attempts()).filter((attempt) => attempt.type === type);
   const before = (await arrived()).length;

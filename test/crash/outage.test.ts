@@ -1,12 +1,14 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
 import { row, rows } from '../../src/database/pool/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
+import { installation } from '../support/installation';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 import { startOwnServers, type OwnServers } from '../support/own-servers';
-import type { PartyIdentity } from '../support/parties';
 
 /**
  * What the network says and does while Temporal, Postgres or the worker is away, and when it is
@@ -22,6 +24,7 @@ let customer: Customer;
 let paymentID: string;
 let token: string;
 let metrics: Metrics;
+let temporal: Client;
 
 /**
  * Of charges that the customer must approve; those under the standing approval stay open for a day.
@@ -33,13 +36,18 @@ beforeAll(async () => {
   metrics = await metricsOnFreePorts();
   engine = await startEngine({ APPROVAL_WINDOW_S: String(WINDOW_S), ...metrics.settings }, servers);
   cast = new Cast(engine);
-  [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+  [bank, merchant] = await Promise.all([cast.bank(2), cast.merchant()]);
   customer = bank.customers[0];
   paymentID = await agreement(bank, merchant, customer);
-  token = await tokenOf(cast.identityOf(merchant.entityId));
+  token = await merchant.api.accessToken();
+  // It connects anew whenever a Temporal has come back.
+  const connection = Connection.lazy({ address: engine.temporalAddress });
+  temporal = new Client({ connection, namespace: engine.namespace });
 });
 
 afterAll(async () => {
+  engine.worker.thaw();
+  await temporal.connection.close();
   await cast.leave();
   await engine.stop();
   await servers.stop();
@@ -90,6 +98,7 @@ describe('while Temporal is away', () => {
     expect(valueOf(told, 'assent_outbox_messages{rank="call"}')).toBe(2);
     expect(valueOf(told, 'assent_outbox_oldest_age_seconds{rank="call"}')).toBeGreaterThan(0);
     expect(away(told)).toEqual(['temporal', 'worker']);
+    expect(await engine.log()).toContain('Temporal does not answer: messages wait in the outbox');
 
     await servers.temporal.start();
     // Whoever runs the worker starts it again, should it have given up.
@@ -142,29 +151,98 @@ describe('while Postgres is away', () => {
   });
 });
 
-describe('while no worker runs', () => {
-  test('nothing falls due but what is asked for, and all that did is done when one is back', async () => {
-    const expiring = await askedCharge({ lookupIDs: [customer.lookupID] });
-    const late = await askedCharge({ lookupIDs: [customer.lookupID] });
-    await engine.worker.kill();
-    const scheduleId = await schedule();
-    await sleepPast(late);
+/** A charge, an intent, a refund and a schedule, none of them due for hours. @returns their workflows */
+async function openEverything(): Promise<[refund: string, ...others: string[]]> {
+  const paid = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+  await merchant.hears('billing.response', paid.billingRequestId);
+  const refund = await merchant.api.post('/v1/refunds/initiate', { reference: paid.reference }, randomUUID());
+  await bank.answerIntents('silence', { times: 1 });
+  return [
+    idOf.refund(String(refund.body.data['refundId'])),
+    idOf.recurring(await schedule({ startDate: new Date(Date.now() + 86_400_000).toISOString() })),
+    idOf.billingRequest(await askedCharge({ paymentIDs: [paymentID] })),
+    idOf.intent(await merchant.ask(bank.customers[1] ?? customer)),
+  ];
+}
 
-    // The row is judged by the clock, whether or not a worker has closed it.
-    const answer = await bank.respondToCharge(late, { action: 'approve_once', bankTransactionId: 'tx-3' });
-    expect(answer).toMatchObject({ status: 409, body: { data: { status: 'declined' } } });
-    expect(await merchant.retrieve(expiring)).toMatchObject({ status: 'pending' });
-    expect(await chargesOf(scheduleId)).toEqual([]);
-    await expectMissing('worker');
+/** `npx assent` beside the engine. */
+async function assent(...args: string[]): Promise<{ code: unknown; told: Record<string, unknown> }> {
+  const { assent: file } = await installation();
+  const { LOG_FILE: _, ...settings } = engine.environment;
+  const env = { ...settings, DATABASE_OWNER_URL: servers.ownerUrl };
+  return new Promise((resolve, reject) => {
+    execFile(file, [...args, '--json'], { cwd: tmpdir(), env }, (error, out, err) => {
+      if (out === '') reject(new Error(err));
+      else resolve({ code: error?.code ?? 0, told: JSON.parse(out) as Record<string, unknown> });
+    });
+  });
+}
 
-    await engine.worker.start();
-    await expectExpiredOnce(expiring);
-    await expectExpiredOnce(late);
-    await eventually(async () => (await chargesOf(scheduleId)).length > 0);
-    await expectPaidOnce((await chargesOf(scheduleId))[0] ?? '');
-    expect(await chargesOf(scheduleId)).toHaveLength(1);
+describe('once Temporal’s disk is gone, and all that waited in it', () => {
+  test('all goes on by itself in a new namespace, where nobody starts anything before a worker has taken it over', async () => {
+    const open = await openEverything();
+    const running = async () => {
+      const states = await Promise.all(open.map(stateOf));
+      return open.filter((_, i) => states[i] === 'RUNNING');
+    };
+    await eventually(async () => (await running()).length === open.length);
+    engine.worker.freeze();
+    await servers.temporal.kill();
+    await servers.loseTemporalData();
+    await servers.temporal.start();
+    // As docs/operations.md has it.
+    expect(await assent('migrate', '--create-namespace')).toEqual({ code: 0, told: { migrations: [] } });
+
+    await expect(assent('reconcile', '--fix')).rejects.toThrow(
+      /is not the one that the workflows of this database/,
+    );
+    expect(await running()).toEqual([]);
+    expect(await rows(engine.database.db, `SELECT FROM outbox WHERE start->>'again' = 'true'`)).toEqual([]);
+
+    engine.worker.thaw();
+    await eventually(async () => {
+      // Whoever runs the worker starts it again, should it have given up.
+      await engine.worker.start();
+      return (await running()).length === open.length;
+    });
+    expect(await engine.log()).toContain('Temporal has lost its workflows');
     await expectReady();
-  }, 150_000);
+    const [, , charge = ''] = open;
+    expect(await merchant.retrieve(charge.split('/')[1] ?? '')).toMatchObject({ status: 'pending' });
+
+    const [refund] = open;
+    await temporal.workflow.getHandle(refund).terminate('by hand');
+    const found = [{ kind: 'refunds', workflowId: refund, wrong: 'without a workflow' }];
+    expect(await assent('reconcile')).toMatchObject({
+      code: 1,
+      told: { ok: false, withoutWorkflow: 1, found, restarted: 0, remaining: 1 },
+    });
+    expect(await assent('reconcile', '--fix', '--reason', 'ticket 7')).toMatchObject({
+      code: 0,
+      told: { ok: true, found, restarted: 1, remaining: 0 },
+    });
+    expect(await running()).toEqual(open);
+    const acts = await rows(
+      engine.database.db,
+      `SELECT action, after FROM audit_events WHERE reason = 'ticket 7' ORDER BY id`,
+    );
+    expect(acts).toMatchObject([
+      { action: 'reconcile.begun', after: { namespace: engine.namespace } },
+      { action: 'reconcile.ended', after: { ok: true, restarted: 1, remaining: 0 } },
+    ]);
+    expect(await assent('status')).toMatchObject({
+      code: 0,
+      told: {
+        ready: true,
+        problems: [],
+        version: '0.2.0',
+        workers: expect.arrayContaining([expect.objectContaining({ alive: true, version: '0.2.0' })]),
+        outbox: { call: { messages: 0 }, later: { messages: 0 } },
+        overdue: expect.arrayContaining([{ kind: 'intents', count: 0, oldestAgeS: 0 }]),
+        where: { temporalAddress: engine.temporalAddress, temporalNamespace: engine.namespace },
+      },
+    });
+  });
 });
 
 /** What the metrics of a process say that it does not reach. */
@@ -225,7 +303,7 @@ function expectComeBack(answer: Answered): void {
 }
 
 /** The process lives, and says what it lacks. */
-async function expectMissing(part: 'postgres' | 'temporal' | 'worker'): Promise<void> {
+async function expectMissing(part: 'postgres' | 'temporal'): Promise<void> {
   const missing = async () => {
     const { status, body } = await call('GET', '/readyz');
     return { status, parts: body.errors?.map(({ path }) => path) };
@@ -272,18 +350,17 @@ async function expectWhole(billingRequestId: string): Promise<void> {
   );
   expect(kept?.sequences).toEqual([1, 2]);
   await eventually(async () => (await waitingForTemporal()).size === 0);
-  await eventually(() => hasCompleted(kept?.workflowId ?? ''));
+  await eventually(async () => (await stateOf(kept?.workflowId ?? '')) === 'COMPLETED');
 }
 
-async function hasCompleted(workflowId: string): Promise<boolean> {
-  const connection = await Connection.connect({ address: engine.temporalAddress });
-  try {
-    const client = new Client({ connection, namespace: engine.namespace });
-    return (await client.workflow.getHandle(workflowId).describe()).status.name === 'COMPLETED';
-  } finally {
-    await connection.close();
-  }
-}
+const stateOf = (workflowId: string) =>
+  temporal.workflow
+    .getHandle(workflowId)
+    .describe()
+    .then(
+      ({ status }) => status.name,
+      () => undefined,
+    );
 
 /** Workflows that something in the outbox is for. */
 async function waitingForTemporal(): Promise<Set<string>> {
@@ -329,16 +406,4 @@ async function chargesOf(scheduleId: string): Promise<string[]> {
 async function sleepPast(billingRequestId: string): Promise<void> {
   const { expiresAt } = await merchant.retrieve(billingRequestId);
   await eventually(() => Promise.resolve(Date.now() > Date.parse(String(expiresAt))));
-}
-
-async function tokenOf(client: PartyIdentity): Promise<string> {
-  const answer = await fetch(`${engine.apiUrl}/v1/oauth/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
-    }),
-  });
-  return ((await answer.json()) as { access_token: string }).access_token;
 }

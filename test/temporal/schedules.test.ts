@@ -1,10 +1,19 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
+import { readTemporalState } from '../../src/database/engine/temporal-state';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { rows } from '../../src/database/pool/connection';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { prepareNamespace } from '../../src/start/temporal';
 import { ForeignNamespaceError } from '../../src/temporal/foreign-namespace';
 import { ensureSchedules } from '../../src/temporal/schedules';
+import { asOwner, createTestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
+import { installation, programOf } from '../support/installation';
+import { freeOffset, fromBuild, makeStartFolder, NpmStart } from '../support/npm-start';
 import { servers } from '../support/servers';
+import { makeSchedule, standingApproval } from '../support/standing';
 
 /** The Temporal Schedule of `reconcile` says whose a namespace is. */
 
@@ -28,11 +37,11 @@ beforeEach(async () => {
   client = new Client({ connection, namespace });
 });
 
-const claim = (installation: string) => ensureSchedules(client, installation, ADDRESS);
+const claim = (owner: string) => ensureSchedules(client, owner, ADDRESS);
 /** A namespace that was just made is not known to all parts of the server at once. */
-const claimed = (installation: string) =>
+const claimed = (owner: string) =>
   eventually(() =>
-    claim(installation).then(
+    claim(owner).then(
       () => true,
       () => false,
     ),
@@ -87,4 +96,57 @@ test('a namespace of an older version is taken over by the first that comes, and
   await claim(MINE);
   expect(await describeSchedule()).toMatchObject({ state: { paused: true } });
   await expect(claim(ANOTHERS)).rejects.toThrow(ForeignNamespaceError);
+});
+
+/** A program that does not end by itself is ended: it would run on after the test. */
+const ENDS_WITHIN_MS = 60_000;
+
+test('worker, "assent migrate" and "npm start" of an installation that was given the Temporal of another start nothing there, and say what to correct', async () => {
+  await claimed(ANOTHERS);
+  const { namespace } = client.options;
+  const { temporalAddress } = await servers();
+  const mine = await createTestDatabase();
+  // A copy of the template, as all databases of the tests are; a migrated one has an id of its own.
+  await asOwner(
+    mine.url,
+    `UPDATE temporal_state SET installation = gen_random_uuid(), namespace_id = 'its own'`,
+  );
+  const keys = makeKeyring();
+  const standing = await standingApproval(mine.db, readKeyring(keys));
+  const scheduleId = await makeSchedule(mine.db, readKeyring(keys), standing);
+  const settings = {
+    ASSENT_MODE: 'sandbox',
+    DATABASE_URL: mine.url,
+    TEMPORAL_ADDRESS: temporalAddress,
+    TEMPORAL_NAMESPACE: namespace,
+    ASSENT_KEYS: keys,
+    METRICS_PORT: '0',
+  };
+  const run = (file: string, ...args: string[]) =>
+    new Promise<{ code: unknown; last: string | undefined }>((resolve) => {
+      const env = { ...process.env, ...settings };
+      execFile(file, args, { env, timeout: ENDS_WITHIN_MS }, (error, out, err) =>
+        resolve({ code: error?.code ?? 0, last: `${out}${err}`.trim().split('\n').at(-1) }),
+      );
+    });
+  const { assent } = await installation();
+  const { folder, remove } = await makeStartFolder();
+  const offset = { PORT_OFFSET: String(await freeOffset()) };
+  const started = new NpmStart(folder, { ...settings, ...offset }, await fromBuild());
+
+  const refusal =
+    `The namespace "${namespace}" at ${temporalAddress} belongs to another Assent: ` +
+    'correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE.';
+  expect(await run(process.execPath, await programOf('worker'))).toEqual({ code: 1, last: refusal });
+  expect(await run(assent, 'migrate')).toEqual({ code: 1, last: `assent: ${refusal}` });
+  await expect(started.exit()).resolves.toBe(1);
+  expect(started.output()).toContain(refusal);
+  expect(started.output()).not.toContain('Starting the API');
+
+  expect(await readTemporalState(mine.db)).toMatchObject({ namespaceId: 'its own', restartingSince: null });
+  expect(await rows(mine.db, `SELECT FROM outbox WHERE start->>'again' IS NOT NULL`)).toEqual([]);
+  expect(await rows(mine.db, `SELECT FROM worker_heartbeats`)).toEqual([]);
+  const workflow = client.workflow.getHandle(workflowIds.recurring(scheduleId));
+  await expect(workflow.describe()).rejects.toThrow(/not found/);
+  await Promise.all([remove(), mine.drop()]);
 });
