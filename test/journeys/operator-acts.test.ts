@@ -14,7 +14,7 @@ import {
   type Merchant,
 } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
-import { holdAt, type DatabaseStep, type HeldStep } from '../support/held-step';
+import { holdAt, type DatabaseStep } from '../support/held-step';
 
 /**
  * What an operator does to workflows in the Temporal UI means what it says, and never moves money
@@ -237,69 +237,23 @@ const signalsIn = (events: Events) =>
 
 const signalsOf = async (handle: WorkflowHandle) => signalsIn((await handle.fetchHistory()).events);
 
-describe('Request Cancellation', () => {
-  test('of a schedule cancels it, tells both sides, and is on record as an operator’s act', async () => {
-    const { id, handle } = await schedule(86_400_000);
-    await handle.cancel();
-    const result = (await handle.result()) as string[];
-    expect(result[0]).toBe('Cancelled by an operator.');
-    expect(result.at(-1)).toMatch(/^The schedule is cancelled\. 0/);
-    expect(await retrieve(id)).toMatchObject({ status: 'cancelled', nextBillingDate: null });
-    for (const side of [merchant, bank]) {
-      expect(await side.hears('recurring.updated', id)).toMatchObject({ status: 'cancelled' });
-    }
-    const acts = await rows(
-      engine.database.db,
-      `SELECT actor, action FROM audit_events WHERE entity_id = :id AND action = 'schedule.cancelled'`,
-      { id: merchant.entityId },
-    );
-    expect(acts).toEqual([{ actor: 'operator:temporal', action: 'schedule.cancelled' }]);
-    expect(await charges()).toEqual([]);
-  });
-
-  test('of a charge is refused in words, and the bank’s answer still counts', async () => {
-    await bank.answerCharges('silence', { times: 1 });
-    const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
-    await bank.hears('billing.request', billingRequestId);
-    const handle = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
-    await cancelInVain(handle);
-    await bank.respondToCharge(billingRequestId, { bankTransactionId: `tx-${randomUUID()}` });
-    await handle.result();
-    expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'successful' });
-  });
-
-  test('of an intent is refused in words, and the customer’s answer still counts', async () => {
-    await bank.answerIntents('silence', { times: 1 });
-    const intentId = await merchant.ask(customer);
-    await bank.hears('billing.intent', intentId);
-    const handle = temporal.workflow.getHandle(idOf.intent(intentId));
-    await cancelInVain(handle);
-    await bank.respondToIntent(merchant, customer, { customerDecision: 'approve_once' });
-    await handle.result();
-    expect(await merchant.retrieve(intentId)).toMatchObject({ status: 'approved' });
-  });
-
-  test('of a refund is refused in words, and the bank’s answer still counts', async () => {
-    const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
-    await merchant.hears('billing.response', billingRequestId);
-    const { body } = await merchant.api.post('/v1/refunds/initiate', { reference }, randomUUID());
-    const refundId = String(body.data['refundId']);
-    await bank.hears('refund.request', refundId);
-    const handle = temporal.workflow.getHandle(idOf.refund(refundId));
-    await cancelInVain(handle);
-    const answer = { refundId, action: 'completed', bankTransactionId: `back-${randomUUID()}` };
-    expect(await bank.api.answer('/v1/bank/refund-response', answer)).toMatchObject({ status: 200 });
-    await handle.result();
-    expect(await merchant.hears('refund.response', refundId)).toMatchObject({ status: 'completed' });
-  });
-
-  test('of a webhook is refused in words, and it is tried again until it is delivered', async () => {
-    const { deliveryId, handle, attempts } = await failedWebhook();
-    await cancelInVain(handle);
-    await merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
-    expect(await handle.result()).toBe('delivered');
-    expect(await attempts()).toBe(2);
-  });
+test('Request Cancellation of a schedule cancels it, tells both sides, and is on record as an operator’s act', async () => {
+  const { id, handle } = await schedule(86_400_000);
+  await handle.cancel();
+  const result = (await handle.result()) as string[];
+  expect(result[0]).toBe('Cancelled by an operator.');
+  expect(result.at(-1)).toMatch(/^The schedule is cancelled\. 0/);
+  expect(await retrieve(id)).toMatchObject({ status: 'cancelled', nextBillingDate: null });
+  for (const side of [merchant, bank]) {
+    expect(await side.hears('recurring.updated', id)).toMatchObject({ status: 'cancelled' });
+  }
+  const acts = await rows(
+    engine.database.db,
+    `SELECT actor, action FROM audit_events WHERE entity_id = :id AND action = 'schedule.cancelled'`,
+    { id: merchant.entityId },
+  );
+  expect(acts).toEqual([{ actor: 'operator:temporal', action: 'schedule.cancelled' }]);
+  expect(await charges()).toEqual([]);
 });
 
 describe('Terminate', () => {
@@ -392,15 +346,19 @@ describe('Terminate', () => {
   });
 });
 
-const ENDS: [string, (handle: WorkflowHandle) => Promise<unknown>][] = [
-  ['Request cancellation', (handle) => handle.cancel()],
-  ['Terminate', (handle) => handle.terminate('by hand')],
+const ENDS: ((handle: WorkflowHandle) => Promise<unknown>)[] = [
+  (handle) => handle.cancel(),
+  (handle) => handle.terminate('by hand'),
 ];
 
-/** What is held in the middle of its work. */
+/** What is held in the middle of its work, each time that it comes there. */
 interface UnderWay {
+  step: DatabaseStep;
+  begin: () => Promise<Begun>;
+}
+
+interface Begun {
   handle: WorkflowHandle;
-  held: HeldStep;
   /** As its owner sees it. */
   status: () => Promise<unknown>;
   /** Its last status. */
@@ -411,117 +369,108 @@ interface UnderWay {
   once: unknown;
 }
 
-const UNDER_WAY: Record<string, () => Promise<UnderWay>> = {
-  'a batch of customers': async () => {
-    const secondPage = { on: 'DELETE', table: 'staged_customers', when: 'OLD.first_index = 250' } as const;
-    const held = await holdAt(engine.database.url, { ...secondPage, at: 'row' });
-    const customers = Array.from({ length: 600 }, (__, i) => ({
-      clientRef: `batch-${i}`,
-      firstname: 'Ife',
-      lastname: 'Ade',
-      accountName: 'ADE IFE',
-      email: `ife${i}@example.com`,
-      country: 'NG',
-      accountNumber: `BATCH${1_000_000 + i}`,
-    }));
-    const { status, body } = await bank.api.post('/v1/bank/customers', { customers }, randomUUID());
-    expect(status).toBe(202);
-    const batchId = String(body.data['batchId']);
-    const batch = async () => (await bank.api.get(`/v1/bank/customers/batches/${batchId}`)).body.data;
-    const summary = { total: 600, successful: 600, failed: 0, duplicates: 0 };
-    return {
-      handle: temporal.workflow.getHandle(idOf.customerMigration(batchId)),
-      held,
-      status: async () => (await batch())['status'],
-      end: 'completed',
-      outcome: async () => {
-        const told = await bank.hears('migration.completed', batchId);
-        const times = await sent(bank, 'migration.completed', batchId);
-        return [(await batch())['summary'], told['summary'], times];
-      },
-      once: [summary, summary, 1],
-    };
-  },
-  'a statement of a bank': async () => {
-    const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
-    await merchant.hears('billing.response', billingRequestId);
-    const [debit] = await bank.server.ledger();
-    const day = calendarDay(new Date(), 'Africa/Lagos');
-    const file = [
-      'bankTransactionId,bookingDate,amount,currency,direction,reference',
-      `${debit?.bankTransactionId},${day},10,NGN,debit,${reference}`,
-      `FT-${randomUUID()},${day},7,NGN,debit,`,
-    ].join('\n');
-    const held = await holdAt(engine.database.url, {
-      on: 'DELETE',
-      table: 'bank_statement_pages',
-      at: 'row',
-    });
-    const { status, body } = await send(engine.apiUrl, 'POST', '/v1/bank/statements', file, {
-      authorization: `Bearer ${await bank.api.accessToken()}`,
-      'content-type': 'text/csv',
-    });
-    expect(status).toBe(202);
-    const { statementId } = body.data as { statementId: string };
-    const statement = async () => (await bank.api.get(`/v1/bank/statements/${statementId}`)).body.data;
-    return {
-      handle: temporal.workflow.getHandle(idOf.bankStatement(statementId)),
-      held,
-      status: async () => (await statement())['status'],
-      end: 'completed',
-      outcome: async () => {
-        const exceptions = await rows(
-          engine.database.db,
-          `SELECT kind FROM reconciliation_exceptions WHERE bank_id = :id`,
-          { id: bank.entityId },
-        );
-        return [(await statement())['summary'], exceptions];
-      },
-      once: [
-        expect.objectContaining({ lines: 2, matched: 1, unknownHere: 1, duplicates: 0 }),
-        [{ kind: 'unknown_here' }],
-      ],
-    };
-  },
-  'an advance of a test clock': async () => {
-    await schedule(86_400_000, { maxBillings: 1 });
-    const held = await holdAt(engine.database.url, {
+const UNDER_WAY: Record<string, () => UnderWay> = {
+  'a batch of customers': () => ({
+    step: { on: 'DELETE', table: 'staged_customers', when: 'OLD.first_index = 250', at: 'row' },
+    async begin() {
+      const customers = Array.from({ length: 510 }, (__, i) => ({
+        clientRef: `batch-${i}`,
+        firstname: 'Ife',
+        lastname: 'Ade',
+        accountName: 'ADE IFE',
+        email: `ife${i}@example.com`,
+        country: 'NG',
+        accountNumber: `BATCH${1_000_000 + i}`,
+      }));
+      const { body } = await bank.api.post('/v1/bank/customers', { customers }, randomUUID());
+      const batchId = String(body.data['batchId']);
+      const batch = async () => (await bank.api.get(`/v1/bank/customers/batches/${batchId}`)).body.data;
+      const summary = { total: 510, successful: 510, failed: 0, duplicates: 0 };
+      return {
+        handle: temporal.workflow.getHandle(idOf.customerMigration(batchId)),
+        status: async () => (await batch())['status'],
+        end: 'completed',
+        outcome: async () => {
+          const told = await bank.hears('migration.completed', batchId);
+          const times = await sent(bank, 'migration.completed', batchId);
+          return [(await batch())['summary'], told['summary'], times];
+        },
+        once: [summary, summary, 1],
+      };
+    },
+  }),
+  'a statement of a bank': () => ({
+    step: { on: 'DELETE', table: 'bank_statement_pages', at: 'row' },
+    async begin() {
+      const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+      await merchant.hears('billing.response', billingRequestId);
+      const [debit] = await bank.server.ledger();
+      const day = calendarDay(new Date(), 'Africa/Lagos');
+      const file = [
+        'bankTransactionId,bookingDate,amount,currency,direction,reference',
+        `${debit?.bankTransactionId},${day},10,NGN,debit,${reference}`,
+        `FT-${randomUUID()},${day},7,NGN,debit,`,
+      ].join('\n');
+      const { body } = await send(engine.apiUrl, 'POST', '/v1/bank/statements', file, {
+        authorization: `Bearer ${await bank.api.accessToken()}`,
+        'content-type': 'text/csv',
+      });
+      const { statementId } = body.data as { statementId: string };
+      const statement = async () => (await bank.api.get(`/v1/bank/statements/${statementId}`)).body.data;
+      const exceptions = () =>
+        rows(engine.database.db, `SELECT kind FROM reconciliation_exceptions WHERE bank_id = :id`, {
+          id: bank.entityId,
+        });
+      return {
+        handle: temporal.workflow.getHandle(idOf.bankStatement(statementId)),
+        status: async () => (await statement())['status'],
+        end: 'completed',
+        outcome: async () => [(await statement())['summary'], await exceptions()],
+        once: [
+          expect.objectContaining({ lines: 2, matched: 1, unknownHere: 1, duplicates: 0 }),
+          [{ kind: 'unknown_here' }],
+        ],
+      };
+    },
+  }),
+  'an advance of a test clock': () => ({
+    step: {
       on: 'UPDATE',
       table: 'entities',
       when: `NEW.id = '${merchant.entityId}' AND NEW.clock_offset <> OLD.clock_offset`,
       at: 'row',
-    });
-    const { status } = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P3D' });
-    expect(status).toBe(202);
-    return {
-      handle: await advanceUnderWay(),
-      held,
-      status: async () => (await merchant.api.get('/v1/sandbox/clock')).body.data['status'],
-      end: 'ready',
-      outcome: async () => [await charges(), await questions()],
-      once: [['successful'], 1],
-    };
-  },
+    },
+    async begin() {
+      await schedule(86_400_000, { maxBillings: 1 });
+      const { status } = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P3D' });
+      expect(status).toBe(202);
+      return {
+        handle: await advanceUnderWay(),
+        status: async () => (await merchant.api.get('/v1/sandbox/clock')).body.data['status'],
+        end: 'ready',
+        outcome: async () => [await charges(), await questions()],
+        once: [['successful'], 1],
+      };
+    },
+  }),
 };
 
-test.each(
-  ENDS.flatMap(([name, act]) => Object.entries(UNDER_WAY).map((one) => [name, ...one, act] as const)),
-)('%s stops %s until it is started again, and each thing is done once', async (_, __, make, act) => {
-  const { handle, held, status, end, outcome, once } = await make();
-  await held.reached();
-  await act(handle);
-  await eventually(async () => !(await isRunning(handle)));
-  await held.release('undone');
-
-  expect(await status()).toMatch(/^(processing|advancing)$/);
-  await reconciled(async () => (await status()) === end);
-  expect(await outcome()).toEqual(once);
-});
-
 test.each(Object.entries(UNDER_WAY))(
-  'Reset of %s, at every point and while it works, and signals sent to it by hand: each thing is done once',
+  'Request Cancellation and Terminate stop %s until it is started again, and neither they, nor Reset at any point, nor signals do anything twice',
   async (_, make) => {
-    const { handle, held, status, end, outcome, once } = await make();
+    const { step, begin } = make();
+    let held = await holdAt(engine.database.url, step);
+    const { handle, status, end, outcome, once } = await begin();
+    for (const act of ENDS) {
+      await held.reached();
+      await act(handle);
+      await eventually(async () => !(await isRunning(handle)));
+      await held.release('undone');
+      expect(await status()).toMatch(/^(processing|advancing)$/);
+      held = await holdAt(engine.database.url, step);
+      await reconciled(() => isRunning(handle));
+    }
+
     await held.reached();
     for (const stray of STRAY) await signalByHand(handle, stray);
     await resetAtEachPoint(handle, (run) => eventually(() => isRunning(run)));
@@ -587,31 +536,27 @@ async function latestRun(
   return run;
 }
 
-test.each(
-  ENDS.flatMap(([name, act]) => (['reconcile', 'chain'] as const).map((id) => [name, id, act] as const)),
-)(
-  '%s of a run of `%s` leaves what it was at to the next, which signals and Reset do no harm',
-  async (_, id, act) => {
-    const { step, isDone } = await RUNS[id]();
-    const held = await holdAt(engine.database.url, step);
-    let reached = false;
-    await Promise.all([
-      held.reached().then(() => (reached = true)),
-      triggered(id, () => Promise.resolve(reached)),
-    ]);
-    const run = await latestRun(id, isRunning);
-    const { runId } = await run.describe();
-    await act(run);
-    await eventually(async () => !(await isRunning(run)));
-    await held.release('undone');
-    expect(await isDone()).toBe(false);
+test.each(['reconcile', 'chain'] as const)(
+  'Request Cancellation and Terminate of a run of `%s` leave what it was at to the next, which signals and Reset do no harm',
+  async (id) => {
+    for (const act of ENDS) {
+      const { step, isDone } = await RUNS[id]();
+      const held = await holdAt(engine.database.url, step);
+      await triggered(id, async () => (await held.holds()) !== undefined);
+      const run = await latestRun(id, isRunning);
+      const { runId } = await run.describe();
+      await act(run);
+      await eventually(async () => !(await isRunning(run)));
+      await held.release('undone');
+      expect(await isDone()).toBe(false);
 
-    await triggered(id, isDone);
-    const next = await latestRun(id, async (one) => (await one.describe()).runId !== runId);
-    for (const stray of STRAY) await signalByHand(next, stray).catch(() => undefined);
-    await next.result();
-    await resetAtEachPoint(next, (again) => again.result());
-    expect(await isDone()).toBe(true);
+      await triggered(id, isDone);
+      const next = await latestRun(id, async (one) => (await one.describe()).runId !== runId);
+      for (const stray of STRAY) await signalByHand(next, stray).catch(() => undefined);
+      await next.result();
+      await resetAtEachPoint(next, (again) => again.result());
+      expect(await isDone()).toBe(true);
+    }
   },
 );
 
@@ -635,7 +580,9 @@ interface Waiting {
   asked: () => Promise<number>;
   told: () => Promise<number>;
   /** What it waits for happens. */
-  end: () => Promise<unknown>;
+  end: () => Promise<{ status: number }>;
+  /** Left out where Request Cancellation is refused. */
+  isCancellable?: true;
 }
 
 const WAITING: Record<string, () => Promise<Waiting>> = {
@@ -657,6 +604,7 @@ const WAITING: Record<string, () => Promise<Waiting>> = {
       asked: questions,
       told: () => sent(merchant, 'recurring.updated', id),
       end: () => merchant.api.post(`/v1/billing/recurring/${id}/cancel`, {}),
+      isCancellable: true,
     };
   },
   'an intent that waits for its customer': async () => {
@@ -719,17 +667,18 @@ async function signalByHand(handle: WorkflowHandle, [signalName, input]: (typeof
 }
 
 test.each(Object.entries(WAITING))(
-  'Reset, at every point, of %s, and signals sent to it by hand, ask nobody twice and tell nobody twice',
+  'Reset, at every point, of %s, signals sent by hand, and a cancellation that is refused in words ask nobody twice and tell nobody twice',
   async (_, make) => {
-    const { handle, asked, told, end } = await make();
+    const { handle, asked, told, end, isCancellable } = await make();
     await eventually(() => isSleeping(handle));
     await resetAtEachPoint(handle, (run) => eventually(() => isSleeping(run)));
     expect([await asked(), await told()]).toEqual([1, 0]);
     const before = await signalsOf(handle);
     for (const stray of STRAY) await signalByHand(handle, stray);
     await eventually(() => isSleeping(handle, before + STRAY.length));
+    if (!isCancellable) await cancelInVain(handle);
     expect([await asked(), await told()]).toEqual([1, 0]);
-    await end();
+    expect((await end()).status).toBeLessThan(300);
     await handle.result();
     expect([await asked(), await told()]).toEqual([1, 1]);
   },

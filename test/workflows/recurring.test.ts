@@ -153,8 +153,8 @@ describe('the workflow of a schedule', () => {
     );
   };
 
-  it('charges 36 months, each when it is due, at one wake-up each', async () => {
-    const dues = monthly(36);
+  it('charges each month when it is due, at one wake-up each', async () => {
+    const dues = monthly(12);
     const plan = new Plan(environment, dues);
     let tasks = 0;
     await run(plan, async (handle) => {
@@ -273,14 +273,14 @@ describe('the workflow of a schedule', () => {
   });
 
   it('goes on in a new run every two hundred activities, and charges nothing twice or never', async () => {
-    const dues = Array.from({ length: 250 }, (_, n) => start + (n + 1) * DAY_MS);
+    const dues = Array.from({ length: 110 }, (_, n) => start + (n + 1) * DAY_MS);
     const plan = new Plan(environment, dues);
     await run(plan, async (handle) => {
-      await environment.sleep(150 * DAY_MS);
+      await environment.sleep(60 * DAY_MS);
       await handle.signal('termsChanged');
     });
     expect(plan.charged).toEqual(dues);
-    expect(plan.runs.size).toBe(3);
+    expect(plan.runs.size).toBe(2);
     // Each says up to where the one before it reported, across the runs too.
     expect(plan.reportedUntil).toEqual([null, ...plan.ran.slice(1).map((_, before) => before + 1)]);
   }, 120_000);

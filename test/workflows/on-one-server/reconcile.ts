@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Reconciled, ReconcileActivities } from '../../src/activities/reconcile';
-import { TASK_QUEUE } from '../../src/domain/workflow/messages';
-import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
-import { withWorker, workflowBundle } from '../support/workflow-worker';
+import type { Reconciled, ReconcileActivities } from '../../../src/activities/reconcile';
+import { TASK_QUEUE } from '../../../src/domain/workflow/messages';
+import { withWorker } from '../../support/workflow-worker';
+import { newEnvironment } from './server';
 
 describe('the workflow that reconciles', () => {
-  const newEnvironment = timeSkippingServer();
-  let environment: TimeSkippingEnvironment;
+  let environment: ReturnType<typeof newEnvironment>;
   const nothing: Reconciled = { checked: 0, found: {}, restarted: 0 };
 
-  beforeAll(async () => {
-    await workflowBundle();
-  });
   beforeEach(() => {
     environment = newEnvironment();
   });

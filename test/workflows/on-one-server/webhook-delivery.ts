@@ -1,24 +1,17 @@
 import { CompleteAsyncError } from '@temporalio/activity';
 import { Worker } from '@temporalio/worker';
-import type { AttemptResult } from '../../src/activities/webhook';
-import type { webhookDelivery } from '../../src/workflows';
-import { WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../src/domain/workflow/messages';
-import { timeSkippingServer, type TimeSkippingEnvironment } from '../support/time-skipping';
-import { workflowBundle } from '../support/workflow-worker';
+import type { AttemptResult } from '../../../src/activities/webhook';
+import type { webhookDelivery } from '../../../src/workflows';
+import { WEBHOOK_TASK_QUEUE, type DeliveryProgress } from '../../../src/domain/workflow/messages';
+import { workflowBundle } from '../../support/workflow-worker';
+import { newEnvironment } from './server';
 
 /** Seconds between attempts, as decided; here without jitter. */
 const RETRY_S = [5, 30, 120, 600, 1800, 3600, 10800, 21600, 43200, 86400, 86400];
 const MAX = RETRY_S.length + 1;
 
-const newEnvironment = timeSkippingServer();
-let env: TimeSkippingEnvironment;
+let env: ReturnType<typeof newEnvironment>;
 
-beforeAll(async () => {
-  await workflowBundle();
-});
-beforeEach(() => {
-  env = newEnvironment();
-});
 const billing = { webhookType: 'billing.response', why: 'answered 500' } as const;
 
 const pending = (attempts: number): AttemptResult => ({
@@ -102,6 +95,10 @@ async function summaries(workflowId: string): Promise<string[]> {
 }
 
 describe('a delivery', () => {
+  beforeEach(() => {
+    env = newEnvironment();
+  });
+
   it('whose receiver stays dead is tried twelve times, as the table says, and then failed', async () => {
     const run = await deliver((n) => (n < MAX ? pending(n) : failed(n)));
     expect(run.result).toBe('failed');
@@ -110,22 +107,6 @@ describe('a delivery', () => {
     for (const [i, ms] of gapsMs(run.at).entries())
       expect(ms).toBeGreaterThanOrEqual((RETRY_S[i] ?? 0) * 1000);
     expect(await statusAttribute(run.workflowId)).toBe('failed');
-  });
-
-  it('ends with the attempt that succeeds', async () => {
-    const run = await deliver((n) => (n < 3 ? pending(n) : { status: 'delivered', attempts: n }));
-    expect(run.result).toBe('delivered');
-    expect(await sleptS(run.workflowId)).toEqual([5, 30]);
-    expect(await statusAttribute(run.workflowId)).toBe('delivered');
-  });
-
-  it('goes on where the attempt in passing left off: the wait first, then the second attempt', async () => {
-    const startedAt = await env.currentTimeMs();
-    const run = await deliver((n) => ({ status: 'delivered', attempts: n }), {
-      progress: { ...billing, attempts: 1, maxAttempts: MAX, retryInMs: 5_000 },
-    });
-    expect(run.at).toHaveLength(1);
-    expect((run.at[0] ?? 0) - startedAt).toBeGreaterThanOrEqual(5_000);
   });
 
   it('whose worker dies in the middle of an attempt is attempted by another after ten seconds', async () => {
@@ -144,12 +125,6 @@ describe('a delivery', () => {
     expect(gapMs).toBeGreaterThanOrEqual(10_000);
     // By when an attempt that is under way must have ended.
     expect(gapMs).toBeLessThan(75_000);
-  });
-
-  it('whose receiver is gone (410) ends at once', async () => {
-    const run = await deliver(failed);
-    expect(run.result).toBe('failed');
-    expect(run.at).toHaveLength(1);
   });
 
   it('that found no place at its receiver waits without losing an attempt', async () => {
@@ -217,6 +192,6 @@ describe('a delivery', () => {
       attempts,
       why,
     }));
-    expect(run.details).toBe(words);
+    expect(run).toMatchObject({ result: 'failed', at: [expect.any(Number)], details: words });
   });
 });

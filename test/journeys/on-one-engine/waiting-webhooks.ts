@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ApiClient } from '../../../examples/demo/api-client';
+import { letAttemptsEnd } from '../../../src/cli/attempts-under-way';
+import { createEntity } from '../../../src/database/entity/create-entity';
+import { changeStatus } from '../../../src/database/entity-control/control-entity';
+import { rows } from '../../../src/database/pool/connection';
+import { agreement, Cast } from '../../support/cast';
+import { eventually } from '../../support/engine';
+import { OPERATOR } from '../../support/operator';
+import { engine } from './engine';
+
+type Answer = (response: ServerResponse) => void;
+const status =
+  (code: number): Answer =>
+  (response) =>
+    response.writeHead(code, { connection: 'close' }).end();
+
+async function bankAt(url: string): Promise<{ entityId: string; api: ApiClient }> {
+  const { entityId, ...identity } = await engine.createEntity('bank', 'Harbour Bank');
+  const api = new ApiClient(engine.apiUrl, identity);
+  await api.put('/v1/webhooks/endpoint', { url });
+  return { entityId, api };
+}
+
+async function sendTest(api: ApiClient): Promise<string> {
+  const { status: code, body } = await api.post('/v1/webhooks/endpoint/test', undefined);
+  expect(code).toBe(202);
+  return String(body.data['deliveryId']);
+}
+
+interface State {
+  status: string;
+  attempts: number;
+}
+
+async function stateOf(deliveryId: string): Promise<State> {
+  const [found] = await rows<State>(
+    engine.database.db,
+    `SELECT status, attempts FROM webhook_deliveries WHERE id = :deliveryId`,
+    { deliveryId },
+  );
+  if (!found) throw new Error(`there is no delivery ${deliveryId}`);
+  return found;
+}
+
+/** As the operator's command does it, which waits for the attempts that are under way. */
+async function set(to: 'disabled' | 'active', entityId: string): Promise<void> {
+  const { db } = engine.database;
+  await db.transaction((trx) => changeStatus(trx, engine.keyring, OPERATOR, entityId, to));
+  if (to === 'disabled') await letAttemptsEnd(db, entityId);
+}
+
+const attempted = (deliveryId: string, times: number) =>
+  eventually(async () => (await stateOf(deliveryId)).attempts >= times);
+const isDelivered = (deliveryId: string) =>
+  eventually(async () => (await stateOf(deliveryId)).status === 'delivered');
+
+/** Webhooks that wait: for a receiver that is disabled, or is silent. None is lost by it. */
+describe('webhooks that wait', () => {
+  let cast: Cast;
+  const servers: Server[] = [];
+
+  beforeAll(() => {
+    cast = new Cast(engine);
+  });
+  afterAll(async () => {
+    for (const server of servers) server.close().closeAllConnections();
+    await cast.leave();
+  });
+
+  /** A receiver that answers as it is told at the moment, and knows of which deliveries it heard. */
+  async function receiver(answer: Answer) {
+    const heard: string[] = [];
+    const it = { url: '', heard, answer };
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => {
+        heard.push(String(request.headers['x-service-delivery']));
+        it.answer(response);
+      });
+    }).listen(0, '127.0.0.1');
+    servers.push(server);
+    await once(server, 'listening');
+    it.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    return it;
+  }
+
+  test('for a disabled receiver after a first attempt has failed in passing is not sent, and arrives once it is enabled', async () => {
+    const up = await receiver(status(200));
+    const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+    await agreement(bank, merchant, bank.customers[0]);
+    const own = await receiver(status(500));
+    await bank.api.put('/v1/webhooks/endpoint', { url: own.url });
+    await merchant.charge({ lookupIDs: [bank.customers[0].lookupID] }, 30);
+    await eventually(() => Promise.resolve(own.heard.length > 0));
+    // The notice of the changed endpoint goes to the old one.
+    const deliveryId = own.heard[0] ?? '';
+    await attempted(deliveryId, 1);
+    await set('disabled', bank.entityId);
+    own.answer = status(200);
+    const before = own.heard.length;
+    // Another delivery shows what its workflow would do at its next attempt.
+    const other = await bankAt(up.url);
+    await isDelivered(await sendTest(other.api));
+    expect(own.heard.slice(before)).toEqual([]);
+    await set('active', bank.entityId);
+    await isDelivered(deliveryId);
+  });
+
+  test('for 30 silent merchants of one provider keep nobody’s charges and webhooks waiting', async () => {
+    const { db } = engine.database;
+    const enter = async (name: string, webhookUrl: string, providerId: string) => {
+      const made = await db.transaction((trx) =>
+        createEntity(trx, engine.keyring, { type: 'merchant', name, providerId, webhookUrl }),
+      );
+      if (!made) throw new Error(`${name} is taken`);
+      return new ApiClient(engine.apiUrl, made);
+    };
+    const { entityId: providerId } = await engine.createEntity('provider', 'Northwind Payments');
+    const healthy = await receiver(status(500));
+    const sibling = await enter('Shop that answers', healthy.url, providerId);
+    const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
+    const paymentID = await agreement(bank, merchant, bank.customers[0]);
+
+    for (let n = 0; n < 30; n++) {
+      const silent = await enter(`Shop ${n}`, (await receiver(() => undefined)).url, providerId);
+      for (let i = 0; i < 4; i++) await sendTest(silent);
+    }
+    const ofSibling = await sendTest(sibling);
+    const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 30);
+    await merchant.hears('billing.response', billingRequestId);
+    await attempted(ofSibling, 1);
+    healthy.answer = status(200);
+    await isDelivered(ofSibling);
+  });
+});
