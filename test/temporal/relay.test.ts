@@ -1,6 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { Client, ServiceError, type ClientOptions, type WorkflowHandle } from '@temporalio/client';
+import { Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { rows } from '../../src/database/pool/connection';
@@ -389,105 +388,24 @@ describe('a Temporal that is slow', () => {
   });
 });
 
-const enqueueStart = () =>
-  database.db.transaction((trx) =>
-    enqueueStarts(trx, [{ workflowId, args: [], attributes: { status: 'pending' }, summary: '' }]),
-  );
-
-describe('what the log says of messages that wait', () => {
-  interface Line {
-    msg: string;
-    count?: number | undefined;
-  }
-  let lines: Line[];
-  let wire: Wire;
-  let far: NativeConnection;
-
-  const logging = (db = database.db, options: ClientOptions = {}) => {
-    lines = [];
-    const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line) as Line) });
-    return createRelay(db, new Client({ connection: far, ...options }), log);
-  };
-  /** What it says of a message first. */
-  async function said(by: Relay): Promise<Line> {
+test('a refusal is told of as one, and an outbox that cannot be read as no matter of Temporal’s', async () => {
+  const lines: { msg: string }[] = [];
+  const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line) as { msg: string }) });
+  const gone = await createTestDatabase();
+  await gone.drop();
+  const start = { workflowId, args: [], attributes: { status: 'pending' }, summary: '' };
+  await database.db.transaction((trx) => enqueueStarts(trx, [start]));
+  for (const [db, namespace, msg] of [
+    [database.db, 'nowhere', 'Temporal refused a message'],
+    [gone.db, 'default', 'the outbox cannot be read'],
+  ] as const) {
+    const failing = createRelay(db, new Client({ connection, namespace }), log);
+    lines.length = 0;
     await eventually(() => {
-      by.kick();
+      failing.kick();
       return Promise.resolve(lines.length > 0);
     });
-    await by.stop();
-    const [first] = lines;
-    return { msg: String(first?.msg), count: first?.count };
+    await failing.stop();
+    expect(lines[0]).toMatchObject({ msg });
   }
-
-  beforeEach(async () => {
-    wire = await wireTo((await servers()).temporalAddress);
-    far = await NativeConnection.connect({ address: wire.address });
-  });
-  afterEach(async () => {
-    await rows(database.db, `DELETE FROM outbox`);
-    await wire.cut();
-    await far.close();
-  });
-
-  test.each(['freeze', 'cut'] as const)('Temporal’s silence is no refusal: %s', async (fate) => {
-    const there = logging();
-    await wire[fate]();
-    await enqueueStart();
-    expect(await said(there)).toEqual({
-      msg: 'Temporal does not answer: messages wait in the outbox',
-      count: 1,
-    });
-  });
-
-  test('a refusal is one, and the reason is not looked for in the network', async () => {
-    const refused = logging(database.db, { namespace: 'nowhere' });
-    await enqueueStart();
-    expect(await said(refused)).toEqual({ msg: 'Temporal refused a message', count: 1 });
-  });
-
-  test('an outbox that cannot be read is no matter of Temporal’s', async () => {
-    const gone = await createTestDatabase();
-    await gone.drop();
-    expect(await said(logging(gone.db))).toMatchObject({ msg: 'the outbox cannot be read' });
-  });
 });
-
-interface Wire {
-  address: string;
-  /** Lets nothing through any more, and keeps the connections. */
-  freeze(): Promise<void>;
-  /** Ends the connections, and takes no others. */
-  cut(): Promise<void>;
-}
-
-/** A wire to a server, on this machine. */
-async function wireTo(address: string): Promise<Wire> {
-  const [host, port] = address.split(':');
-  const sockets = new Set<Socket>();
-  const keep = (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
-    return socket;
-  };
-  const server = createServer((near) => {
-    const beyond = keep(connect(Number(port), host));
-    keep(near).pipe(beyond).pipe(near);
-    near.on('close', () => beyond.destroy());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    freeze() {
-      for (const socket of sockets) socket.unpipe().pause();
-      return Promise.resolve();
-    },
-    async cut() {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
-  };
-}
