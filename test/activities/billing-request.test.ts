@@ -3,20 +3,14 @@ import { createBillingRequestActivities } from '../../src/activities/billing-req
 import { billingRules, readConfig } from '../../src/settings/config';
 import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
 import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
-import { rows, type Database } from '../../src/database/pool/connection';
+import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { databaseOfFile } from '../support/database';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 
-let database: TestDatabase;
-let db: Database;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
-afterAll(() => database.drop());
+const { db } = databaseOfFile();
 
 /** @param whileWaiting what happens while the activity waits */
 function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> = async () => undefined) {

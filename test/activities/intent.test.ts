@@ -1,27 +1,21 @@
 import { createIntentActivities } from '../../src/activities/intent';
 import { billingRules, readConfig } from '../../src/settings/config';
 import { changeDecision } from '../../src/database/intent/change-decision';
-import { rows, type Database, type Executor } from '../../src/database/pool/connection';
+import { rows, type Executor } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { createIntents } from '../../src/database/intent/ask-intents';
 import { answerIntent } from '../../src/database/intent/end-intents';
 import { startWaiting } from '../../src/database/intent/read-intent';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { createTestDatabase, type TestDatabase } from '../support/database';
-import { eventually } from '../support/engine';
+import { databaseOfFile } from '../support/database';
+import { waitsForALock } from '../support/open-transaction';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 const rules = billingRules(readConfig({ INTENTS_PER_CUSTOMER_DAY: '1000' }));
 
-let database: TestDatabase;
-let db: Database;
+const { db } = databaseOfFile();
 let standing: Standing;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   standing = await standingApproval(db, keyring);
 });
@@ -86,34 +80,23 @@ const ENDS = [
   ['a newer intent', async () => void (await ask()), 'intentClosed', 'superseded'],
 ] as const;
 
-describe.each(ENDS)('%s', (_, end, signal, status) => {
-  test('is found by a workflow that has not slept yet, and no signal meets its task', async () => {
+test.each(ENDS)(
+  '%s signals a workflow that waits, once, and is found by one that does not wait yet',
+  async (_, end, signal, status) => {
     const intentId = await ask();
     await end();
     expect(await signalsOf(intentId)).toEqual([]);
     expect(await readDecision(intentId)).toMatchObject({ status, closes: null });
-  });
 
-  test('signals a workflow that sleeps, once', async () => {
-    const intentId = await ask();
-    expect(await readDecision(intentId)).toMatchObject({ status: 'pending' });
+    standing = await standingApproval(db, keyring);
+    const waiting = await ask();
+    expect(await readDecision(waiting)).toMatchObject({ status: 'pending' });
     await end();
     await end().catch(() => undefined);
-    expect(await signalsOf(intentId)).toEqual([signal]);
-    expect(await readDecision(intentId)).toMatchObject({ status, closes: null });
-  });
-});
-
-/** One of the two waits for the other's lock. */
-const waiting = () =>
-  eventually(async () => {
-    const found = await rows(
-      db,
-      `SELECT FROM pg_stat_activity
-       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
-    );
-    return found.length > 0;
-  });
+    expect(await signalsOf(waiting)).toEqual([signal]);
+    expect(await readDecision(waiting)).toMatchObject({ status, closes: null });
+  },
+);
 
 describe('an answer that comes while the workflow starts to wait', () => {
   test('just before it is seen, and signals nobody', async () => {
@@ -122,7 +105,7 @@ describe('an answer that comes while the workflow starts to wait', () => {
     await db.transaction(async (trx) => {
       await answer(trx);
       seen = readDecision(intentId);
-      await waiting();
+      await waitsForALock(db);
     });
     expect(await seen).toMatchObject({ status: 'approved', closes: null });
     expect(await signalsOf(intentId)).toEqual([]);
@@ -134,7 +117,7 @@ describe('an answer that comes while the workflow starts to wait', () => {
     await db.transaction(async (trx) => {
       expect(await startWaiting(trx, intentId)).toMatchObject({ status: 'pending' });
       answered = db.transaction(answer);
-      await waiting();
+      await waitsForALock(db);
     });
     await answered;
     expect(await signalsOf(intentId)).toEqual(['bankAnswered']);

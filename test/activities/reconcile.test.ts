@@ -2,31 +2,27 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { createReconcileActivities, type Reconciled } from '../../src/activities/reconcile';
-import { rows, type Database } from '../../src/database/pool/connection';
+import { rows } from '../../src/database/pool/connection';
 import { beginAdvance } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { restartsWaiting } from '../../src/database/reconcile/open-work';
 import { enqueueBulkSignals } from '../../src/database/outbox';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { adoptNamespace, readTemporalState } from '../../src/database/engine/temporal-state';
+import { restartProblems } from '../../src/temporal/readiness';
 import { formatInstant } from '../../src/domain/calendar';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 
-let database: TestDatabase;
-let db: Database;
+const database = databaseOfFile();
+const { db } = database;
 let standing: Standing;
 /** The workflows that Temporal does not have. */
 const gone = new Set<string>();
 let logged: { fields: object; message: string }[];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   gone.clear();
   logged = [];
@@ -57,11 +53,8 @@ function run(): Promise<Reconciled> {
   return new MockActivityEnvironment().run(() => activities.restartMissing());
 }
 
-/** The same after Temporal has lost its data, beside a relay that carries each start. */
-async function runAfterLoss(namespaceId: string): Promise<Reconciled> {
-  await adoptNamespace(db, 'before');
-  await adoptNamespace(db, namespaceId);
-  await rows(db, `DELETE FROM outbox WHERE kind = 'start'`);
+/** The same, beside a relay that carries each start. */
+async function runBesideRelay(): Promise<Reconciled> {
   const ended = new AbortController();
   const running = run().finally(() => ended.abort());
   while (!ended.signal.aborted) {
@@ -70,16 +63,6 @@ async function runAfterLoss(namespaceId: string): Promise<Reconciled> {
   }
   return running;
 }
-
-test('after a loss of Temporal’s data the log says when all that was open is started again, and how much', async () => {
-  gone.add(workflowIds.recurring(await makeSchedule(db, keyring, standing)));
-  const { restarted } = await runAfterLoss('second');
-  expect(restarted).toBe(1);
-  expect(logged).toEqual([
-    { fields: expect.objectContaining({ restarted }), message: 'all that was open is started again' },
-  ]);
-  expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });
-});
 
 test('after a loss of Temporal’s data all of a kind is started again at once, whatever a large party’s change has left', async () => {
   const id = await makeSchedule(db, keyring, standing);
@@ -91,7 +74,21 @@ test('after a loss of Temporal’s data all of a kind is started again at once, 
   for (let n = 1; n <= 250; n++) gone.add(workflowIds.recurring(`sch_lost${String(n).padStart(4, '0')}`));
   const change = `SELECT 'recurring/sch_' || n FROM generate_series(1, 400) AS n`;
   await enqueueBulkSignals(db, 'termsChanged', 'bnk_large', change, {});
-  expect(await runAfterLoss('third')).toMatchObject({ restarted: 250 });
+  await adoptNamespace(db, 'first');
+  await rows(db, `DELETE FROM outbox WHERE kind = 'start'`);
+  const told = await Promise.all([adoptNamespace(db, 'second'), adoptNamespace(db, 'second')]);
+  expect(told.toSorted()).toEqual(['known', 'lost']);
+  expect(await restartProblems(db)).toEqual([
+    { path: 'temporal', message: expect.stringMatching(/being started again$/) as string },
+  ]);
+  expect(await runBesideRelay()).toMatchObject({ restarted: 250 });
+  expect(logged).toEqual([
+    {
+      fields: expect.objectContaining({ restarted: 250 }) as object,
+      message: 'all that was open is started again',
+    },
+  ]);
+  expect(await restartProblems(db)).toEqual([]);
   expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });
   await asOwner(database.url, `DELETE FROM schedules WHERE id LIKE 'sch_lost%'`);
 });

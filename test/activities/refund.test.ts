@@ -1,51 +1,26 @@
 import { createRefundActivities } from '../../src/activities/refund';
-import { billingRules, readConfig } from '../../src/settings/config';
-import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
-import { rows, type Database, type Transaction } from '../../src/database/pool/connection';
+import { readConfig } from '../../src/settings/config';
+import { rows, type Executor, type Transaction } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { answerRefund, startWaiting } from '../../src/database/refund/settle-refund';
-import { initiateRefund } from '../../src/database/refund/accept-refund';
-import { createTestDatabase, type TestDatabase } from '../support/database';
-import { eventually } from '../support/engine';
-import { answerCharges, moveClock, standingApproval, type Standing } from '../support/standing';
+import { databaseOfFile } from '../support/database';
+import { waitsForALock } from '../support/open-transaction';
+import { charge, refund } from '../support/settled';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 const config = readConfig({});
 
-let database: TestDatabase;
-let db: Database;
+const { db } = databaseOfFile();
 let standing: Standing;
 let refundId: string;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
-afterAll(() => database.drop());
 
 /** Each test has a refund that nobody has looked at. */
 beforeEach(async () => {
   standing = await standingApproval(db, keyring);
-  const { merchantId, agreementId, paymentId } = standing;
-  const { items } = await db.transaction((trx) =>
-    acceptCharges(
-      trx,
-      keyring,
-      billingRules(config),
-      merchantId,
-      [{ phrase: paymentId, agreementId }],
-      { amount: 100n, currency: 'NGN', description: 'Shoes' },
-      (id) => `billing-request/${id}`,
-    ),
-  );
-  await answerCharges(db, keyring, standing);
-  const [item] = items;
-  if (!item || !('accepted' in item)) throw new Error('the charge was refused');
-  const wish = { reference: item.accepted.reference, amount: undefined, reason: undefined };
-  const made = await db.transaction((trx) =>
-    initiateRefund(trx, keyring, config.NETWORK_TIMEZONE, merchantId, wish),
-  );
-  refundId = made.refundId;
+  const { reference } = await charge(db, keyring, standing);
+  refundId = await refund(db, keyring, standing, reference, 1);
 });
 
 const activities = () => createRefundActivities(db, keyring, config.NETWORK_TIMEZONE);
@@ -58,9 +33,9 @@ const answer = (trx: Transaction) =>
     reason: null,
   });
 
-async function signals(): Promise<string[]> {
+async function signals(trx: Executor = db): Promise<string[]> {
   const found = await rows<{ signal: string }>(
-    db,
+    trx,
     `SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId ORDER BY id`,
     { workflowId: `refund/${refundId}` },
   );
@@ -68,12 +43,6 @@ async function signals(): Promise<string[]> {
 }
 
 describe('the bank’s answer', () => {
-  test('is found by a workflow that has not slept yet, and no signal meets its task', async () => {
-    await db.transaction(answer);
-    expect(await signals()).toEqual([]);
-    expect(await readRefund()).toMatchObject({ status: 'completed', next: null });
-  });
-
   test('signals a workflow that sleeps, once', async () => {
     expect(await readRefund()).toMatchObject({ status: 'pending' });
     await db.transaction(answer);
@@ -82,36 +51,24 @@ describe('the bank’s answer', () => {
     expect(await readRefund()).toMatchObject({ status: 'completed', next: null });
   });
 
-  test('to a reminder, which comes while the workflow sends it, is found by that and signals nobody', async () => {
+  test('to a reminder is found by the workflow that sends it, and signals it once it waits again', async () => {
     await readRefund();
     await moveClock(db, standing.merchantId, '10 days');
     expect(await readRefund()).toMatchObject({ next: { inMs: 0 } });
     await activities().remindBank(refundId);
-    await db.transaction(answer);
-    expect(await signals()).toEqual([]);
-    expect(await readRefund()).toMatchObject({ status: 'completed', next: null });
-  });
-
-  test('after a reminder signals the workflow, which sleeps again', async () => {
-    await readRefund();
-    await moveClock(db, standing.merchantId, '10 days');
-    await activities().remindBank(refundId);
+    const undone = new Error('undone');
+    const early = db.transaction(async (trx) => {
+      await answer(trx);
+      expect(await signals(trx)).toEqual([]);
+      throw undone;
+    });
+    await expect(early).rejects.toBe(undone);
     await readRefund();
     await db.transaction(answer);
     expect(await signals()).toEqual(['bankAnswered']);
+    expect(await readRefund()).toMatchObject({ status: 'completed', next: null });
   });
 });
-
-/** One of the two waits for the other's lock. */
-const waiting = () =>
-  eventually(async () => {
-    const found = await rows(
-      db,
-      `SELECT FROM pg_stat_activity
-       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
-    );
-    return found.length > 0;
-  });
 
 describe('an answer that comes while the workflow starts to wait', () => {
   test('just before it is seen, and signals nobody', async () => {
@@ -119,7 +76,7 @@ describe('an answer that comes while the workflow starts to wait', () => {
     await db.transaction(async (trx) => {
       await answer(trx);
       seen = readRefund();
-      await waiting();
+      await waitsForALock(db);
     });
     expect(await seen).toMatchObject({ status: 'completed', next: null });
     expect(await signals()).toEqual([]);
@@ -130,7 +87,7 @@ describe('an answer that comes while the workflow starts to wait', () => {
     await db.transaction(async (trx) => {
       expect(await startWaiting(trx, refundId)).toMatchObject({ status: 'pending' });
       answered = db.transaction(answer);
-      await waiting();
+      await waitsForALock(db);
     });
     await answered;
     expect(await signals()).toEqual(['bankAnswered']);

@@ -6,11 +6,11 @@ import {
   type SandboxClockActivities,
 } from '../../src/activities/sandbox-clock';
 import { readConfig, recurringRules } from '../../src/settings/config';
-import { rows, type Database } from '../../src/database/pool/connection';
+import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { newId } from '../../src/database/identifier/new-id';
-import { beginAdvance, moveTo, readClock } from '../../src/database/sandbox-clock/advance-sandbox-clock';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { beginAdvance, readClock } from '../../src/database/sandbox-clock/advance-sandbox-clock';
+import { databaseOfFile } from '../support/database';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
@@ -18,8 +18,7 @@ const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
 const DAY_MS = 86_400_000;
 
-let database: TestDatabase;
-let db: Database;
+const { db } = databaseOfFile();
 let standing: Standing;
 /**
  * On a busy machine what is due may take long, and Temporal is asked: no workflow has been ended by
@@ -32,12 +31,6 @@ const client = {
 const log = { warn: () => undefined };
 
 let owner: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
-afterAll(() => database.drop());
 
 beforeEach(async () => {
   standing = await standingApproval(db, keyring);
@@ -132,18 +125,6 @@ describe('an advance', () => {
     expect(ended.length).toBeGreaterThanOrEqual(2);
   });
 
-  it('taken up again by another worker goes on from where it is', async () => {
-    const id = await sleepingSchedule({ frequency: 'weekly' });
-    await beginAdvance(db, owner, after(8 * DAY_MS));
-    // The worker before died when it had moved the clock and signalled nobody.
-    await moveTo(db, owner, after(7 * DAY_MS));
-    await advanceTo(8, 2);
-    const [first] = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id ORDER BY n`, {
-      id,
-    });
-    expect(first).toEqual({ n: 0, status: 'successful' });
-  });
-
   it('waits for a bank that was asked a moment before it began, lest its window be closed over its answer', async () => {
     const id = await sleepingSchedule({ frequency: 'weekly' });
     await runSchedule(db, keyring, rules, id);
@@ -195,11 +176,5 @@ describe('an advance', () => {
     await telling;
     expect(told).toBeLessThan(most);
     expect(await readClock(db, owner)).toMatchObject({ target: null });
-  });
-
-  it('that is over already is left alone', async () => {
-    const activities = createSandboxClockActivities(db, client, { kick: () => undefined }, 1, log);
-    expect(await position(activities)).toMatchObject({ target: null });
-    expect((await readClock(db, owner)).now.getTime()).toBeLessThan(after(DAY_MS).getTime());
   });
 });

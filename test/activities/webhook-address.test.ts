@@ -63,38 +63,24 @@ describe('names that no server answers', () => {
   });
 });
 
-/** Takes connections and says nothing. */
-async function silentServer() {
-  const sockets: Socket[] = [];
-  const silent = createTcpServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.resume();
-    sockets.push(socket);
-  }).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  ended.push(() => silent.close());
-  return { sockets, url: `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, server: silent };
-}
-
 describe('a handshake that never ends', () => {
-  it('outlives no attempt, and its connection is closed at the limit of connecting', async () => {
-    const { sockets, url, server } = await silentServer();
-    const connector = createWebhookConnector({ allowPrivate: true, connectMs: 900 });
+  it.each([
+    ['the attempt', 300, 900, 'no answer within 300 ms'],
+    ['connecting', 20_000, 300, 'connection timed out'],
+  ])('is over at the limit of %s, whichever comes first', async (_, timeoutMs, connectMs, error) => {
+    const server = createTcpServer((socket) => socket.on('error', () => undefined).resume());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    ended.push(() => server.close());
+    const connector = createWebhookConnector({ allowPrivate: true, connectMs });
     ended.push(() => connector.close());
-    const connected = once(server, 'connection');
-    const attempt = connector.send(url, {}, '{}', { timeoutMs: 300 });
-    await connected;
-    const closed = Promise.all(sockets.map((socket) => once(socket, 'close')));
-    expect(await attempt).toMatchObject({ error: 'no answer within 300 ms', reached: 'no' });
+    const connected = once(server, 'connection') as Promise<[Socket]>;
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const attempt = connector.send(url, {}, '{}', { timeoutMs });
+    const [socket] = await connected;
+    const closed = once(socket, 'close');
+    expect(await attempt).toMatchObject({ error, reached: 'no' });
     await closed;
-  });
-
-  it('is told apart in words where the limit of connecting comes first', async () => {
-    const { url } = await silentServer();
-    const connector = createWebhookConnector({ allowPrivate: true, connectMs: 300 });
-    ended.push(() => connector.close());
-    const outcome = await connector.send(url, {}, '{}', { timeoutMs: 20_000 });
-    expect(outcome).toMatchObject({ error: 'connection timed out', reached: 'no' });
   });
 });
 

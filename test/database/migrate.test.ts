@@ -1,48 +1,51 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from 'pg';
-import { rows } from '../../src/database/pool/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { migrateUp } from '../../src/database/migrate';
-import { asOwner, createTestDatabase, emptySchema } from '../support/database';
+import { openDatabase, row, rows } from '../../src/database/pool/connection';
+import { announce } from '../../src/database/webhook/announce-webhooks';
+import { asOwner, databaseOfFile, emptySchema } from '../support/database';
 import { eventually } from '../support/engine';
 import { OPERATOR } from '../support/operator';
+import { makeSchedule, standingApproval } from '../support/standing';
 
-let test: Awaited<ReturnType<typeof createTestDatabase>>;
-beforeAll(async () => {
-  test = await createTestDatabase();
-});
-afterAll(() => test.drop());
-
-/** Who ran migrations by the record, and which. */
-async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
-  const acts = await rows<{ actor: string; after: { migrations: string[] } }>(
-    test.db,
-    `SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`,
-    {},
-    'custom plan',
-  );
-  return {
-    by: [...new Set(acts.map(({ actor }) => actor))],
-    migrations: acts.flatMap(({ after }) => after.migrations),
-  };
-}
-
-/** Names of those that have run, in their order. */
-async function standing(): Promise<string[]> {
-  const found = await rows<{ name: string }>(
-    test.db,
-    `SELECT name FROM knex_migrations ORDER BY name`,
-    {},
-    'custom plan',
-  );
-  return found.map(({ name }) => name);
-}
+const test = databaseOfFile();
 
 describe('the migrations', () => {
-  it('are on record with who ran them, and where nothing was to do there is no record', async () => {
+  /** Who ran migrations by the record, and which. */
+  async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
+    const acts = await rows<{ actor: string; after: { migrations: string[] } }>(
+      test.db,
+      `SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`,
+      {},
+      'custom plan',
+    );
+    return {
+      by: [...new Set(acts.map(({ actor }) => actor))],
+      migrations: acts.flatMap(({ after }) => after.migrations),
+    };
+  }
+
+  /** Names of those that have run, in their order. */
+  async function standing(): Promise<string[]> {
+    const found = await rows<{ name: string }>(
+      test.db,
+      `SELECT name FROM knex_migrations ORDER BY name`,
+      {},
+      'custom plan',
+    );
+    return found.map(({ name }) => name);
+  }
+
+  it('run once where several processes start at once, and are on record with who ran them', async () => {
+    const all = await standing();
     await emptySchema(test.url);
-    const ran = await migrateUp(test.url, 'sandbox', 'Africa/Lagos', OPERATOR);
-    await migrateUp(test.url, 'sandbox', 'Africa/Lagos', OPERATOR);
-    expect(await actsOfSchema()).toEqual({ by: [OPERATOR.actor], migrations: ran });
+    const up = () => migrateUp(test.url, 'sandbox', 'Africa/Lagos', OPERATOR);
+    const ran = await Promise.all([up(), up(), up()]);
+    expect(ran.filter((names) => names.length > 0)).toEqual([all]);
+    expect(await actsOfSchema()).toEqual({ by: [OPERATOR.actor], migrations: all });
   });
 
   it('are on record as far as they stand where Postgres is lost between two of them', async () => {
@@ -91,14 +94,10 @@ describe('the migrations', () => {
     });
     afterEach(() => owner.end());
 
-    it('keep those before it, on record, and go on from there', async () => {
+    it('keep those before it, on record, and go on from there, also past a lock that was left behind', async () => {
       expect((await actsOfSchema()).migrations).toEqual(all.slice(0, all.indexOf(FAILING)));
-      expect(await migrateUp(test.url, 'sandbox', 'Africa/Lagos')).toEqual(all.slice(all.indexOf(FAILING)));
-    });
-
-    it('go on although that one was killed and left its lock behind', async () => {
       await owner.query('UPDATE knex_migrations_lock SET is_locked = 1');
-      expect(await migrateUp(test.url, 'sandbox', 'Africa/Lagos')).toContain(FAILING);
+      expect(await migrateUp(test.url, 'sandbox', 'Africa/Lagos')).toEqual(all.slice(all.indexOf(FAILING)));
     });
 
     it('let others have a table that the next has to wait for', async () => {
@@ -121,19 +120,7 @@ describe('the migrations', () => {
     });
   });
 
-  it('run once when two processes start at the same time', async () => {
-    await emptySchema(test.url);
-    const ran = await Promise.all([
-      migrateUp(test.url, 'sandbox', 'Africa/Lagos'),
-      migrateUp(test.url, 'sandbox', 'Africa/Lagos'),
-      migrateUp(test.url, 'sandbox', 'Africa/Lagos'),
-    ]);
-    expect(ran.filter((names) => names.length > 0)).toHaveLength(1);
-  });
-
   it('go on from no schema that another version has made', async () => {
-    await emptySchema(test.url);
-    await migrateUp(test.url, 'sandbox', 'Africa/Lagos');
     const add = `INSERT INTO knex_migrations (name, batch, migration_time) VALUES ('0001_of_another_version', 1, now())`;
     await asOwner(test.url, add);
     await expect(migrateUp(test.url, 'sandbox', 'Africa/Lagos')).rejects.toThrow(
@@ -160,8 +147,10 @@ describe('the migrations', () => {
       await superuser.end();
     }
   });
+});
 
-  it('leave the serving role unable to change the schema, or to delete what must be kept', async () => {
+describe('the schema', () => {
+  it('keeps the serving role from changing the schema, and from deleting what must be kept', async () => {
     for (const statement of [
       'CREATE TABLE mine (id int)',
       'ALTER TABLE entities ADD COLUMN mine int',
@@ -181,25 +170,9 @@ describe('the migrations', () => {
       await expect(test.db.query(statement)).rejects.toMatchObject({ code: '42501' });
     }
   });
-});
 
-describe('business_now', () => {
-  it('runs ahead of the database’s clock by the test clock of the owner, and knows no stranger', async () => {
-    await test.db.query(
-      `INSERT INTO entities (id, type, name, clock_offset) VALUES ('mch_ahead', 'merchant', 'M', '1 year'), ('mch_now', 'merchant', 'M', '0')`,
-    );
-    const told = await test.db.query(
-      `SELECT business_now('mch_ahead') - clock_timestamp() > '364 days' AS ahead,
-              abs(extract(epoch FROM business_now('mch_now') - clock_timestamp())) < 5 AS present,
-              business_now('mch_gone') IS NULL AS unknown`,
-    );
-    expect(told.rows).toEqual([{ ahead: true, present: true, unknown: true }]);
-  });
-});
-
-describe('the entities table', () => {
   it.each([
-    ['an id of another type', `('mch_1', 'bank', 'B', null, 'untrusted')`],
+    ['an entity with an id of another type', `('mch_1', 'bank', 'B', null, 'untrusted')`],
     ['a trusted bank', `('bnk_1', 'bank', 'B', null, 'trusted')`],
     ['a bank of a provider', `('bnk_1', 'bank', 'B', 'prv_1', 'untrusted')`],
     ['a merchant of a merchant', `('mch_1', 'merchant', 'M', 'mch_0', 'untrusted')`],
@@ -209,5 +182,134 @@ describe('the entities table', () => {
     await expect(
       test.db.query(`INSERT INTO entities (id, type, name, provider_id, trust_level) VALUES ${values}`),
     ).rejects.toMatchObject({ code: expect.stringMatching(/^235(14|03)$/) as string });
+  });
+
+  it('lets the serving role write no past: when something was recorded is the database’s to say', async () => {
+    const keyring = readKeyring(makeKeyring());
+    const parties = await standingApproval(test.db, keyring);
+    await makeSchedule(test.db, keyring, parties);
+    const [deliveryId] = await announce(test.db, keyring, [
+      { entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] },
+    ]);
+    const attempted = `INSERT INTO webhook_attempts (delivery_id, n, duration_ms) VALUES (:deliveryId, 1, 1)`;
+    await rows(test.db, attempted, { deliveryId });
+    for (const [table, time, keys] of [
+      ['events', 'recorded_at', { id: 'evt_2', resource_id: 'thing' }],
+      ['schedules', 'recorded_at', { id: 'sch_2' }],
+      ['webhook_deliveries', 'created_at', { id: 'dlv_2', event_id: 'evt_2' }],
+      ['webhook_attempts', 'at', { n: 2 }],
+      ['entities', 'created_at', { id: 'bnk_2', type: 'bank' }],
+    ] as const) {
+      // A row of the table again, under other keys and as of long ago.
+      const forged = await row<{ isOfNow: boolean }>(
+        test.db,
+        `INSERT INTO ${table} SELECT (jsonb_populate_record(t, :changes::jsonb)).* FROM ${table} AS t LIMIT 1
+         RETURNING clock_timestamp() - ${time} BETWEEN '0' AND '1 minute' AS "isOfNow"`,
+        { changes: JSON.stringify({ ...keys, [time]: '2001-01-01T00:00:00Z' }) },
+      );
+      expect({ table, ...forged }).toEqual({ table, isOfNow: true });
+    }
+  });
+
+  it('has every time of record guarded like that, in each table that the serving role may write to', async () => {
+    const unguarded = await rows(
+      test.db,
+      `SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+       WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'recorded_at'
+         AND has_table_privilege('assent_app', c.oid, 'INSERT')
+         AND NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+                         WHERE t.tgrelid = c.oid AND p.proname = 'set_record_time_recorded_at')`,
+    );
+    expect(unguarded).toEqual([]);
+  });
+
+  it('runs nothing of a temporary table with the name of a table by the rights of its owner', async () => {
+    await asOwner(
+      test.url,
+      `INSERT INTO audit_events (actor, action) VALUES ('operator:a', 'entity.created')`,
+    );
+    // An operator may have taken no notice of the right that migrations revoke.
+    await asOwner(test.url, `GRANT TEMPORARY ON DATABASE ${new URL(test.url).pathname.slice(1)} TO PUBLIC`);
+    // One connection, which keeps its temporary tables.
+    const thief = openDatabase(test.url, 1);
+    await thief.query(`
+      CREATE TEMP TABLE webhook_endpoints AS
+        SELECT 'mch_1' AS entity_id, '3'::xid8 AS feed_read_xid, '' AS feed_read_event_id;
+      CREATE TEMP TABLE webhook_deliveries AS
+        SELECT 'dlv_1' AS id, 'mch_1' AS entity_id, 0 AS sent, 'pending' AS status, '4'::xid8 AS created_xid,
+          'evt_1' AS event_id, ''::bytea AS body_encrypted;
+      CREATE FUNCTION pg_temp.rewrite() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        ALTER TABLE public.audit_events DISABLE TRIGGER USER;
+        UPDATE public.audit_events SET action = 'entity.disabled';
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER rewrite BEFORE UPDATE ON webhook_deliveries
+        FOR EACH ROW EXECUTE FUNCTION pg_temp.rewrite();
+      GRANT ALL ON webhook_deliveries, webhook_endpoints TO PUBLIC;
+    `);
+    await thief.query(`SELECT replace_unseen_body('dlv_1', 'x')`);
+    await thief.destroy();
+    const rewritten = `SELECT FROM audit_events WHERE action = 'entity.disabled'`;
+    expect(await rows(test.db, rewritten)).toEqual([]);
+  });
+
+  const OWN = `pronamespace = 'public'::regnamespace AND NOT EXISTS (
+    SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`;
+
+  it('has functions that look tables up in the schema before they look among temporary ones', async () => {
+    const found = await rows(
+      test.db,
+      `SELECT proname, proconfig FROM pg_proc p WHERE ${OWN}
+         AND proconfig IS DISTINCT FROM ARRAY['search_path=pg_catalog, public, pg_temp']`,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('has functions with the rights of the owner that the serving role alone may call', async () => {
+    const found = await rows(
+      test.db,
+      `SELECT proname FROM pg_proc p, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+       WHERE ${OWN} AND prosecdef AND grantee NOT IN (proowner, 'assent_app'::regrole)`,
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('docs/retention.md, which an auditor is given', () => {
+  /** Of each line of the table, its tables and how long they are kept. */
+  const lines = [
+    ...readFileSync(join(__dirname, '../../docs/retention.md'), 'utf8').matchAll(
+      /^\| [^|]+ \| (`[^|]+`) +\| ([^|]+) \| ([^|]+) \|$/gm,
+    ),
+  ].map(([, tables = '', kept = '', by = '']) => ({
+    tables: [...tables.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+    isForGood: kept.startsWith('for good') && by.startsWith('nobody'),
+  }));
+
+  const named = new Set(lines.flatMap(({ tables }) => tables));
+
+  it('says of each table of the schema how long it is kept, and of no other', async () => {
+    const found = await rows<{ name: string }>(
+      test.db,
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
+    );
+    expect([...named].toSorted()).toEqual(found.map(({ name }) => name));
+  });
+
+  it('calls for good what no process can delete, and nothing else', async () => {
+    const found = await rows<{ name: string }>(
+      test.db,
+      `SELECT tablename AS name FROM pg_tables
+       WHERE schemaname = 'public' AND has_table_privilege('assent_app', format('%I.%I', schemaname, tablename), 'DELETE')`,
+    );
+    const deletable = new Set(found.map(({ name }) => name));
+    // Of receipts a trigger keeps those that are for good; a key of the ring is its owner's to take
+    // away.
+    const apart = ['webhook_receipts', 'encryption_keys'];
+    const wrong = lines.flatMap(({ tables, isForGood }) =>
+      tables.filter((name) => !apart.includes(name) && deletable.has(name) === isForGood),
+    );
+    expect(wrong).toEqual([]);
   });
 });

@@ -11,13 +11,9 @@ import {
 import { createEntity, type NewEntity } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { groupBy } from '../../src/domain/group';
-import { asOwner, createTestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 
-let test: Awaited<ReturnType<typeof createTestDatabase>>;
-beforeAll(async () => {
-  test = await createTestDatabase();
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
 
 const start = { type: 'intent', args: ['int_1'], attributes: { status: 'pending' }, summary: 'An intent' };
 
@@ -44,32 +40,6 @@ describe('a message that Temporal refuses again and again', () => {
     expect(oldestAgeS).toBeGreaterThanOrEqual(3_600);
     expect(oldestAgeS).toBeLessThan(3_900);
     expect(later).toEqual({ messages: 0, oldestAgeS: 0 });
-  });
-
-  it('is no more to be seen once it is carried', async () => {
-    await rows(test.db, `DELETE FROM outbox`);
-    const none = { messages: 0, oldestAgeS: 0 };
-    expect(await outboxBacklog(test.db)).toEqual({ call: none, later: none });
-  });
-});
-
-describe('a message that starts a workflow', () => {
-  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-
-  it('has nothing of traces in its row where there are none', async () => {
-    await test.db.transaction((trx) => enqueueStarts(trx, [{ workflowId: 'intent/int_3', ...start }]));
-    expect(await rows(test.db, `DELETE FROM outbox RETURNING start`)).toEqual([{ start }]);
-  });
-
-  it('keeps the trace of who asked for it, also while Temporal is away', async () => {
-    await test.db.transaction((trx) =>
-      enqueueStarts({ ...trx, traceparent: () => traceparent }, [{ workflowId: 'intent/int_4', ...start }]),
-    );
-    await test.db.transaction(async (trx) =>
-      returnOutboxRows(trx, (await takeOutboxRows(trx, 'call', 10)).taken, 0),
-    );
-    const [taken] = await take(test.db, 'call', 10);
-    expect(taken?.start).toEqual({ ...start, traceparent });
   });
 });
 

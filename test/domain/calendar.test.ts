@@ -128,86 +128,88 @@ const recurrence = (fromYear: number) =>
     .map((one) => ({ ...one, interval: Math.min(one.interval, maxInterval(one.frequency)) }));
 
 describe('due dates', () => {
-  it('return to the 31st after every month that is too short for it', () => {
-    expect(due('2027-01-31T09:00:00Z', 'monthly', 1, LAGOS, 5)).toEqual([
-      '2027-01-31T09:00:00.000Z',
-      '2027-02-28T09:00:00.000Z',
-      '2027-03-31T09:00:00.000Z',
-      '2027-04-30T09:00:00.000Z',
-      '2027-05-31T09:00:00.000Z',
-    ]);
-  });
-
-  it('use 29 February when there is one', () => {
-    expect(due('2028-01-31T09:00:00Z', 'monthly', 1, LAGOS, 2)[1]).toBe('2028-02-29T09:00:00.000Z');
-    expect(due('2028-02-29T09:00:00Z', 'yearly', 1, LAGOS, 5)).toEqual([
-      '2028-02-29T09:00:00.000Z',
-      '2029-02-28T09:00:00.000Z',
-      '2030-02-28T09:00:00.000Z',
-      '2031-02-28T09:00:00.000Z',
-      '2032-02-29T09:00:00.000Z',
-    ]);
-  });
-
-  it("are counted by the zone's calendar: late on the 31st in UTC is the 1st in Lagos", () => {
-    expect(due('2027-01-31T23:30:00Z', 'monthly', 1, LAGOS, 2)[1]).toBe('2027-02-28T23:30:00.000Z');
-  });
-
-  it.each([
-    ['daily', 3, '2026-11-24'],
-    ['weekly', 2, '2026-12-05'],
-    ['monthly', 3, '2027-02-21'],
-    ['yearly', 2, '2028-11-21'],
-  ] as const)('%s, every %i, is next due on %s', (frequency, interval, day) => {
-    expect(due('2026-11-21T08:00:00Z', frequency, interval, LAGOS, 2)[1]).toBe(`${day}T08:00:00.000Z`);
-  });
-
-  it('keep the time of the wall clock, not that of UTC', () => {
-    expect(due('2026-02-15T14:00:00Z', 'monthly', 1, NEW_YORK, 2)).toEqual([
-      '2026-02-15T14:00:00.000Z', // 09:00 in winter
-      '2026-03-15T13:00:00.000Z', // 09:00 in summer
-    ]);
-  });
-
-  it('move forward by the gap on the day that skips their time, and on that day only', () => {
-    expect(due('2026-03-07T07:30:00Z', 'daily', 1, NEW_YORK, 3)).toEqual([
-      '2026-03-07T07:30:00.000Z', // 02:30
-      '2026-03-08T07:30:00.000Z', // 03:30, for 02:30 does not exist
-      '2026-03-09T06:30:00.000Z', // 02:30
-    ]);
-  });
-
-  it('move forward by half an hour where the clocks change by half an hour', () => {
-    expect(due('2026-10-02T15:45:00Z', 'daily', 1, 'Australia/Lord_Howe', 3)).toEqual([
-      '2026-10-02T15:45:00.000Z', // 02:15 on the 3rd
-      '2026-10-03T15:45:00.000Z', // 02:45 on the 4th, for 02:15 does not exist
-      '2026-10-04T15:15:00.000Z', // 02:15 on the 5th
-    ]);
-  });
-
-  it('are the first of the two times when the clocks go back, and charge once', () => {
-    expect(due('2026-10-31T05:30:00Z', 'daily', 1, NEW_YORK, 3)).toEqual([
-      '2026-10-31T05:30:00.000Z', // 01:30
-      '2026-11-01T05:30:00.000Z', // 01:30 in summer time; 06:30Z reads 01:30 again
-      '2026-11-02T06:30:00.000Z',
-    ]);
-  });
-
-  it('begin at the start itself, also when that is the second of two equal times', () => {
-    expect(due('2026-11-01T06:30:00Z', 'daily', 1, NEW_YORK, 2)).toEqual([
-      '2026-11-01T06:30:00.000Z',
-      '2026-11-02T06:30:00.000Z',
-    ]);
-  });
-
-  it('lose no billing to a calendar day that the zone left out: it falls together with the next', () => {
-    expect(due('2011-12-28T20:00:00Z', 'daily', 1, 'Pacific/Apia', 5)).toEqual([
-      '2011-12-28T20:00:00.000Z', // 10:00 on the 28th
-      '2011-12-29T20:00:00.000Z', // 10:00 on the 29th
-      '2011-12-30T20:00:00.000Z', // 10:00 on the 31st, for the 30th does not exist
-      '2011-12-30T20:00:00.000Z', // 10:00 on the 31st
-      '2011-12-31T20:00:00.000Z', // 10:00 on 1 January
-    ]);
+  it.each<[string, Frequency, number, string, string, string[]]>([
+    [
+      'return to the 31st after every month that is too short for it',
+      'monthly',
+      1,
+      LAGOS,
+      '2027-01-31T09:00:00Z',
+      ['2027-02-28T09:00', '2027-03-31T09:00', '2027-04-30T09:00', '2027-05-31T09:00'],
+    ],
+    ['use 29 February when there is one', 'monthly', 1, LAGOS, '2028-01-31T09:00:00Z', ['2028-02-29T09:00']],
+    [
+      'come back to 29 February',
+      'yearly',
+      1,
+      LAGOS,
+      '2028-02-29T09:00:00Z',
+      ['2029-02-28T09:00', '2030-02-28T09:00', '2031-02-28T09:00', '2032-02-29T09:00'],
+    ],
+    [
+      "are counted by the zone's calendar: late on the 31st in UTC is the 1st in Lagos",
+      'monthly',
+      1,
+      LAGOS,
+      '2027-01-31T23:30:00Z',
+      ['2027-02-28T23:30'],
+    ],
+    ['come every third day', 'daily', 3, LAGOS, '2026-11-21T08:00:00Z', ['2026-11-24T08:00']],
+    ['come every second week', 'weekly', 2, LAGOS, '2026-11-21T08:00:00Z', ['2026-12-05T08:00']],
+    ['come every third month', 'monthly', 3, LAGOS, '2026-11-21T08:00:00Z', ['2027-02-21T08:00']],
+    ['come every second year', 'yearly', 2, LAGOS, '2026-11-21T08:00:00Z', ['2028-11-21T08:00']],
+    [
+      'keep the time of the wall clock, 09:00 in winter and in summer',
+      'monthly',
+      1,
+      NEW_YORK,
+      '2026-02-15T14:00:00Z',
+      ['2026-03-15T13:00'],
+    ],
+    [
+      'move forward by the gap on the day that skips their time, 02:30, and on that day only',
+      'daily',
+      1,
+      NEW_YORK,
+      '2026-03-07T07:30:00Z',
+      ['2026-03-08T07:30', '2026-03-09T06:30'],
+    ],
+    [
+      'move forward by half an hour where the clocks change by half an hour',
+      'daily',
+      1,
+      'Australia/Lord_Howe',
+      '2026-10-02T15:45:00Z',
+      ['2026-10-03T15:45', '2026-10-04T15:15'],
+    ],
+    [
+      'are the first of the two times when the clocks go back, and charge once',
+      'daily',
+      1,
+      NEW_YORK,
+      '2026-10-31T05:30:00Z',
+      ['2026-11-01T05:30', '2026-11-02T06:30'],
+    ],
+    [
+      'go on from a start that is the second of two equal times',
+      'daily',
+      1,
+      NEW_YORK,
+      '2026-11-01T06:30:00Z',
+      ['2026-11-02T06:30'],
+    ],
+    [
+      'lose no billing to 30 December 2011, which Apia left out: it falls together with the next',
+      'daily',
+      1,
+      'Pacific/Apia',
+      '2011-12-28T20:00:00Z',
+      ['2011-12-29T20:00', '2011-12-30T20:00', '2011-12-30T20:00', '2011-12-31T20:00'],
+    ],
+  ])('%s', (_, frequency, interval, timeZone, startAt, later) => {
+    const [first, ...others] = due(startAt, frequency, interval, timeZone, 1 + later.length);
+    expect(first).toBe(startAt.replace('Z', '.000Z'));
+    expect(others).toEqual(later.map((minute) => `${minute}:00.000Z`));
   });
 
   it('rise strictly, over decades of starts, every frequency, interval and zone', () => {
@@ -216,7 +218,7 @@ describe('due dates', () => {
       fc.property(recurrence(2012), fc.nat({ max: 500 }), (one, n) => {
         expect(dueDate(one, n + 1).getTime()).toBeGreaterThan(dueDate(one, n).getTime());
       }),
-      { numRuns: 3000 },
+      { numRuns: 500 },
     );
   });
 
@@ -227,7 +229,7 @@ describe('due dates', () => {
         const expected = momentOf(addToWallClock(wall, one.frequency, n * one.interval), one.timeZone);
         expect(dueDate(one, n).toISOString()).toBe(new Date(expected).toISOString());
       }),
-      { numRuns: 3000 },
+      { numRuns: 500 },
     );
   });
 
@@ -275,13 +277,10 @@ describe('a date-time in a request', () => {
   it.each([
     ['2026-01-31T09:00:00+01:00', '2026-01-31T08:00:00.000Z'],
     ['2026-01-31T09:00:00Z', '2026-01-31T09:00:00.000Z'],
-    ['2026-01-31t09:00:00z', '2026-01-31T09:00:00.000Z'],
     ['2026-01-31T09:00:00-00:00', '2026-01-31T09:00:00.000Z'],
     ['2026-01-31T00:00:00+23:59', '2026-01-30T00:01:00.000Z'],
     ['2026-01-31T09:00:00.1Z', '2026-01-31T09:00:00.100Z'],
     ['2026-01-31T09:00:00.123999999Z', '2026-01-31T09:00:00.123Z'],
-    ['2028-02-29T09:00:00Z', '2028-02-29T09:00:00.000Z'],
-    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00.000Z'],
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
   ])('%s is %s', (text, moment) => {
     expect(outcome(parseInstant(text))).toBe(moment);
@@ -293,32 +292,21 @@ describe('a date-time in a request', () => {
   const years = 'must be within the years 1970 to 9999';
   it.each([
     ['2026-01-31T09:00:00', offset],
-    ['2026-01-31T09:00:00.5', offset],
     ['2026-01-31', format],
     ['2026-01-31T09:00Z', format],
     ['2026-01-31 09:00:00Z', format],
     ['2026-01-31T09:00:00+0100', format],
     ['2026-01-31T09:00:00+24:00', format],
-    ['2026-01-31T09:00:00+01:60', format],
     ['2026-01-31T09:00:00Z[Africa/Lagos]', format],
     ['2026-01-31T09:00:00,5Z', format],
-    ['2026-01-31T09:00:00.0000000001Z', format],
-    ['+002026-01-31T09:00:00Z', format],
-    ['20260131T090000Z', format],
-    ['1769850000', format],
     ['', format],
     [' 2026-01-31T09:00:00Z', format],
     ['2026-01-31T09:00:00Z\n', format],
     ['2026-02-29T09:00:00Z', nowhere],
-    ['2026-13-01T09:00:00Z', nowhere],
-    ['2026-00-01T09:00:00Z', nowhere],
     ['2026-01-31T24:00:00Z', nowhere],
-    ['2026-01-31T09:60:00Z', nowhere],
-    ['2026-01-31T09:00:61Z', nowhere],
     ['2026-12-31T23:59:60Z', 'must not be a leap second'],
     ['1970-01-01T00:00:00+00:01', years],
     ['9999-12-31T23:59:59-00:01', years],
-    ['0000-01-01T00:00:00Z', years],
   ])('%j is refused: %s', (text, reason) => {
     expect(outcome(parseInstant(text))).toBe(reason);
   });
@@ -341,14 +329,11 @@ describe('a duration to move a test clock by', () => {
 
   it.each([
     ['P1M', '2028-02-29T12:00:00.000Z'],
-    ['P1D', '2028-02-01T12:00:00.000Z'],
     ['P2W', '2028-02-14T12:00:00.000Z'],
     ['PT90M', '2028-01-31T13:30:00.000Z'],
     ['PT0.5S', '2028-01-31T12:00:00.500Z'],
-    ['PT0.001S', '2028-01-31T12:00:00.001Z'],
     ['P1Y2M3DT4H5M6S', '2029-04-03T16:05:06.000Z'],
     ['P10Y', '2038-01-31T12:00:00.000Z'],
-    ['P120M', '2038-01-31T12:00:00.000Z'],
     ['P3653D', '2038-01-31T12:00:00.000Z'],
   ])('%s goes to %s', (duration, moment) => {
     expect(outcome(addDuration(from, duration, LAGOS))).toBe(moment);
@@ -365,22 +350,14 @@ describe('a duration to move a test clock by', () => {
   const nothing = 'must be a duration greater than 0';
   it.each([
     ['P0D', nothing],
-    ['PT0S', nothing],
     ['PT0.0009S', nothing],
-    ['-P1M', nothing],
     ['P10YT0.001S', tooLong],
-    ['P121M', tooLong],
     ['P3654D', tooLong],
     ['P4000000000Y', malformed],
     [`P${'0'.repeat(98)}1D`, malformed],
     ['P', malformed],
-    ['PT', malformed],
-    ['1M', malformed],
-    ['P1', malformed],
     ['P1.5D', malformed],
-    ['P-1M', malformed],
     ['P1M P1D', malformed],
-    ['1 month', malformed],
     ['', malformed],
   ])('%j is refused: %s', (duration, reason) => {
     expect(outcome(addDuration(from, duration, LAGOS))).toBe(reason);

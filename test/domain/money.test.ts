@@ -14,19 +14,15 @@ describe('an amount read at the door', () => {
   it.each([
     [0.01, 'NGN', 1n],
     [0.1 + 0.7, 'NGN', 'must have at most 15 significant digits'],
-    [0.29, 'NGN', 29n],
     [1.005, 'BHD', 1005n],
     [4.35, 'NGN', 435n],
-    [1, 'JPY', 1n],
     [0.0001, 'CLF', 1n],
     [1e2, 'NGN', 10_000n],
     [JSON.parse('100.00'), 'NGN', 10_000n],
-    [JSON.parse('1.50e1'), 'NGN', 1_500n],
     [JSON.parse('1.0'), 'JPY', 1n],
     [9_999_999_999.99, 'NGN', MAX_AMOUNT_MINOR - 1n],
     [10_000_000_000, 'NGN', MAX_AMOUNT_MINOR],
     [1_000_000_000_000, 'JPY', MAX_AMOUNT_MINOR],
-    [1_000_000_000, 'KWD', MAX_AMOUNT_MINOR],
     [100_000_000, 'CLF', MAX_AMOUNT_MINOR],
   ])('%p %s is taken as %p', (value, code, expected) => {
     expect(minor(value, code)).toBe(expected);
@@ -34,18 +30,12 @@ describe('an amount read at the door', () => {
 
   it.each([
     [0, 'NGN', 'must be greater than 0'],
-    [-0, 'NGN', 'must be greater than 0'],
     [-0.01, 'NGN', 'must be greater than 0'],
     [NaN, 'NGN', 'must be a number'],
     [Infinity, 'NGN', 'must be a number'],
-    [-Infinity, 'NGN', 'must be a number'],
     ['1', 'NGN', 'must be a number'],
-    [1n, 'NGN', 'must be a number'],
     [null, 'NGN', 'must be a number'],
-    [undefined, 'NGN', 'must be a number'],
-    [[1], 'NGN', 'must be a number'],
     [0.001, 'NGN', 'must have at most 2 decimals in NGN'],
-    [1.001, 'NGN', 'must have at most 2 decimals in NGN'],
     [5e-324, 'NGN', 'must have at most 2 decimals in NGN'],
     [0.5, 'JPY', 'must have no decimals in JPY'],
     [0.0001, 'KWD', 'must have at most 3 decimals in KWD'],
@@ -72,15 +62,6 @@ describe('an amount read at the door', () => {
       }),
       { numRuns: 2000 },
     );
-  });
-
-  it('round trips at both ends of the range in each currency', () => {
-    for (const code of CURRENCIES) {
-      for (const amount of [1n, 99n, 100n, 101n, MAX_AMOUNT_MINOR - 1n, MAX_AMOUNT_MINOR]) {
-        expect(minor(formatAmount(amount, code), code)).toBe(amount);
-      }
-      expect(minor(formatAmount(MAX_AMOUNT_MINOR + 1n, code), code)).toMatch(/^must be at most/);
-    }
   });
 
   it('is either exact or refused, whatever number is sent', () => {

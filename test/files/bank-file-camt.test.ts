@@ -33,13 +33,6 @@ test('the entry that docs/bank-statements.md shows is a line', async () => {
   ]);
 });
 
-test('an entry of several transactions without ids is one line', async () => {
-  const details = '<NtryDtls><TxDtls><Refs/></TxDtls><TxDtls><Refs/></TxDtls></NtryDtls>';
-  expect(await read(OPEN + entry(details) + CLOSE)).toMatchObject([
-    { bankTransactionId: 'FT1', amount: 1_000n },
-  ]);
-});
-
 const detail = (id: string, more = '') =>
   `<TxDtls><Refs><AcctSvcrRef>${id}</AcctSvcrRef></Refs>${more}</TxDtls>`;
 const amountOf = (amount: string) => `<AmtDtls><TxAmt><Amt Ccy="NGN">${amount}</Amt></TxAmt></AmtDtls>`;
@@ -148,11 +141,6 @@ test.each([
     expect(sent.bytes).toBe(0);
   },
 );
-
-test('what is of a field is its own text alone, whatever else is in it', async () => {
-  const file = entry().replace('10.00', '10<x xmlns="x">7</x>');
-  expect(await read(OPEN + file + CLOSE)).toEqual([{ line: 1, problem: 'amount is missing' }]);
-});
 
 test.each(['2026-03-02Z', '2026-03-02+01:00', '2026-03-02-14:00'])(
   'the day %s is the day that the bank has booked it on, whatever its offset',

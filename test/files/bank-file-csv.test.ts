@@ -96,15 +96,6 @@ test('separators without end refuse the file before their empty fields fill the 
   expect(sent.bytes).toBeLessThan(128 * 1024);
 });
 
-test('a line with several stray quotes counts once, and the next ones are read', async () => {
-  const stray = 'F"T"0,2026-03-02,10."00,NGN,debit\n';
-  expect(await read(HEADER + stray + LINE + '"FT2,2026-03-02,10.00,NGN,debit\n')).toMatchObject([
-    { line: 2, problem: 'its quotes do not follow RFC 4180' },
-    { line: 3, bankTransactionId: 'FT1' },
-    { line: 4, problem: 'its quotes do not follow RFC 4180' },
-  ]);
-});
-
 test.each([
   ['a separator of thousands', 'amount', '1,500.00'],
   ['a decimal comma', 'amount', '1500,50'],
@@ -116,16 +107,6 @@ test.each([
     { line: 2, problem: 'it has more fields than the header' },
     { line: 3, bankTransactionId: 'FT2', amount: 1_000n },
   ]);
-});
-
-async function* cutOff(): AsyncGenerator<Buffer> {
-  await Promise.resolve();
-  yield Buffer.from(HEADER + LINE);
-  throw new Error('cut off');
-}
-
-test('what goes wrong with the body is told as it is', async () => {
-  await expect(readAll(readCsv, cutOff())).rejects.toThrow('cut off');
 });
 
 test('lines that end differently are each a line: none is taken for the rest of another', async () => {

@@ -6,8 +6,8 @@ import { readAll } from '../support/statement-file';
 
 /** What a page of lines keeps in memory while a statement arrives. */
 
-/** Of the size in which a socket is read. */
-const PIECE_BYTES = 64 * 1024;
+/** A piece of a file, which holds a line: far more than that, so that keeping it shows. */
+const PIECE_BYTES = 32 * 1024;
 const padded = (start: string, end: string) =>
   Buffer.from(start + 'x'.repeat(PIECE_BYTES - start.length - end.length) + end);
 
@@ -49,7 +49,7 @@ test.each([
 
   expect(page).toHaveLength(PAGE_LINES);
   expect(page.at(-1)).toMatchObject({ bankTransactionId: idOf(PAGE_LINES - 1), reference: REFERENCE });
-  // A line is some hundred bytes; with the text that it came in it is 64 KiB. What is in between is
+  // A line is some hundred bytes; with the text that it came in it is 32 KiB. What is in between is
   // room for what a process has besides.
   expect(kept).toBeLessThan((PAGE_LINES * PIECE_BYTES) / 4);
 });

@@ -1,11 +1,8 @@
 import { chainStream } from '../../src/database/chain/extend-chain';
-import { publicKeys, signHead } from '../../src/database/chain/sign-head';
-import { chainKeys } from '../../src/database/chain/chain-key';
+import { signHead, type PublicKeys } from '../../src/database/chain/sign-head';
 import type { Database } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { compareHeads } from '../../src/database/verify/compare-heads';
-import type { Page } from '../../src/database/verify/read-in-pages';
-import { compareBooks } from '../../src/database/verify/verify-books';
+import { compareBooks, provenKeys } from '../../src/database/verify/verify-books';
 import { STREAMS } from '../../src/domain/books/chain';
 
 /** What the workflow `chain` does, and what `assent books verify` finds. */
@@ -20,31 +17,23 @@ export async function chainBooks(db: Database, ring: Keyring): Promise<number> {
   return chained;
 }
 
-const isOfChains = (check: string) => check.startsWith('links') || check === 'heads';
-
-/** What is found to differ, in one line each. */
-async function differencesIn(pages: AsyncIterable<Page>, isAsked: (check: string) => boolean) {
+/** All that differs, in one line each: `check: row: finding`. */
+async function differences(db: Database, keys: PublicKeys, kept: string[] = []): Promise<string[]> {
   const found: string[] = [];
-  for await (const { check, differences } of pages) {
-    if (isAsked(check)) found.push(...differences.map(({ id, what }) => `${check}: ${id}: ${what}`));
-  }
+  for await (const page of compareBooks({ db, keys, timeZone, kept }, { from: null, to: null }))
+    found.push(...page.differences.map(({ id, what }) => `${page.check}: ${id}: ${what}`));
   return found;
 }
 
-export async function chainDifferences(db: Database, ring: Keyring): Promise<string[]> {
-  const keys = publicKeys(await chainKeys(db, ring));
-  const all = compareBooks({ db, keys, timeZone }, { from: null, to: null });
-  return differencesIn(all, isOfChains);
-}
+const isOfChains = (one: string) => one.startsWith('links') || one.startsWith('heads');
 
-/** What is found of heads that were kept. */
-export async function keptDifferences(db: Database, kept: string[]): Promise<string[]> {
-  const found = await differencesIn(compareHeads(db, new Map(), kept), () => true);
-  return found.filter((one) => one.includes('it was kept'));
-}
+export const allDifferences = async (db: Database, ring: Keyring): Promise<string[]> =>
+  differences(db, await provenKeys(db, ring));
+
+/** @param kept heads that were kept elsewhere */
+export const chainDifferences = async (db: Database, ring: Keyring, kept?: string[]): Promise<string[]> =>
+  (await differences(db, await provenKeys(db, ring), kept)).filter(isOfChains);
 
 /** What is found without the chains. */
-export async function bookDifferences(db: Database): Promise<string[]> {
-  const all = compareBooks({ db, keys: new Map(), timeZone }, { from: null, to: null });
-  return differencesIn(all, (check) => !isOfChains(check));
-}
+export const bookDifferences = async (db: Database): Promise<string[]> =>
+  (await differences(db, new Map())).filter((one) => !isOfChains(one));

@@ -33,6 +33,31 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return made;
 }
 
+/** A migrated database of the test file that calls this, there once its tests begin. */
+export function databaseOfFile(): Omit<TestDatabase, 'drop'> {
+  let made: TestDatabase | undefined;
+  const there = (): TestDatabase => {
+    if (!made) throw new Error('the database is there once the tests begin');
+    return made;
+  };
+  beforeAll(async () => {
+    made = await createTestDatabase();
+  });
+  afterAll(() => there().drop());
+  return {
+    get url() {
+      return there().url;
+    },
+    db: {
+      query: (...statement) => there().db.query(...statement),
+      transaction: (work) => there().db.transaction(work),
+      until: (deadline) => there().db.until(deadline),
+      on: (requestId) => there().db.on(requestId),
+      destroy: () => there().db.destroy(),
+    },
+  };
+}
+
 /**
  * A copy of a database, as a back-up would be of that moment. A template may have no connections,
  * so the original has

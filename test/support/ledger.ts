@@ -1,5 +1,6 @@
 import { rows, type Executor } from '../../src/database/pool/connection';
 import { newId } from '../../src/database/identifier/new-id';
+import { entryOf, type LedgerEntry } from '../../src/domain/books/ledger';
 
 /**
  * What follows a thing in the ledger, each posting in words: `charge: -100 NGN customer_bank of
@@ -61,3 +62,14 @@ export async function postThen(
     { id: newId('billingRequest'), day, bankId, merchantId, currency },
   );
 }
+
+/** A charge of one minor unit that there is no row of. */
+export const anyCharge = (
+  { bankId, merchantId }: { bankId: string; merchantId: string },
+  settledAt: Date,
+): LedgerEntry =>
+  entryOf(
+    'charge',
+    { resourceId: newId('billingRequest'), settledAt },
+    { amount: 1n, currency: 'NGN', bankId, merchantId, ownerId: merchantId },
+  );

@@ -1,9 +1,22 @@
 import { createRecurringActivities, type ScheduleState } from '../../src/activities/recurring';
+import { lockAgreement } from '../../src/database/agreement/agreement';
+import { applyDecision } from '../../src/database/decision/apply-decision';
 import type { Database } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
+import type { ScheduleTerms } from '../../src/database/schedule/create-schedule';
+import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/schedule/list-schedules';
 import type { BillingRules } from '../../src/domain/billing-rules';
 import { isAsked, nextStep, type Step } from '../../src/domain/recurring/recurring-step';
 import type { RecurringRules } from '../../src/domain/recurring/schedule-facts';
+import {
+  announcedTo,
+  answerCharges,
+  makeSchedule,
+  moveClock,
+  standingApproval,
+  type Announced,
+  type Standing,
+} from './standing';
 
 export interface ScheduleAtRest {
   status: string;
@@ -78,4 +91,63 @@ function atRest(
   next: Step['do'] | null,
 ): ScheduleAtRest {
   return { status: facts.status, nextBillingDate, sleepMs, waitingFor, did, next, delayMs };
+}
+
+export const DAY_MS = 86_400_000;
+
+/** A schedule of parties of its own, whose workflow and bank are the test. */
+export interface PlayedSchedule {
+  id: string;
+  standing: Standing;
+  /** Has the workflow read, and do what comes until it is to sleep. */
+  advance(): Promise<ScheduleAtRest>;
+  later(ms: number): Promise<void>;
+  /** The bank's answer to the open charge: its own reason, or approval. */
+  answer(declineReason?: string): Promise<void>;
+  /** What the customer decides, without being asked. */
+  decide(decision: Decision, currency?: string): Promise<void>;
+  shown(): Promise<ScheduleRecord>;
+  /** `n status[ reason] attempts` of each. */
+  billings(): Promise<string[]>;
+  /** What a party was told about schedules. */
+  told(party: 'bank' | 'merchant'): Promise<Announced[]>;
+}
+
+type Decision = 'approve_once' | 'approve_recurring' | 'suspended' | 'deny';
+
+export async function playSchedule(
+  db: Database,
+  keyring: Keyring,
+  rules: BillingRules & RecurringRules,
+  terms: Partial<ScheduleTerms> = {},
+): Promise<PlayedSchedule> {
+  const standing = await standingApproval(db, keyring);
+  const id = await makeSchedule(db, keyring, standing, terms);
+  const { merchantId, agreementId } = standing;
+  return {
+    id,
+    standing,
+    advance: () => runSchedule(db, keyring, rules, id),
+    later: (ms) => moveClock(db, merchantId, `${ms} milliseconds`),
+    async answer(declineReason) {
+      expect(await answerCharges(db, keyring, standing, declineReason)).toBe(1);
+    },
+    decide: (decision, currency) =>
+      db.transaction(async (trx) => {
+        await lockAgreement(trx, agreementId);
+        const terms = currency === undefined ? undefined : { currency, dailyLimit: null, monthlyLimit: null };
+        const decided = { decision, blocked: false, ...(terms && { terms }) };
+        await applyDecision(trx, keyring, agreementId, decided, 'bank');
+      }),
+    shown: () => readSchedule(db, { entityId: merchantId, role: 'merchant' }, id),
+    async billings() {
+      return (await readBillings(db, id)).map(({ n, status, reason, attempts }) =>
+        [n, status, ...(reason === null ? [] : [reason]), `${attempts.length}x`].join(' '),
+      );
+    },
+    async told(party) {
+      const announced = await announcedTo(db, keyring, standing[`${party}Id`]);
+      return announced.filter(({ type }) => type.startsWith('recurring.'));
+    },
+  };
 }

@@ -1,4 +1,7 @@
-import { row, type Executor } from '../../src/database/pool/connection';
+import type { Keyring } from '../../src/database/keys/keyring';
+import { row, type Database, type Executor } from '../../src/database/pool/connection';
+import { announce } from '../../src/database/webhook/announce-webhooks';
+import { FEED_START, readFeed, type FeedEvent } from '../../src/database/webhook/read-event-feed';
 import { eventually } from './engine';
 
 /**
@@ -14,4 +17,36 @@ export async function wholeFeed(db: Executor): Promise<void> {
     );
     return held?.any === false;
   });
+}
+
+/** What a party finds in its feed of charges and intents, with the number of each. */
+export async function toldInFeed(
+  db: Database,
+  keyring: Keyring,
+  entityId: string,
+): Promise<[type: string, id: string, sequence: number][]> {
+  const [last] = await db.transaction((trx) =>
+    announce(trx, keyring, [{ entityId, webhookType: 'webhook.test', items: [{ sequence: 1 }] }]),
+  );
+  const shown = await row<{ eventId: string }>(
+    db,
+    `SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = :last`,
+    { last },
+  );
+  let events: FeedEvent[] = [];
+  await eventually(async () => {
+    events = await readFeed(db, keyring, entityId, FEED_START, 100);
+    return events.at(-1)?.eventId === shown?.eventId;
+  });
+  return events
+    .filter(({ webhookType }) => webhookType.startsWith('billing.'))
+    .flatMap(({ webhookType, data }) =>
+      (data as { billingRequestId?: string; intentId?: string; sequence: number }[]).map(
+        ({ billingRequestId, intentId, sequence }): [string, string, number] => [
+          webhookType,
+          billingRequestId ?? intentId ?? '',
+          sequence,
+        ],
+      ),
+    );
 }

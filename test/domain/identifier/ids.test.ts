@@ -21,6 +21,16 @@ describe('an id', () => {
     );
   });
 
+  it('has one length, and sorts as its bytes do', () => {
+    fc.assert(
+      fc.property(uuid, uuid, (a, b) => {
+        const [one, other] = [encodeId('bank', a), encodeId('bank', b)];
+        expect(one).toHaveLength(30);
+        expect(Math.sign(Buffer.compare(a, b))).toBe(one < other ? -1 : one > other ? 1 : 0);
+      }),
+    );
+  });
+
   it.each([
     'cus_01h2xcf97gfs5v1hf0m6scqn7',
     'cus_01h2xcf97gfs5v1hf0m6scqn755',

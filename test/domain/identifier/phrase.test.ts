@@ -1,4 +1,3 @@
-import * as fc from 'fast-check';
 import { makePhrase, normalizePhrase, PHRASE_BYTES } from '../../../src/domain/identifier/phrase';
 import { PHRASE_WORDS } from '../../../src/domain/identifier/phrase-words';
 
@@ -15,11 +14,6 @@ function bytes(words: [number, number, number, number], digits: number[]): Uint8
   return Uint8Array.from([...head, ...tail]);
 }
 
-const phrase = fc
-  .uint8Array({ minLength: PHRASE_BYTES, maxLength: PHRASE_BYTES })
-  .filter((random) => random.subarray(WORD_BYTES).some((byte) => byte < 200))
-  .map(makePhrase);
-
 describe('the words of phrases', () => {
   it('are 4096, as many as 12 bits can tell apart, and no two are the same', () => {
     expect(new Set(PHRASE_WORDS).size).toBe(4096);
@@ -35,7 +29,6 @@ describe('a phrase', () => {
   it('is four words and two digits', () => {
     const [first, last] = [PHRASE_WORDS[0], PHRASE_WORDS[4095]];
     expect(makePhrase(bytes([0, 4095, 0, 0], [7]))).toBe(`${first}-${first}-${last}-${first}-07`);
-    fc.assert(fc.property(phrase, (text) => expect(text).toMatch(/^[a-z]{3,8}(-[a-z]{3,8}){3}-\d\d$/)));
   });
 
   it('has each word in each place equally often', () => {
@@ -83,22 +76,4 @@ describe('a phrase', () => {
       expect(normalizePhrase(typed)).not.toBe('amber-river-stone-lamp-42');
     },
   );
-
-  it('is found however it is cased and spaced', () => {
-    const blank = fc.constantFrom('-', ' ', '  ', ' - ');
-    fc.assert(
-      fc.property(
-        phrase,
-        fc.array(blank, { minLength: 4, maxLength: 4 }),
-        fc.nat(),
-        (text, blanks, upper) => {
-          const typed = text
-            .split('-')
-            .map((part, i) => ((upper >> i) & 1 ? part.toUpperCase() : part) + (blanks[i] ?? ''))
-            .join('');
-          expect(normalizePhrase(` ${typed} `)).toBe(text);
-        },
-      ),
-    );
-  });
 });

@@ -1,4 +1,3 @@
-import { dayStart } from '../../../src/domain/calendar';
 import { chargesAhead, type ScheduleAhead } from '../../../src/domain/recurring/forecast';
 import type { InHand, RecurringRules, Schedule } from '../../../src/domain/recurring/schedule-facts';
 
@@ -114,20 +113,6 @@ describe('the charges to come', () => {
     const terms = { frequency: 'monthly', nextN: 1 } as const;
     expect(ahead(hour(1), day(27), terms, { open: inHand })).toEqual([]);
     expect(ahead(hour(1), day(27), terms, { open: declined })).toEqual(['24×3']);
-  });
-});
-
-describe('a day', () => {
-  it.each([
-    ['Africa/Lagos', '2026-01-31T22:59:59.999Z', 0, '2026-01-30T23:00:00.000Z'],
-    ['Africa/Lagos', '2026-01-31T23:00:00.000Z', 0, '2026-01-31T23:00:00.000Z'],
-    ['Africa/Lagos', '2026-01-31T08:00:00.000Z', 1, '2026-01-31T23:00:00.000Z'],
-    // Clocks go forward by an hour in between.
-    ['Europe/Berlin', '2026-03-28T12:00:00.000Z', 2, '2026-03-29T22:00:00.000Z'],
-    // On the day of its change this one begins at one o'clock.
-    ['America/Santiago', '2026-09-05T12:00:00.000Z', 1, '2026-09-06T04:00:00.000Z'],
-  ])('begins in %s, seen from %s, %d days later at %s', (zone, now, days, begins) => {
-    expect(dayStart(new Date(now), days, zone).toISOString()).toBe(begins);
   });
 });
 

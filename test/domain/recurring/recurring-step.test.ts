@@ -83,318 +83,213 @@ function retrying(retryAt: Date): InHand {
   return { ...declined('insufficient_funds'), status: 'retrying', retryAt };
 }
 
+const FEBRUARY = new Date('2026-02-28T08:00:00.000Z');
+const APRIL = new Date('2026-04-30T08:00:00.000Z');
+
+const wait = (until: Date): Dated => ({ do: 'wait', until });
+const charge = (n: number, attempt = 1): Dated => ({ do: 'charge', n, attempt });
+const end = (as: 'completed' | 'failed'): Dated => ({ do: 'end', as });
+const skip = (reason: 'arrears' | 'paused' | 'suspended'): Dated => ({
+  do: 'skip',
+  n: 0,
+  dueAt: START,
+  reason,
+});
+const retryOn = (day: number): Dated => ({ do: 'retry', n: 0, retryAt: after(day * DAY) });
+const fail: Dated = { do: 'fail', n: 0 };
+
+type Row = [says: string, now: Date, step: Dated, given: Partial<Schedule>, billings?: Partial<Billings>];
+
+/** A schedule whose first billing has run. */
+const second = { nextN: 1, ran: 1 };
+
 describe('a billing that comes next', () => {
-  it('waits until the last millisecond before its due date', () => {
-    expect(step({}, {}, after(-1))).toEqual({ do: 'wait', until: START });
-  });
+  const fell = { ...second, noticedN: 1 };
+  const third = { maxBillings: 3, nextN: 3, noticedN: 3 };
 
-  it('is charged at its due date', () => {
-    expect(step({}, {}, START)).toEqual({ do: 'charge', n: 0, attempt: 1 });
-  });
-
-  it('is due by the calendar, counted from the start date', () => {
-    const dates = [1, 2, 3].map((n) =>
-      nextBilling({ ...monthly, nextN: n }, false, rules)?.dueAt.toISOString(),
-    );
-    expect(dates).toEqual([
-      '2026-02-28T08:00:00.000Z',
-      '2026-03-31T08:00:00.000Z',
-      '2026-04-30T08:00:00.000Z',
-    ]);
-  });
-
-  it('is charged when it falls on the end date itself', () => {
-    const endAt = new Date('2026-02-28T08:00:00.000Z');
-    expect(step({ endAt, nextN: 1, ran: 1, noticedN: 1 }, {}, endAt)).toMatchObject({ do: 'charge', n: 1 });
-  });
-
-  it('completes the schedule when it would fall one millisecond after the end date', () => {
-    const endAt = new Date('2026-02-28T07:59:59.999Z');
-    expect(step({ endAt, nextN: 1, ran: 1 }, {}, after(DAY))).toEqual({ do: 'end', as: 'completed' });
-  });
-
-  it('completes the schedule as soon as maxBillings have run', () => {
-    expect(step({ maxBillings: 3, nextN: 3, ran: 3 }, {}, after(1))).toEqual({ do: 'end', as: 'completed' });
-  });
-
-  it('is still made when one of maxBillings was skipped, which did not run', () => {
-    const dueAt = new Date('2026-04-30T08:00:00.000Z');
-    expect(step({ maxBillings: 3, nextN: 3, ran: 2, noticedN: 3 }, {}, dueAt)).toMatchObject({
-      do: 'charge',
-      n: 3,
-    });
+  it.each<Row>([
+    ['waits until the last millisecond before its due date', after(-1), wait(START), {}],
+    ['is charged at its due date', START, charge(0), {}],
+    ['is charged where it falls on the end date', FEBRUARY, charge(1), { ...fell, endAt: FEBRUARY }],
+    ['is none beyond the end date', after(1), end('completed'), { ...fell, endAt: after(-1, FEBRUARY) }],
+    ['is none where maxBillings have run', after(1), end('completed'), { ...third, ran: 3 }],
+    ['is made where one of maxBillings was skipped', APRIL, charge(3), { ...third, ran: 2 }],
+  ])('%s', (_, now, expected, given) => {
+    expect(step(given, {}, now)).toEqual(expected);
   });
 
   it('is not begun beyond maxBillings while the last of them is in hand', () => {
-    const open = pending(after(3 * DAY));
-    expect(step({ maxBillings: 1, nextN: 1 }, { open }, after(DAY))).toEqual({
-      do: 'wait',
-      until: after(3 * DAY),
-    });
-    expect(nextBilling({ ...monthly, maxBillings: 1, nextN: 1 }, true, rules)).toBeUndefined();
+    const until = after(3 * DAY);
+    const last = { maxBillings: 1, nextN: 1 };
+    expect(step(last, { open: pending(until) }, after(DAY))).toEqual(wait(until));
+    expect(nextBilling({ ...monthly, ...last }, true, rules)).toBeUndefined();
+  });
+
+  it('is due by the calendar, counted from the start date', () => {
+    const dates = [1, 2, 3].map((n) => nextBilling({ ...monthly, nextN: n }, false, rules)?.dueAt);
+    expect(dates).toEqual([FEBRUARY, new Date('2026-03-31T08:00:00.000Z'), APRIL]);
   });
 });
 
 describe('the notice of a charge', () => {
-  const dueAt = new Date('2026-02-28T08:00:00.000Z');
-  const second = { nextN: 1, ran: 1 };
+  const notify: Dated = { do: 'notify', n: 1, dueAt: FEBRUARY };
+  const dayBefore = after(-DAY, FEBRUARY);
+  const late = after(-1, FEBRUARY);
 
-  it.each([
-    ['waits until a day before', {}, after(-DAY - 1, dueAt), { do: 'wait', until: after(-DAY, dueAt) }],
-    ['comes a day before', {}, after(-DAY, dueAt), { do: 'notify', n: 1, dueAt }],
-    ['comes late rather than never', {}, after(-1, dueAt), { do: 'notify', n: 1, dueAt }],
-    ['comes once', { noticedN: 1 }, after(-DAY, dueAt), { do: 'wait', until: dueAt }],
-    ['does not come with the charge', {}, dueAt, { do: 'charge', n: 1, attempt: 1 }],
-    [
-      'comes where exactly a day was possible',
-      { createdAt: after(-DAY, dueAt) },
-      after(-1, dueAt),
-      { do: 'notify', n: 1, dueAt },
-    ],
-    [
-      'does not come where less was possible',
-      { createdAt: after(-DAY + 1, dueAt) },
-      after(-1, dueAt),
-      { do: 'wait', until: dueAt },
-    ],
-    ['does not come while paused', { status: 'paused' }, after(-DAY, dueAt), { do: 'wait', until: dueAt }],
-    [
-      'does not come while suspended',
-      { status: 'suspended' },
-      after(-DAY, dueAt),
-      { do: 'wait', until: dueAt },
-    ],
-  ] as const)('%s', (_, given, now, expected) => {
-    expect(step({ ...second, ...given }, {}, now)).toEqual(expected);
-  });
-
-  it('does not come for a schedule that charges daily', () => {
-    expect(step({ frequency: 'daily', interval: 30, nextN: 1, ran: 1 }, {}, after(29 * DAY))).toEqual({
-      do: 'wait',
-      until: after(30 * DAY),
-    });
-  });
-
-  it('comes while the billing before is still being retried', () => {
-    const open = retrying(after(5 * DAY, dueAt));
-    expect(step(second, { open }, after(-DAY, dueAt))).toMatchObject({ do: 'notify', n: 1 });
+  it.each<Row>([
+    ['waits until a day before', after(-1, dayBefore), wait(dayBefore), {}],
+    ['comes a day before', dayBefore, notify, {}],
+    ['comes late rather than never', late, notify, {}],
+    ['comes once', dayBefore, wait(FEBRUARY), { noticedN: 1 }],
+    ['does not come with the charge', FEBRUARY, charge(1), {}],
+    ['comes where exactly a day was possible', late, notify, { createdAt: dayBefore }],
+    ['does not come where less was possible', late, wait(FEBRUARY), { createdAt: after(1, dayBefore) }],
+    ['does not come while paused', dayBefore, wait(FEBRUARY), { status: 'paused' }],
+    ['does not come while suspended', dayBefore, wait(FEBRUARY), { status: 'suspended' }],
+    ['comes beside a billing that is retried', dayBefore, notify, {}, { open: retrying(APRIL) }],
+    ['does not come for daily charges', after(29 * DAY), wait(after(30 * DAY)), { ...daily, interval: 30 }],
+  ])('%s', (_, now, expected, given, billings = {}) => {
+    expect(step({ ...given, ...second }, billings, now)).toEqual(expected);
   });
 });
 
-describe('an attempt that its bank has not answered', () => {
-  it('expires at the end of its window, and not a millisecond before', () => {
-    const open = pending(after(DAY));
-    expect(step({ nextN: 1 }, { open }, after(DAY - 1))).toEqual({ do: 'wait', until: after(DAY) });
-    expect(step({ nextN: 1 }, { open }, after(DAY))).toEqual({ do: 'expire', n: 0 });
+type Attempt = [says: string, open: InHand, now: Date, step: Dated, given?: Partial<Schedule>];
+
+describe('an attempt', () => {
+  const ended = { status: 'cancelled' } as const;
+  const weekly = { frequency: 'weekly' } as const;
+  const number = (attempts: number, day: number) =>
+    declined('insufficient_funds', { attempts, lastAttemptAt: after(day * DAY) });
+  const on4 = { firstAttemptAt: after(4 * DAY), lastAttemptAt: after(4 * DAY) };
+  const on5 = { ...on4, lastAttemptAt: after(5 * DAY), attempts: 2 };
+
+  it.each<Attempt>([
+    ['waits to the end of its window', pending(after(DAY)), after(DAY - 1), wait(after(DAY))],
+    ['expires then', pending(after(DAY)), after(DAY), { do: 'expire', n: 0 }],
+    ['waits where its schedule has ended, too', pending(after(5)), after(1), wait(after(5)), ended],
+    ['expires then, too', pending(after(DAY)), after(DAY), { do: 'expire', n: 0 }, ended],
+    ['succeeds', { ...first, chargeStatus: 'successful' }, after(1), { do: 'succeed', n: 0 }],
+    ['number 2 on day 1 is followed by one on day 3', number(2, 1), after(DAY + 1), retryOn(3)],
+    ['number 3 on day 3 is followed by one on day 5', number(3, 3), after(3 * DAY + 1), retryOn(5)],
+    ['number 4 on day 5 is the last', number(4, 5), after(5 * DAY + 1), fail],
+    ['after an outage uses up the moments that passed', number(2, 4), after(4 * DAY + 1), retryOn(5)],
+    [
+      'has a retry until the next due date',
+      declined('limit_reached', on4),
+      on4.lastAttemptAt,
+      retryOn(5),
+      weekly,
+    ],
+    ['has none from then on', declined('limit_reached', on5), on5.lastAttemptAt, fail, weekly],
+    ['of a daily schedule has none', declined('limit_reached'), after(1), fail, daily],
+    ['of an ended schedule has none', declined('insufficient_funds'), after(1), fail, ended],
+    [
+      'called approved, too, has none',
+      declined('insufficient_funds', { maybeDebited: true }),
+      after(1),
+      fail,
+    ],
+  ])('%s', (_, open, now, expected, given = {}) => {
+    expect(step({ ...given, nextN: 1 }, { open }, now)).toEqual(expected);
   });
-
-  it('expires also where its schedule has ended', () => {
-    const open = pending(after(DAY));
-    expect(step({ status: 'cancelled' }, { open }, after(DAY))).toEqual({ do: 'expire', n: 0 });
-  });
-});
-
-describe('an attempt with an outcome', () => {
-  it('ends its billing when the bank has approved', () => {
-    const open: InHand = { ...first, chargeStatus: 'successful' };
-    expect(step({ nextN: 1 }, { open }, after(1))).toEqual({ do: 'succeed', n: 0 });
-  });
-
-  it.each(['insufficient_funds', 'limit_reached', 'temporarily_unavailable'])(
-    'is tried again a day later after %s',
-    (reason) => {
-      expect(step({ nextN: 1 }, { open: declined(reason) }, after(1))).toEqual({
-        do: 'retry',
-        n: 0,
-        retryAt: after(DAY),
-      });
-    },
-  );
-
-  it.each(['expired', 'not_delivered', 'denied', 'suspended', 'do_not_honor', 'Insufficient_Funds'])(
-    'is never tried again after %s',
-    (reason) => {
-      expect(step({ nextN: 1 }, { open: declined(reason) }, after(1))).toEqual({ do: 'fail', n: 0 });
-    },
-  );
 
   it.each([
-    [1, 0, 1],
-    [2, 1, 3],
-    [3, 3, 5],
-  ])('number %i, made on day %i, is followed by one on day %i', (attempts, madeOn, nextOn) => {
-    const open = declined('insufficient_funds', { attempts, lastAttemptAt: after(madeOn * DAY) });
-    expect(step({ nextN: 1 }, { open }, after(madeOn * DAY + 1))).toMatchObject({
-      retryAt: after(nextOn * DAY),
-    });
-  });
-
-  it('fails its billing after the last moment of the table', () => {
-    const open = declined('insufficient_funds', { attempts: 4, lastAttemptAt: after(5 * DAY) });
-    expect(step({ nextN: 1 }, { open }, after(5 * DAY + 1))).toMatchObject({ do: 'fail', n: 0 });
-  });
-
-  it('uses up the moments that passed during an outage', () => {
-    const open = declined('insufficient_funds', { attempts: 2, lastAttemptAt: after(4 * DAY) });
-    expect(step({ nextN: 1 }, { open }, after(4 * DAY + 1))).toMatchObject({ retryAt: after(5 * DAY) });
-  });
-
-  it('has no retry from the next due date on', () => {
-    const weekly = { frequency: 'weekly', nextN: 1 } as const;
-    const late = { firstAttemptAt: after(4 * DAY), lastAttemptAt: after(4 * DAY) };
-    expect(step(weekly, { open: declined('limit_reached', late) }, after(4 * DAY))).toMatchObject({
-      retryAt: after(5 * DAY),
-    });
-    const later = { firstAttemptAt: after(4 * DAY), lastAttemptAt: after(5 * DAY), attempts: 2 };
-    expect(step(weekly, { open: declined('limit_reached', later) }, after(5 * DAY))).toMatchObject({
-      do: 'fail',
-    });
-    expect(
-      step({ frequency: 'daily', nextN: 1 }, { open: declined('limit_reached') }, after(1)),
-    ).toMatchObject({ do: 'fail' });
-  });
-
-  it('is settled before a schedule that has ended is left alone, and then not tried again', () => {
-    expect(step({ status: 'cancelled' }, { open: declined('insufficient_funds') }, after(1))).toMatchObject({
-      do: 'fail',
-    });
+    ...['insufficient_funds', 'limit_reached', 'temporarily_unavailable'].map(
+      (reason) => [reason, retryOn(1)] as const,
+    ),
+    ...['expired', 'not_delivered', 'denied', 'suspended', 'do_not_honor', 'Insufficient_Funds'].map(
+      (reason) => [reason, fail] as const,
+    ),
+  ])('is followed, after %s, by %j', (reason, expected) => {
+    expect(step({ nextN: 1 }, { open: declined(reason) }, after(1))).toEqual(expected);
   });
 });
 
 describe('a billing that waits for a retry', () => {
-  const open = retrying(after(DAY));
+  const later = after(2 * DAY);
+  const doubtful = { open: { ...retrying(after(DAY)), maybeDebited: true } };
 
-  it('is tried again at its moment', () => {
-    expect(step({ nextN: 1 }, { open }, after(DAY - 1))).toEqual({ do: 'wait', until: after(DAY) });
-    expect(step({ nextN: 1 }, { open }, after(DAY))).toEqual({
-      do: 'charge',
-      n: 0,
-      attempt: 2,
-    });
-  });
-
-  it.each(['past_due', 'paused', 'suspended'] as const)(
-    'fails when the next due date comes first: %s',
-    (status) => {
-      const dueAt = new Date('2026-02-28T08:00:00.000Z');
-      expect(step({ status, nextN: 1 }, { open }, dueAt)).toEqual({ do: 'fail', n: 0 });
-    },
-  );
-
-  it.each(['paused', 'suspended'] as const)(
-    'is not tried while the schedule is %s, and tried after that',
-    (status) => {
-      const until = new Date('2026-02-28T08:00:00.000Z');
-      expect(step({ status, nextN: 1 }, { open }, after(2 * DAY))).toEqual({ do: 'wait', until });
-      expect(step({ status: 'past_due', nextN: 1 }, { open }, after(2 * DAY))).toMatchObject({
-        do: 'charge',
-        attempt: 2,
-      });
-    },
-  );
-
-  it.each([
-    ['waits for its retry', open, after(1)],
-    ['comes to the moment of its retry', open, after(DAY)],
-    ['has just been declined', declined('insufficient_funds'), after(1)],
-  ])('fails where it %s and the bank has also called it approved', (_, billing, now) => {
-    const doubtful = { ...billing, maybeDebited: true };
-    expect(step({ nextN: 1 }, { open: doubtful }, now)).toEqual({ do: 'fail', n: 0 });
-  });
-
-  it('fails with its schedule', () => {
-    expect(step({ status: 'cancelled' }, { open }, after(1))).toMatchObject({ do: 'fail', n: 0 });
+  it.each<Row>([
+    ['waits to its moment', after(DAY - 1), wait(after(DAY)), {}],
+    ['is tried again then', after(DAY), charge(0, 2), {}],
+    ['is not tried while paused', later, wait(FEBRUARY), { status: 'paused' }],
+    ['is not tried while suspended', later, wait(FEBRUARY), { status: 'suspended' }],
+    ['is tried after that', later, charge(0, 2), { status: 'past_due' }],
+    ['fails when the next due date comes first', FEBRUARY, fail, { status: 'past_due' }],
+    ['fails then while paused, too', FEBRUARY, fail, { status: 'paused' }],
+    ['fails then while suspended, too', FEBRUARY, fail, { status: 'suspended' }],
+    ['fails with its schedule', after(1), fail, { status: 'cancelled' }],
+    ['fails at once where the bank has also called it approved', after(1), fail, {}, doubtful],
+    ['fails at its moment then, too', after(DAY), fail, {}, doubtful],
+  ])('%s', (_, now, expected, given, billings = { open: retrying(after(DAY)) }) => {
+    expect(step({ ...given, nextN: 1 }, billings, now)).toEqual(expected);
   });
 });
 
 describe('due dates that were missed', () => {
-  it('are charged oldest first', () => {
-    expect(step({ ...daily, nextN: 4, ran: 4 }, {}, after(10 * DAY))).toMatchObject({ do: 'charge', n: 4 });
-  });
+  const now10 = after(10 * DAY);
+  const missed = { nextN: 7, ran: 7 };
+  const paused = { status: 'paused' } as const;
+  /** When the last three billings began. */
+  const starts = [1, 2, 3].map((ms) => after(-ms, now10));
+  const dayOld = after(DAY - 3, now10);
+  const tooLate = after(35 * DAY + 1);
 
-  it('wait for the charge in hand', () => {
-    const expiresAt = after(10 * DAY + 5);
-    expect(step({ ...daily, nextN: 4, ran: 3 }, { open: pending(expiresAt) }, after(10 * DAY))).toEqual({
-      do: 'wait',
-      until: expiresAt,
-    });
-  });
-
-  it('wait once three were begun within a day, until the oldest of these is a day old', () => {
-    const now = after(10 * DAY);
-    const starts = [after(-1, now), after(-2, now), after(-3, now)];
-    const until = after(DAY - 3, now);
-    expect(step({ ...daily, nextN: 7, ran: 7 }, { starts }, now)).toEqual({ do: 'wait', until });
-    expect(step({ ...daily, nextN: 7, ran: 7 }, { starts }, until)).toMatchObject({ do: 'charge', n: 7 });
-    expect(step({ ...daily, nextN: 7, ran: 7 }, { starts: starts.slice(1) }, now)).toMatchObject({
-      do: 'charge',
-    });
-  });
-
-  it('are charged when exactly 35 days late, and skipped a millisecond later', () => {
-    expect(step(daily, {}, after(35 * DAY))).toMatchObject({ do: 'charge', n: 0 });
-    expect(step(daily, {}, after(35 * DAY + 1))).toEqual({
-      do: 'skip',
-      n: 0,
-      dueAt: START,
-      reason: 'arrears',
-    });
-  });
-
-  it.each(['paused', 'suspended'] as const)(
-    'while %s are skipped with that reason, also after the end of it',
-    (heldFor) => {
-      const skipped = { do: 'skip', n: 0, dueAt: START, reason: heldFor };
-      expect(step({ ...daily, status: heldFor }, { heldFor }, START)).toEqual(skipped);
-      expect(step({ ...daily, status: 'active' }, { heldFor }, after(90 * DAY))).toEqual(skipped);
-    },
-  );
-
-  it('before a pause wait for its end, unless that comes too late', () => {
-    expect(step({ ...daily, status: 'paused' }, {}, after(1))).toEqual({
-      do: 'wait',
-      until: after(35 * DAY + 1),
-    });
-    expect(step({ ...daily, status: 'active' }, {}, after(30 * DAY))).toMatchObject({ do: 'charge', n: 0 });
-    expect(step({ ...daily, status: 'paused' }, {}, after(35 * DAY + 1))).toMatchObject({
-      reason: 'arrears',
-    });
+  it.each<Row>([
+    ['are charged oldest first', now10, charge(7), missed],
+    ['wait for the charge in hand', now10, wait(dayOld), missed, { open: pending(dayOld) }],
+    [
+      'wait where three were begun within a day, until one is a day old',
+      now10,
+      wait(dayOld),
+      missed,
+      { starts },
+    ],
+    ['are charged then', dayOld, charge(7), missed, { starts }],
+    ['are charged where two were', now10, charge(7), missed, { starts: starts.slice(1) }],
+    ['are charged when exactly 35 days late', after(35 * DAY), charge(0), {}],
+    ['are skipped a millisecond later', tooLate, skip('arrears'), {}],
+    ['before a pause wait for its end', after(1), wait(tooLate), paused],
+    ['are skipped where it ends too late', tooLate, skip('arrears'), paused],
+    ['while paused are skipped with that reason', START, skip('paused'), paused, { heldFor: 'paused' }],
+    [
+      'while paused are skipped also after its end',
+      after(90 * DAY),
+      skip('paused'),
+      {},
+      { heldFor: 'paused' },
+    ],
+    ['while suspended are so, too', after(90 * DAY), skip('suspended'), {}, { heldFor: 'suspended' }],
+  ])('%s', (_, now, expected, given, billings = {}) => {
+    expect(step({ ...daily, ...given }, billings, now)).toEqual(expected);
   });
 });
 
 describe('the end of a schedule', () => {
-  it.each(['paused', 'suspended'] as const)(
-    'is failed after three failed billings in a row also while it is %s, which resuming does not mend',
-    (status) => {
-      const end = { do: 'end', as: 'failed' };
-      expect(step({ status, nextN: 3, ran: 3, failedInARow: 3 }, { heldFor: status }, after(1))).toEqual(end);
-    },
-  );
+  const failed = { nextN: 3, ran: 3, failedInARow: 3 };
 
-  it('is failed after three failed billings in a row, even if they were the last', () => {
-    expect(step({ nextN: 3, ran: 3, failedInARow: 3, maxBillings: 3 }, {}, after(1))).toEqual({
-      do: 'end',
-      as: 'failed',
-    });
-    expect(step({ nextN: 3, ran: 3, failedInARow: 2, maxBillings: 3 }, {}, after(1))).toEqual({
-      do: 'end',
-      as: 'completed',
-    });
+  it.each<Row>([
+    [
+      'is failed after three failed in a row, even if they were the last',
+      after(1),
+      end('failed'),
+      { ...failed, maxBillings: 3 },
+    ],
+    [
+      'is failed also while it is paused',
+      after(1),
+      end('failed'),
+      { ...failed, status: 'paused' },
+      { heldFor: 'paused' },
+    ],
+    ['is completed after two', after(1), end('completed'), { ...failed, failedInARow: 2, maxBillings: 3 }],
+  ])('%s', (_, now, expected, given, billings = {}) => {
+    expect(step(given, billings, now)).toEqual(expected);
   });
 
-  it.each(['completed', 'cancelled', 'failed'] as const)(
-    'is final: %s, nothing is charged any more',
-    (status) => {
-      expect(step({ status }, {}, after(1_000 * DAY))).toEqual({ do: 'nothing' });
-      expect(nextBilling({ ...monthly, status }, false, rules)).toBeUndefined();
-    },
-  );
-
-  it('lets a charge that is open run to its own end', () => {
-    expect(step({ status: 'cancelled' }, { open: pending(after(5)) }, after(1))).toEqual({
-      do: 'wait',
-      until: after(5),
-    });
+  it.each(['completed', 'cancelled', 'failed'] as const)('is final: %s', (status) => {
+    expect(step({ status }, {}, after(1_000 * DAY))).toEqual({ do: 'nothing' });
+    expect(nextBilling({ ...monthly, status }, false, rules)).toBeUndefined();
   });
 });
 
@@ -515,79 +410,70 @@ function playAny(
   return { schedule, ...play(schedule, answers, reads) };
 }
 
-describe('whatever banks answer and however long the service was away', () => {
-  it('every due date is charged or skipped once, in order, never early and never beyond the end', () => {
-    fc.assert(
-      fc.property(anySchedule, anyAnswers, anyGaps, (terms, answers, gaps) => {
-        const { schedule, state, log } = playAny(terms, answers, gaps);
-        const begun = log.filter(
-          ({ step: one }) => one.do === 'skip' || (one.do === 'charge' && one.attempt === 1),
-        );
-        expect(begun.map(({ step: one }) => 'n' in one && one.n)).toEqual(begun.map((_, i) => i));
-        expect(state.nextN).toBe(begun.length);
-        for (const { at, dueAt } of begun) {
-          expect(at.getTime()).toBeGreaterThanOrEqual(dueAt.getTime());
-          if (schedule.endAt) expect(dueAt.getTime()).toBeLessThanOrEqual(schedule.endAt.getTime());
-        }
-      }),
-    );
-  });
-
-  it('no more than three billings begin within 24 h, none later than 35 days', () => {
-    fc.assert(
-      fc.property(anySchedule, anyAnswers, anyGaps, (terms, answers, gaps) => {
-        const { log } = playAny(terms, answers, gaps);
-        const charges = log.filter(({ step: one }) => one.do === 'charge' && one.attempt === 1);
-        charges.forEach(({ at, dueAt }, i) => {
-          const third = charges[i - 3];
-          if (third) expect(at.getTime() - third.at.getTime()).toBeGreaterThanOrEqual(DAY);
-          expect(at.getTime() - dueAt.getTime()).toBeLessThanOrEqual(35 * DAY);
-        });
-      }),
-    );
-  });
-
-  it('at most maxBillings run, and three failures in a row are the end', () => {
-    fc.assert(
-      fc.property(anySchedule, anyAnswers, anyGaps, (terms, answers, gaps) => {
-        const { state, log } = playAny(terms, answers, gaps);
-        const ends = log
-          .filter(({ step: one }) => one.do === 'succeed' || one.do === 'fail')
-          .map(({ step: one }) => one.do);
-        expect(state.ran).toBe(ends.length);
-        if (terms.maxBillings !== null) expect(state.ran).toBeLessThanOrEqual(terms.maxBillings);
-        const streak = ends.join(' ').indexOf('fail fail fail');
-        if (streak >= 0) expect(ends.join(' ')).toHaveLength(streak + 'fail fail fail'.length);
-        expect(state.status === 'failed').toBe(streak >= 0);
-        expect(hasEnded(state.status)).toBe(log.at(-1)?.step.do === 'nothing');
-      }),
-    );
-  });
-
-  it('a billing has at most four attempts, each after a decline that another day may undo, before the next due date', () => {
-    fc.assert(
-      fc.property(anySchedule, anyAnswers, anyGaps, (terms, answers, gaps) => {
-        const { schedule, log } = playAny(terms, answers, gaps);
-        for (const [i, { step: one, at }] of log.entries()) {
-          if (one.do !== 'charge' || one.attempt === 1) continue;
-          expect(one.attempt).toBeLessThanOrEqual(4);
-          const giveUpAt = nextBilling(
-            { ...schedule, maxBillings: null, endAt: null, nextN: one.n + 1 },
-            false,
-            rules,
-          )?.dueAt;
-          expect(at.getTime()).toBeLessThan(giveUpAt?.getTime() ?? 0);
-          const before = log.slice(0, i).findLast(({ step: earlier }) => earlier.do === 'retry');
-          expect(before?.step).toMatchObject({ n: one.n });
-        }
-      }),
-    );
-  });
+it('whatever banks answer and however long the service was away, a schedule keeps its rules', () => {
+  fc.assert(
+    fc.property(anySchedule, anyAnswers, anyGaps, (terms, answers, gaps) => {
+      const { schedule, state, log } = playAny(terms, answers, gaps);
+      expectEachDueDateOnce(schedule, state, log);
+      expectNoRush(log);
+      expectItsEnd(terms.maxBillings, state, log);
+      expectFewAttempts(schedule, log);
+    }),
+  );
 });
 
+type Log = ReturnType<typeof play>['log'];
+
+/** Each is charged or skipped once, in order, never early and never beyond the end. */
+function expectEachDueDateOnce(schedule: Schedule, state: Schedule, log: Log): void {
+  const begun = log.filter(
+    ({ step: one }) => one.do === 'skip' || (one.do === 'charge' && one.attempt === 1),
+  );
+  expect(begun.map(({ step: one }) => 'n' in one && one.n)).toEqual(begun.map((_, i) => i));
+  expect(state.nextN).toBe(begun.length);
+  for (const { at, dueAt } of begun) {
+    expect(at.getTime()).toBeGreaterThanOrEqual(dueAt.getTime());
+    if (schedule.endAt) expect(dueAt.getTime()).toBeLessThanOrEqual(schedule.endAt.getTime());
+  }
+}
+
+/** At most three billings begin within 24 h, none later than 35 days. */
+function expectNoRush(log: Log): void {
+  const charges = log.filter(({ step: one }) => one.do === 'charge' && one.attempt === 1);
+  charges.forEach(({ at, dueAt }, i) => {
+    const third = charges[i - 3];
+    if (third) expect(at.getTime() - third.at.getTime()).toBeGreaterThanOrEqual(DAY);
+    expect(at.getTime() - dueAt.getTime()).toBeLessThanOrEqual(35 * DAY);
+  });
+}
+
+/** At most maxBillings run, and three failures in a row are the end. */
+function expectItsEnd(maxBillings: number | null, state: Schedule, log: Log): void {
+  const ends = log.flatMap(({ step: one }) => (one.do === 'succeed' || one.do === 'fail' ? [one.do] : []));
+  expect(state.ran).toBe(ends.length);
+  if (maxBillings !== null) expect(state.ran).toBeLessThanOrEqual(maxBillings);
+  const streak = ends.join(' ').indexOf('fail fail fail');
+  if (streak >= 0) expect(ends.join(' ')).toHaveLength(streak + 'fail fail fail'.length);
+  expect(state.status === 'failed').toBe(streak >= 0);
+  expect(hasEnded(state.status)).toBe(log.at(-1)?.step.do === 'nothing');
+}
+
+/** At most four, each after a decline that another day may undo, before the next due date. */
+function expectFewAttempts(schedule: Schedule, log: Log): void {
+  for (const [i, { step: one, at }] of log.entries()) {
+    if (one.do !== 'charge' || one.attempt === 1) continue;
+    expect(one.attempt).toBeLessThanOrEqual(4);
+    const endless = { ...schedule, maxBillings: null, endAt: null };
+    const giveUpAt = nextBilling({ ...endless, nextN: one.n + 1 }, false, rules)?.dueAt;
+    expect(at.getTime()).toBeLessThan(giveUpAt?.getTime() ?? 0);
+    const before = log.slice(0, i).findLast(({ step: earlier }) => earlier.do === 'retry');
+    expect(before?.step).toMatchObject({ n: one.n });
+  }
+}
+
 it('a monthly schedule runs for 36 months on the right days, told of each a day ahead', () => {
-  const hours = Array.from({ length: 36 * 31 * 24 }, (_, i) => after(i * 3_600_000));
-  const { state, log } = play({ ...monthly, maxBillings: 36 }, ['approve'], hours);
+  const reads = Array.from({ length: 36 * 31 * 3 }, (_, i) => after((i * DAY) / 3));
+  const { state, log } = play({ ...monthly, maxBillings: 36 }, ['approve'], reads);
   const charged = log.flatMap(({ step: one, at }) =>
     one.do === 'charge' ? [at.toISOString().slice(0, 10)] : [],
   );

@@ -27,16 +27,6 @@ describe('the signature in X-Service-Signature', () => {
 });
 
 describe('the signature within the body', () => {
-  it('signs the body as it was without it, which parsing and serialising gives back', () => {
-    fc.assert(
-      fc.property(envelope, (sent) => {
-        const body = bodyWithSignature(sent, secret);
-        const { signature, ...rest } = JSON.parse(body) as { signature: string };
-        expect(serviceSignature(secret, JSON.stringify(rest))).toBe(signature);
-      }),
-    );
-  });
-
   it('is the last member, so that cutting it off the end gives the signed bytes back too', () => {
     fc.assert(
       fc.property(envelope, (sent) => {
@@ -55,12 +45,6 @@ function headers(id: string, sentAtS: number, signature: string): Record<string,
 describe('the signature of Standard Webhooks', () => {
   const body = '{"entityId":"mch_1","name":"Ọlá"}';
   const nowS = Math.floor(Date.now() / 1000);
-
-  it('is accepted by the library of that standard', () => {
-    const signature = standardWebhookSignature([secret], 'dlv_1', nowS, body);
-    expect(new Webhook(secret).verify(body, headers('dlv_1', nowS, signature))).toEqual(JSON.parse(body));
-    expect(signature).toBe(new Webhook(secret).sign('dlv_1', new Date(nowS * 1000), body));
-  });
 
   it('is accepted with the old and with the new secret while both are valid, and with no third', () => {
     const both = standardWebhookSignature([older, secret], 'dlv_1', nowS, body);

@@ -1,0 +1,88 @@
+import { Client } from 'pg';
+import { rotateKey } from '../../../src/database/keys/signing-key';
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { reencrypt } from '../../../src/database/key-rotation/re-encrypt';
+import { openDatabase, row, rows } from '../../../src/database/pool/connection';
+import { recordAuditEvent } from '../../../src/database/record/audit-event';
+import { chainBooks, chainDifferences } from '../../support/books';
+import { databaseOfFile } from '../../support/database';
+import { eventually } from '../../support/engine';
+import { OPERATOR } from '../../support/operator';
+import { charge } from '../../support/settled';
+import { standingApproval, type Standing } from '../../support/standing';
+
+const keys = makeKeyring();
+const keyring = readKeyring(keys);
+
+const database = databaseOfFile();
+const { db } = database;
+let standing: Standing;
+beforeAll(async () => {
+  standing = await standingApproval(db, keyring);
+});
+
+const act = () =>
+  db.transaction((trx) =>
+    recordAuditEvent(trx, OPERATOR, { action: 'entity.enabled', entityId: standing.merchantId }),
+  );
+const found = () => chainDifferences(db, keyring);
+
+describe('the chains', () => {
+  it('come to the last row, are signed once, and are right', async () => {
+    await charge(db, keyring, standing);
+    await act();
+    await chainBooks(db, keyring);
+    expect(await chainBooks(db, keyring)).toBe(0);
+    expect(await found()).toEqual([]);
+    const counts = await row(
+      db,
+      `SELECT (SELECT count(*) FROM ledger_entries) = (SELECT count(*) FROM ledger_chain) AS ledger,
+         (SELECT count(*) FROM events) = (SELECT count(*) FROM event_chain) AS events,
+         (SELECT count(*) FROM audit_events) = (SELECT count(*) FROM audit_chain) AS acts,
+         (SELECT count(*)::int FROM chain_heads) AS heads`,
+    );
+    expect(counts).toEqual({ ledger: true, events: true, acts: true, heads: 1 });
+  });
+
+  it('get each row once where several workers add to them', async () => {
+    await charge(db, keyring, standing);
+    const chained = await Promise.all([1, 2, 3].map(() => chainBooks(db, keyring)));
+    expect(chained.reduce((sum, one) => sum + one, 0)).toBe(3);
+    expect(await found()).toEqual([]);
+  });
+
+  it('get a row that commits late in the run after it, however much was chained meanwhile', async () => {
+    const late = new Client(database.url);
+    await late.connect();
+    await late.query('BEGIN');
+    await late.query(`INSERT INTO audit_events (actor, action) VALUES ('operator:late', 'entity.enabled')`);
+    // More rows come after it than a run looks through again without a reason.
+    await db.query(
+      `INSERT INTO audit_events (actor, action) SELECT 'operator:busy', 'entity.enabled' FROM generate_series(1, 3000)`,
+    );
+    for (let i = 0; i < 3; i++) await chainBooks(db, keyring);
+    await late.query('COMMIT');
+    await late.end();
+    expect(await chainBooks(db, keyring)).toBe(1);
+    // Runs begin after settled rows once all transactions of the server that were open have ended.
+    await eventually(async () => {
+      await chainBooks(db, keyring);
+      const progress = await row<{ after: string }>(
+        db,
+        `SELECT after FROM chain_progress WHERE stream = 'audit'`,
+      );
+      return Number(progress?.after) > 1_000;
+    });
+    expect(await found()).toEqual([]);
+  });
+
+  it('stay right when keys are rotated and values encrypted again, and need no old key', async () => {
+    await rotateKey(db, keyring, OPERATOR, 'chain_keys');
+    await chainBooks(db, keyring);
+    const newer = readKeyring(`${makeKeyring()},${keys}`);
+    const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
+    await reencrypt(owner, newer, OPERATOR, () => undefined).finally(() => owner.destroy());
+    expect(await chainDifferences(db, newer)).toEqual([]);
+    expect(await rows(db, `SELECT kid FROM chain_keys`)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,210 @@
+import { Client } from 'pg';
+import { executorOf, openDatabase, row, type Database } from '../../../src/database/pool/connection';
+import {
+  DeploymentError,
+  requireDeployment,
+  requireSameCalendar,
+} from '../../../src/database/engine/deployment';
+import { migrateUp } from '../../../src/database/migrate';
+import type { Mode } from '../../../src/domain/mode';
+import { asOwner, databaseOfFile, emptySchema } from '../../support/database';
+import { createProductionDatabase, type ProductionDatabase } from '../../support/production-database';
+
+const sandbox = databaseOfFile();
+/** Another, whose zone changes. */
+const spare = databaseOfFile();
+let production: ProductionDatabase;
+let app: Database;
+beforeAll(async () => {
+  production = await createProductionDatabase();
+  app = openDatabase(production.url, 2);
+  await asOwner(production.ownerUrl, `INSERT INTO entities (id, type, name) VALUES ('bnk_1', 'bank', 'B')`);
+});
+afterAll(async () => {
+  await app.destroy();
+  await production.drop();
+});
+
+const AS_APP = '-c role=assent_app';
+
+/** As a process's new connection is asked. The owner of the schema cannot take on the role. */
+async function admit(url: string, mode: Mode, options = AS_APP, timeZone = 'Africa/Lagos'): Promise<void> {
+  const client = new Client({ connectionString: url, options });
+  await client.connect();
+  try {
+    await requireDeployment(executorOf(client), { mode, timeZone });
+  } finally {
+    await client.end();
+  }
+}
+
+describe('the mode of a database', () => {
+  it('keeps every process of another mode out, and tells it both ways out', async () => {
+    await expect(admit(production.url, 'sandbox')).rejects.toThrow(
+      /^ASSENT_MODE: is sandbox, but the database was created for production. Set ASSENT_MODE=production, or correct/,
+    );
+    await expect(admit(sandbox.url, 'production')).rejects.toThrow(
+      /is production, but .* created for sandbox/,
+    );
+    await expect(migrateUp(production.ownerUrl, 'sandbox', 'Africa/Lagos')).rejects.toThrow(DeploymentError);
+    await expect(migrateUp(sandbox.url, 'production', 'Africa/Lagos')).rejects.toThrow(/created for sandbox/);
+    await expect(admit(production.url, 'production')).resolves.toBeUndefined();
+    await expect(admit(sandbox.url, 'sandbox')).resolves.toBeUndefined();
+  });
+
+  it('is changed by nobody, the owner included', async () => {
+    for (const statement of [
+      `UPDATE deployment SET mode = 'sandbox'`,
+      'DELETE FROM deployment',
+      'TRUNCATE deployment',
+      `INSERT INTO deployment (mode, time_zone) VALUES ('sandbox', 'Africa/Lagos')`,
+    ]) {
+      await expect(app.query(statement)).rejects.toThrow('permission denied');
+      await expect(asOwner(production.ownerUrl, statement)).rejects.toThrow(/never changed|duplicate key/);
+    }
+    expect(await row(app, 'SELECT mode FROM deployment')).toEqual({ mode: 'production' });
+  });
+});
+
+const guard = (what: string) => `ALTER TABLE entities ${what} TRIGGER entities_clock_stays`;
+const move = (by: string) => `UPDATE entities SET clock_offset = '${by}' WHERE id = 'bnk_1'`;
+
+describe('the zone of a network', () => {
+  it('keeps out whoever goes by another, who would post to other days, and tells the ways out', async () => {
+    const berlin = [
+      'Europe/Berlin',
+      /^NETWORK_TIMEZONE: is Europe\/Berlin, but .* begin in Africa\/Lagos/,
+    ] as const;
+    for (const [url, mode] of [
+      [sandbox.url, 'sandbox'],
+      [production.url, 'production'],
+    ] as const) {
+      await expect(admit(url, mode, AS_APP, berlin[0])).rejects.toThrow(berlin[1]);
+    }
+    await expect(migrateUp(sandbox.url, 'sandbox', berlin[0])).rejects.toThrow(berlin[1]);
+  });
+
+  it('is corrected by the owner of the schema alone, where it was migrated with a wrong one', async () => {
+    const correct = `UPDATE deployment SET time_zone = 'Europe/Berlin'`;
+    await expect(app.query(correct)).rejects.toThrow('permission denied');
+    await asOwner(spare.url, correct);
+    await expect(admit(spare.url, 'sandbox', AS_APP, 'Europe/Berlin')).resolves.toBeUndefined();
+    await expect(admit(spare.url, 'sandbox')).rejects.toThrow(DeploymentError);
+  });
+
+  it('is none that Postgres does not know', async () => {
+    await expect(requireSameCalendar(sandbox.db, 'Mars/Olympus')).rejects.toThrow(
+      /^NETWORK_TIMEZONE: Postgres does not know Mars\/Olympus\. Take the IANA name of a city/,
+    );
+  });
+
+  it('that is written already keeps no database from its next migration', async () => {
+    await asOwner(spare.url, `UPDATE deployment SET time_zone = 'CET'`);
+    await expect(migrateUp(spare.url, 'sandbox', 'CET')).resolves.toEqual([]);
+  });
+
+  it('is not written where Postgres and Node read it differently: money would count for the wrong day', async () => {
+    await emptySchema(spare.url);
+    await expect(migrateUp(spare.url, 'sandbox', 'CET')).rejects.toThrow(
+      /^NETWORK_TIMEZONE: at 20\d\d-\S+Z the clocks of CET show \S+ by Node .*, but \S+ by Postgres .* of a city/,
+    );
+    await migrateUp(spare.url, 'sandbox', 'Europe/Brussels');
+    expect(await row(spare.db, 'SELECT time_zone FROM deployment')).toEqual({ timeZone: 'Europe/Brussels' });
+  });
+});
+
+describe('a clock of production', () => {
+  it.each([
+    `UPDATE entities SET clock_offset = '400 days' WHERE id = 'bnk_1'`,
+    `UPDATE entities SET clock_target = now() WHERE id = 'bnk_1'`,
+    `INSERT INTO entities (id, type, name, clock_offset) VALUES ('bnk_2', 'bank', 'B', '1 second')`,
+  ])('moves no window of money, whoever says: %s', async (statement) => {
+    for (const url of [production.url, production.ownerUrl, production.superuserUrl]) {
+      await expect(asOwner(url, `SET ROLE NONE; ${statement}`)).rejects.toThrow(
+        /no clock moves in production|permission denied/,
+      );
+    }
+    await expect(app.query(statement)).rejects.toThrow(/no clock moves in production|permission denied/);
+    expect(
+      await row(app, `SELECT business_now('bnk_1') - clock_timestamp() < '1 second' AS "isReal"`),
+    ).toEqual({ isReal: true });
+  });
+
+  it('that was moved all the same, by an owner who took the guard away, lets no process start', async () => {
+    await asOwner(production.ownerUrl, `${guard('DISABLE')}; ${move('1 day')}; ${guard('ENABLE')}`);
+    await expect(admit(production.url, 'production')).rejects.toThrow(/^DATABASE_URL: a test clock has been/);
+    await asOwner(production.ownerUrl, move('0'));
+    await expect(admit(production.url, 'production')).resolves.toBeUndefined();
+  });
+});
+
+describe('a login of production', () => {
+  it.each([
+    ['superuserUrl', /^DATABASE_URL: the login "owner" is a superuser, .*Make the logins/],
+    ['ownerUrl', /^DATABASE_URL: the login "\w+_owner" owns the schema/],
+    [
+      'memberUrl',
+      /^DATABASE_URL: the login "\w+_member" owns the schema, or is a member of the role that does/,
+    ],
+  ] as const)('that could change the record of the money is refused: %s', async (url, words) => {
+    await expect(admit(production[url], 'production', '-c timezone=UTC')).rejects.toThrow(words);
+  });
+
+  const LOGIN = '{login}';
+  it.each([
+    [`GRANT pg_write_all_data TO ${LOGIN}`, `REVOKE pg_write_all_data FROM ${LOGIN}`, 'may write all tables'],
+    [
+      `GRANT pg_read_server_files TO ${LOGIN}`,
+      `REVOKE pg_read_server_files FROM ${LOGIN}`,
+      'files and programs',
+    ],
+    [
+      `GRANT pg_execute_server_program TO ${LOGIN}`,
+      `REVOKE pg_execute_server_program FROM ${LOGIN}`,
+      'files and programs',
+    ],
+    [`ALTER ROLE ${LOGIN} CREATEROLE`, `ALTER ROLE ${LOGIN} NOCREATEROLE`, 'may create roles'],
+    [`ALTER ROLE ${LOGIN} REPLICATION`, `ALTER ROLE ${LOGIN} NOREPLICATION`, 'may replicate the server'],
+    ...[LOGIN, 'PUBLIC', 'assent_app'].map((grantee) => [
+      `GRANT TEMPORARY ON DATABASE {name} TO ${grantee}`,
+      `REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC, assent_app, ${LOGIN}`,
+      'may create temporary tables. In production it may not: run REVOKE TEMPORARY ON DATABASE',
+    ]),
+    [
+      `ALTER DATABASE {name} OWNER TO ${LOGIN}`,
+      // An owner hands on its own right to connect as well.
+      `ALTER DATABASE {name} OWNER TO {owner}; GRANT CONNECT ON DATABASE {name} TO ${LOGIN}`,
+      'owns the',
+    ],
+    [
+      `ALTER SCHEMA public OWNER TO ${LOGIN}`,
+      `ALTER SCHEMA public OWNER TO pg_database_owner`,
+      'owns the schema',
+    ],
+    [
+      `ALTER FUNCTION business_now OWNER TO ${LOGIN}`,
+      `ALTER FUNCTION business_now OWNER TO {owner}`,
+      'owns the schema',
+    ],
+  ])('that gets round its role is refused: %s', async (grant, revoke, words) => {
+    const made = (sql: string) =>
+      sql
+        .replaceAll(LOGIN, new URL(production.url).username)
+        .replace('{owner}', new URL(production.ownerUrl).username)
+        .replaceAll('{name}', new URL(production.url).pathname.slice(1));
+    await asOwner(production.superuserUrl, made(grant));
+    await expect(admit(production.url, 'production')).rejects.toThrow(words);
+    await asOwner(production.superuserUrl, made(revoke));
+    await expect(admit(production.url, 'production')).resolves.toBeUndefined();
+  });
+
+  it('makes no temporary tables once the schema is migrated', async () => {
+    await expect(app.query('CREATE TEMP TABLE entities ()')).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('that works as another role than the one which may not rewrite the record is refused', async () => {
+    await expect(admit(production.url, 'production', '-c role=none')).rejects.toThrow(
+      /^DATABASE_URL: connections work as "\w+_login" and not as assent_app/,
+    );
+  });
+});

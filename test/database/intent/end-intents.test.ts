@@ -1,0 +1,118 @@
+import { billingRules, readConfig } from '../../../src/settings/config';
+import { row } from '../../../src/database/pool/connection';
+import { changeStatus } from '../../../src/database/entity-control/control-entity';
+import { createIntents } from '../../../src/database/intent/ask-intents';
+import { closeExpiredIntent } from '../../../src/database/intent/end-intents';
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { onboardBatch } from '../../../src/database/customer/migrate-customers';
+import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
+import { redeliver } from '../../../src/database/webhook/list-deliveries';
+import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
+import { databaseOfFile } from '../../support/database';
+import { OPERATOR } from '../../support/operator';
+import { toldInFeed } from '../../support/whole-feed';
+import { lookupIdOf, moveClock, standingApproval } from '../../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+const rules = billingRules(readConfig({}));
+
+const { db } = databaseOfFile();
+
+/** A bank with a URL, two customers of it, and a merchant. */
+async function network() {
+  const { bankId, customerId, merchantId } = await standingApproval(db, keyring, {});
+  await setWebhookUrl(db, bankId, 'http://bank.test/');
+  const { customers } = await db.transaction((trx) =>
+    onboardBatch(trx, keyring, bankId, [
+      {
+        person: {
+          clientRef: 'c2',
+          firstname: 'Bola',
+          lastname: 'Ade',
+          accountName: 'Bola Ade',
+          email: 'bola@example.test',
+          country: 'NG',
+          accountNumber: '0123456788',
+        },
+      },
+    ]),
+  );
+  return {
+    bankId,
+    merchantId,
+    first: await lookupIdOf(db, customerId),
+    second: await lookupIdOf(db, customers[0]?.customerId ?? ''),
+  };
+}
+type Network = Awaited<ReturnType<typeof network>>;
+
+/** @returns the ids of the intents, in the order asked */
+async function ask({ merchantId }: Network, ...lookupIds: string[]): Promise<string[]> {
+  const { intents } = await db.transaction((trx) =>
+    createIntents(
+      trx,
+      keyring,
+      rules,
+      merchantId,
+      {
+        lookupIds: lookupIds.map((lookupId) => ({ phrase: lookupId, lookupId })),
+        currency: 'NGN',
+        description: 'Gold plan',
+        dueDate: undefined,
+      },
+      (id) => `intent/${id}`,
+    ),
+  );
+  return intents.map(({ id }) => id);
+}
+
+const feedOf = (bankId: string) => toldInFeed(db, keyring, bankId);
+
+describe('an intent that ends before its bank was asked', () => {
+  it('is asked for by nobody any more, not by hand either', async () => {
+    const here = await network();
+    const [intentId = ''] = await ask(here, here.first);
+    const asked = await row<{ id: string }>(
+      db,
+      `SELECT bank_delivery_id AS id FROM intents WHERE id = :intentId`,
+      { intentId },
+    );
+    await moveClock(db, here.merchantId, '25 hours');
+    await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
+    await expect(db.transaction((trx) => redeliver(trx, here.bankId, asked?.id ?? ''))).rejects.toMatchObject(
+      { code: 'delivery_withdrawn' },
+    );
+    expect(await feedOf(here.bankId)).toEqual([['billing.intent.closed', intentId, 1]]);
+  });
+
+  it('is announced also where the window of another one passes that the same webhook asks for', async () => {
+    const here = await network();
+    const [old = '', other = ''] = await ask(here, here.first, here.second);
+    const [newer = ''] = await ask(here, here.first);
+    await moveClock(db, here.merchantId, '25 hours');
+    await db.transaction((trx) => closeExpiredIntent(trx, keyring, other));
+    expect(await feedOf(here.bankId)).toEqual([
+      ['billing.intent', old, 1],
+      ['billing.intent.closed', old, 2],
+      ['billing.intent', newer, 1],
+      ['billing.intent.closed', other, 1],
+    ]);
+    const [sent] = await claimUnattempted(db, `intent/${old}`, 60_000);
+    expect(sent).toMatchObject({ webhookType: 'billing.intent', claimed: true });
+  });
+});
+
+const statusOf = (id: string) => row(db, `SELECT status, reason FROM intents WHERE id = :id`, { id });
+
+describe('an intent that a bank was asked before it was disabled', () => {
+  it('stays open to the end of its window, and is declined then', async () => {
+    const here = await network();
+    const [id = ''] = await ask(here, here.first);
+    await db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, here.bankId, 'disabled'));
+    await db.transaction((trx) => closeExpiredIntent(trx, keyring, id));
+    expect(await statusOf(id)).toEqual({ status: 'pending', reason: null });
+    await moveClock(db, here.merchantId, '2 days');
+    await db.transaction((trx) => closeExpiredIntent(trx, keyring, id));
+    expect(await statusOf(id)).toEqual({ status: 'declined', reason: 'expired' });
+  });
+});

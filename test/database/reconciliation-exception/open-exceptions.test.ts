@@ -1,0 +1,111 @@
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { rows } from '../../../src/database/pool/connection';
+import { openCases } from '../../../src/database/reconciliation-exception/open-exceptions';
+import { createMetrics } from '../../../src/process/metrics';
+import { measureService } from '../../../src/process/service-metrics';
+import { databaseOfFile } from '../../support/database';
+import { valueOf } from '../../support/metrics';
+import { answerBill, bill } from '../../support/settled';
+import { standingApproval, type Standing } from '../../support/standing';
+
+const keyring = readKeyring(makeKeyring());
+
+const { db } = databaseOfFile();
+let standing: Standing;
+beforeEach(async () => {
+  standing = await standingApproval(db, keyring);
+});
+
+const charge = () => bill(db, keyring, standing);
+
+const exceptionsOf = (id: string) =>
+  rows(
+    db,
+    `SELECT kind, state, bank_transaction_id AS "bankTransactionId" FROM reconciliation_exceptions WHERE billing_request_id = :id ORDER BY recorded_at`,
+    { id },
+  );
+
+const open = (billingRequestId: string, kind: 'unanswered' | 'credit_undelivered') =>
+  db.transaction((trx) => openCases(trx, keyring, 'network', [{ kind, billingRequestId, refundId: null }]));
+
+/** The bank approves, by the id of another debit each time. */
+const answer = (id: string, bankTransactionId: string) =>
+  answerBill(db, keyring, standing, id, bankTransactionId);
+
+it('a bank that goes on contradicting itself fills no list: one exception, with a hundred answers beneath it', async () => {
+  const { id } = await charge();
+  await answer(id, `tx-${id}`);
+  for (let n = 0; n < 103; n++) {
+    expect(await answer(id, `again-${n}-${id}`)).toMatchObject({ agreed: false, status: 'successful' });
+  }
+  expect(await exceptionsOf(id)).toHaveLength(1);
+  const [kept] = await rows(
+    db,
+    `SELECT count(*)::int AS answers FROM exception_answers a JOIN reconciliation_exceptions x ON x.id = a.exception_id
+     WHERE x.billing_request_id = :id`,
+    { id },
+  );
+  expect(kept).toEqual({ answers: 100 });
+});
+
+it('many are opened at once: those that are new, each told once to both sides', async () => {
+  const charges = [await charge(), await charge(), await charge()];
+  await open(charges[1]?.id ?? '', 'unanswered');
+  const cases = charges.map(({ id }) => ({
+    kind: 'missing_at_bank' as const,
+    billingRequestId: id,
+    refundId: null,
+    booking: {
+      bankId: standing.bankId,
+      bankTransactionId: `tx-${id}`,
+      direction: 'debit' as const,
+      amount: 100n,
+      currency: 'NGN',
+      bookedAmount: null,
+      bookedCurrency: null,
+      reference: null,
+    },
+  }));
+
+  const opened = await db.transaction((trx) => openCases(trx, keyring, 'bank', [...cases, ...cases]));
+
+  expect([...opened.keys()]).toEqual([0, 2]);
+  const kinds = await Promise.all(charges.map(({ id }) => exceptionsOf(id)));
+  expect(kinds).toMatchObject([
+    [{ kind: 'missing_at_bank', bankTransactionId: `tx-${charges[0]?.id}` }],
+    [{ kind: 'unanswered' }],
+    [{ kind: 'missing_at_bank' }],
+  ]);
+  const told = await rows(
+    db,
+    `SELECT id, told FROM reconciliation_exceptions WHERE id = ANY(:ids) ORDER BY id`,
+    {
+      ids: [...opened.values()],
+    },
+  );
+  expect(told).toEqual([...opened.values()].toSorted().map((id) => ({ id, told: 1 })));
+});
+
+it('is counted by its kind in what every process tells its operators', async () => {
+  const { id } = await charge();
+  await open(id, 'credit_undelivered');
+  const registry = createMetrics();
+  measureService(registry, db);
+  const series = 'assent_exceptions_unresolved{kind="credit_undelivered"}';
+  const before = valueOf(await registry.metrics(), series) ?? 0;
+  expect(before).toBeGreaterThan(0);
+  const age = valueOf(
+    await registry.metrics(),
+    'assent_exceptions_oldest_age_seconds{kind="credit_undelivered"}',
+  );
+  expect(age).toBeGreaterThan(0);
+  await rows(
+    db,
+    `UPDATE reconciliation_exceptions SET state = 'resolved', resolution = 'no_difference', resolved_at = now()
+     WHERE billing_request_id = :id`,
+    { id },
+  );
+  const later = createMetrics();
+  measureService(later, db);
+  expect(valueOf(await later.metrics(), series) ?? 0).toBe(before - 1);
+});

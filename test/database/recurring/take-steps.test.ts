@@ -1,0 +1,379 @@
+import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { row, rows } from '../../../src/database/pool/connection';
+import { resolveException } from '../../../src/database/resolution/resolve-exception';
+import {
+  cancelSchedule,
+  pauseSchedule,
+  resumeSchedule,
+} from '../../../src/database/schedule/change-schedule';
+import type { ScheduleTerms } from '../../../src/database/schedule/create-schedule';
+import { readBillings } from '../../../src/database/schedule/list-schedules';
+import { nextStep } from '../../../src/domain/recurring/recurring-step';
+import { workflowIds } from '../../../src/domain/workflow/workflow-id';
+import { readConfig, recurringRules } from '../../../src/settings/config';
+import { databaseOfFile } from '../../support/database';
+import { billIsAmongTheNext } from '../../support/outbox';
+import {
+  DAY_MS,
+  playSchedule,
+  reportedAll,
+  runSchedule,
+  scheduleActivities,
+  type PlayedSchedule,
+} from '../../support/schedule';
+
+const keyring = readKeyring(makeKeyring());
+const rules = recurringRules(readConfig({}));
+const timeZone = 'Africa/Lagos';
+const HOUR_MS = DAY_MS / 24;
+
+const { db } = databaseOfFile();
+
+const play = (terms: Partial<ScheduleTerms> = {}) => playSchedule(db, keyring, rules, terms);
+const activities = () => scheduleActivities(db, keyring, rules);
+
+const merchant = ({ standing }: PlayedSchedule) =>
+  ({ entityId: standing.merchantId, role: 'merchant' }) as const;
+const pause = (played: PlayedSchedule) =>
+  db.transaction((trx) => pauseSchedule(trx, keyring, merchant(played), played.id));
+const resume = (played: PlayedSchedule) =>
+  db.transaction((trx) => resumeSchedule(trx, keyring, merchant(played), played.id));
+const cancel = (played: PlayedSchedule) =>
+  db.transaction((trx) => cancelSchedule(trx, keyring, merchant(played), played.id));
+const suspend = (played: PlayedSchedule) => played.decide('suspended');
+const deny = (played: PlayedSchedule) => played.decide('deny');
+const approve = (played: PlayedSchedule) => played.decide('approve_recurring');
+
+it('a schedule is charged once, however many look at it at the same time, and names its workflow', async () => {
+  const played = await play();
+  await Promise.all(Array.from({ length: 24 }, () => played.advance()));
+  expect(await played.billings()).toEqual(['0 pending 1x']);
+  const charges = await rows(
+    db,
+    `SELECT workflow_id AS workflow FROM billing_requests WHERE schedule_id = :id`,
+    { id: played.id },
+  );
+  expect(charges).toEqual([{ workflow: workflowIds.recurring(played.id) }]);
+  await played.answer();
+  await Promise.all(Array.from({ length: 24 }, () => played.advance()));
+  expect(await played.shown()).toMatchObject({ ran: 1 });
+});
+
+it('no second billing is in hand, whoever writes it', async () => {
+  const played = await play();
+  await played.advance();
+  const second = `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+    SELECT id, 1, start_at, 'pending', 1, start_at FROM schedules WHERE id = :id`;
+  await expect(rows(db, second, { id: played.id })).rejects.toMatchObject({
+    constraint: 'billings_one_open',
+  });
+});
+
+describe('a declined charge', () => {
+  it('is tried again 1, 3 and 5 days after the first attempt, past due meanwhile, each step once on record', async () => {
+    const played = await play();
+    // A workflow looks on time where a test clock is in play.
+    await played.later(1);
+    await played.advance();
+    for (const days of [1, 2, 2]) {
+      await played.answer('insufficient_funds');
+      const { status, sleepMs } = await played.advance();
+      expect(status).toBe('past_due');
+      expect(sleepMs).toBeGreaterThan(days * DAY_MS - HOUR_MS);
+      expect(sleepMs).toBeLessThanOrEqual(days * DAY_MS);
+      await played.later(sleepMs ?? 0);
+      await played.advance();
+    }
+    await played.answer('insufficient_funds');
+    expect(await played.advance()).toMatchObject({ status: 'active' });
+    expect(await played.billings()).toEqual(['0 failed insufficient_funds 4x']);
+    const [billing] = await readBillings(db, played.id);
+    expect(new Set(billing?.attempts.map(({ reference }) => reference)).size).toBe(4);
+    const told = (await played.told('bank')).filter(({ type }) => type === 'recurring.updated');
+    expect(told.map(({ item }) => [item['previousStatus'], item['status']])).toEqual([
+      ['active', 'past_due'],
+      ['past_due', 'active'],
+    ]);
+    const events = await rows<{ sequence: number; type: string }>(
+      db,
+      `SELECT sequence, replace(type, 'schedule.', '') AS type FROM events WHERE resource_id = :id ORDER BY sequence`,
+      { id: played.id },
+    );
+    const attempt = ['billing_charged', 'billing_retrying'];
+    expect(events.map(({ type }) => type)).toEqual([
+      'created',
+      ...attempt,
+      'past_due',
+      ...attempt,
+      ...attempt,
+      'billing_charged',
+      'billing_failed',
+      'active',
+    ]);
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, i) => i + 1));
+  });
+
+  it.each([
+    ['while somebody has to look into it', () => Promise.resolve()],
+    [
+      'once the operator has written it off',
+      async (billingRequestId: string) => {
+        const doubtful = await row<{ id: string }>(
+          db,
+          `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId`,
+          { billingRequestId },
+        );
+        const by = { cause: 'operator', note: null } as const;
+        const finding = { resolution: 'written_off', bankTransactionId: null } as const;
+        await db.transaction((trx) =>
+          resolveException(trx, keyring, timeZone, by, doubtful?.id ?? '', finding),
+        );
+      },
+    ],
+  ])('that the bank then calls approved is not tried again %s', async (_, resolve) => {
+    const played = await play();
+    await played.advance();
+    await played.answer('insufficient_funds');
+    const { sleepMs } = await played.advance();
+    const [asked] = await rows<{ id: string }>(
+      db,
+      `SELECT id FROM billing_requests WHERE schedule_id = :id`,
+      { id: played.id },
+    );
+    const approved = { outcome: 'approved', bankTransactionId: `late-${asked?.id}`, action: null } as const;
+    const late = await db.transaction((trx) =>
+      answerBillingRequest(trx, keyring, timeZone, played.standing.bankId, asked?.id ?? '', approved, {}),
+    );
+    expect(late).toMatchObject({ status: 'declined', agreed: false });
+    await resolve(asked?.id ?? '');
+    await played.later(sleepMs ?? 0);
+    expect(await played.advance()).toMatchObject({ status: 'active' });
+    expect(await played.billings()).toEqual(['0 failed insufficient_funds 1x']);
+  });
+
+  it('three billings in a row long ends the schedule as failed', async () => {
+    const played = await play({ frequency: 'daily' });
+    for (let n = 0; n < 3; n++) {
+      expect((await played.advance()).sleepMs).not.toBeNull();
+      await played.answer('denied');
+      const state = await played.advance();
+      if (n < 2) await played.later(state.sleepMs ?? 0);
+      else expect(state).toMatchObject({ status: 'failed', nextBillingDate: null, sleepMs: null });
+    }
+    expect(await played.billings()).toHaveLength(3);
+  });
+
+  it.each([
+    ['paused', pause, resume],
+    ['suspended', suspend, approve],
+  ] as const)('waits while its schedule is %s, and is tried again after that', async (status, hold, free) => {
+    const played = await play();
+    await played.advance();
+    await played.answer('insufficient_funds');
+    await played.advance();
+    await hold(played);
+    await played.later(2 * DAY_MS);
+    expect(await played.advance()).toMatchObject({ status });
+    expect(await played.billings()).toEqual(['0 retrying insufficient_funds 1x']);
+    await free(played);
+    expect(await played.shown()).toMatchObject({ status: 'past_due' });
+    await played.advance();
+    expect(await played.billings()).toEqual(['0 pending 2x']);
+  });
+});
+
+it.each([
+  ['cancelled', 'cancelled', cancel],
+  ['denied', 'cancelled', deny],
+  ['paused', 'paused', pause],
+] as const)(
+  'a charge that the bank has been asked for runs to its end once its schedule is %s',
+  async (_, status, act) => {
+    const played = await play();
+    await played.advance();
+    await act(played);
+    expect((await played.advance()).sleepMs).toBeGreaterThan(0);
+    await played.answer();
+    expect(await played.advance()).toMatchObject({ status });
+    expect(await played.billings()).toEqual(['0 successful 1x']);
+  },
+);
+
+it.each([
+  ['its merchant cancels', cancel],
+  ['the customer denies', deny],
+])('a billing that waits for its retry fails where %s, which is for good', async (_, end) => {
+  const played = await play();
+  await played.advance();
+  await played.answer('insufficient_funds');
+  await played.advance();
+  await end(played);
+  expect(await played.advance()).toMatchObject({ status: 'cancelled', sleepMs: null });
+  expect(await played.billings()).toEqual(['0 failed insufficient_funds 1x']);
+  await approve(played);
+  expect(await played.shown()).toMatchObject({ status: 'cancelled', nextDueAt: null });
+});
+
+it('an outage of years is skipped in several transactions, none of them long, and counts for no billing', async () => {
+  const played = await play({ frequency: 'daily', maxBillings: 1 });
+  await played.later(300 * DAY_MS);
+  const { facts } = await activities().skipBillings(played.id, reportedAll());
+  expect(nextStep(facts)).toMatchObject({ do: 'skip', n: 100 });
+  expect(await played.billings()).toHaveLength(100);
+  await played.advance();
+  expect((await played.billings()).slice(-2)).toEqual(['265 skipped arrears 0x', '266 pending 1x']);
+  await played.answer();
+  expect(await played.advance()).toMatchObject({ status: 'completed' });
+});
+
+it('a billing that is tried again after the zone was corrected has the due date of its first attempt', async () => {
+  // The 29th in Lagos, and the 30th in Nairobi: February has neither.
+  const startAt = new Date('2031-01-29T22:30:00Z');
+  const played = await play({ frequency: 'monthly', startAt });
+  await played.later(startAt.getTime() - Date.now());
+  await played.advance();
+  await played.answer();
+  await played.advance();
+  await played.later(30 * DAY_MS);
+  await played.advance();
+  await played.answer('insufficient_funds');
+  await played.advance();
+  await played.later(DAY_MS);
+  await runSchedule(db, keyring, { ...rules, timeZone: 'Africa/Nairobi' }, played.id);
+  expect(await played.billings()).toEqual(['0 successful 1x', '1 pending 2x']);
+});
+
+describe('what the history of a workflow has lost', () => {
+  it('is reported by the next activity, each step in the words of when it was taken', async () => {
+    const played = await play({ maxBillings: 2 });
+    await played.later(36 * DAY_MS);
+    const did = (await played.advance()).did;
+    await played.answer('temporarily_unavailable');
+    did.push(...(await played.advance()).did);
+    await played.later(2 * DAY_MS);
+    did.push(...(await played.advance()).did);
+    await played.answer('account_closed');
+    did.push(...(await played.advance()).did);
+    const verbs = /skipped|attempt|tried again at|not tried again|told of/;
+    expect(did.map((line) => line.match(verbs)?.[0])).toEqual([
+      'skipped',
+      'attempt',
+      'tried again at',
+      'attempt',
+      'not tried again',
+    ]);
+
+    const startedAt = new Date().toISOString();
+    const reported = async (sequence: number | null) =>
+      (await activities().readSchedule(played.id, { sequence, startedAt })).did.slice(1);
+    expect(await reported(1)).toEqual(did);
+    // A workflow that was started again reports nothing that was before it.
+    expect(await reported(null)).toEqual([]);
+  });
+
+  it('has also that an operator cancelled, by whichever try did it, and that of no decision', async () => {
+    const startAt = new Date(Date.now() + 5 * DAY_MS);
+    const until = { sequence: 1, startedAt: new Date().toISOString() };
+    const { id } = await play({ startAt });
+    const cancelled = async () => (await activities().cancelSchedule(id, until)).did;
+    expect(await cancelled()).toEqual(['Cancelled by an operator.']);
+    expect(await cancelled()).toEqual([expect.stringMatching(/^Done before/), 'Cancelled by an operator.']);
+
+    const denied = await play({ startAt });
+    await rows(db, `UPDATE agreements SET decision = 'deny' WHERE id = :agreementId`, {
+      agreementId: denied.standing.agreementId,
+    });
+    await denied.advance();
+    const { facts, did } = await activities().readSchedule(denied.id, until);
+    expect([facts.status, did]).toEqual(['cancelled', []]);
+  });
+});
+
+it.each([
+  ['suspended', suspend, approve],
+  ['paused', pause, resume],
+] as const)(
+  'due dates while it was %s are skipped, not charged, also where nobody looked',
+  async (reason, hold, free) => {
+    const played = await play({ frequency: 'daily' });
+    await played.advance();
+    await played.answer();
+    await played.advance();
+    await hold(played);
+    await played.later(2 * DAY_MS);
+    await free(played);
+    await played.advance();
+    await played.later(DAY_MS);
+    await played.advance();
+    expect(await played.billings()).toEqual([
+      '0 successful 1x',
+      `1 skipped ${reason} 0x`,
+      `2 skipped ${reason} 0x`,
+      '3 pending 1x',
+    ]);
+  },
+);
+
+it.each([
+  ['suspended', suspend],
+  ['paused', pause],
+] as const)(
+  'a schedule that is %s while it acts is charged before that or not at all',
+  async (status, hold) => {
+    for (let round = 0; round < 10; round++) {
+      const played = await play();
+      await Promise.all([played.advance(), hold(played), played.advance(), played.advance()]);
+      expect(await played.shown()).toMatchObject({ status });
+      const late = await rows(
+        db,
+        `SELECT b.id FROM billing_requests b JOIN schedule_holds h ON h.schedule_id = b.schedule_id
+       WHERE b.schedule_id = :id AND b.created_at > h.from_at`,
+        { id: played.id },
+      );
+      expect(late).toEqual([]);
+    }
+  },
+);
+
+it('an agreement in another currency counts anew, and a decline in the old one takes nothing out of that', async () => {
+  const played = await play();
+  await played.advance();
+  await played.decide('approve_recurring', 'USD');
+  await played.answer('insufficient_funds');
+  const spent = await rows(
+    db,
+    `SELECT currency, spent_day_total::int AS day, spent_month_total::int AS month FROM agreements WHERE id = :agreementId`,
+    { agreementId: played.standing.agreementId },
+  );
+  expect(spent).toEqual([{ currency: 'USD', day: 0, month: 0 }]);
+});
+
+it('an agreement of more schedules than move at once suspends a thousand, and has the rest see for themselves', async () => {
+  const played = await play({ startAt: new Date(Date.now() + DAY_MS) });
+  await played.advance();
+  await rows(
+    db,
+    `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
+     FROM schedules s, generate_series(1, 1150) AS n WHERE s.id = :id`,
+    { id: played.id },
+  );
+  await rows(db, `DELETE FROM outbox`);
+  await suspend(played);
+  const suspended = await rows(
+    db,
+    `SELECT id FROM schedules WHERE merchant_id = :merchantId AND status = 'suspended'`,
+    { merchantId: played.standing.merchantId },
+  );
+  expect(suspended).toHaveLength(1_000);
+  const signalled = await rows(
+    db,
+    `SELECT DISTINCT workflow_id FROM outbox WHERE kind = 'signal' AND workflow_id LIKE :theirs`,
+    { theirs: workflowIds.recurring('sch_z%') },
+  );
+  expect(signalled).toHaveLength(1_150);
+  // All but the first hundred of the others do so after what other parties ask for.
+  expect(await billIsAmongTheNext(db, 1_101)).toBe(true);
+  const last = `sch_z${'1150'.padStart(25, '0')}`;
+  expect(await runSchedule(db, keyring, rules, last)).toMatchObject({ status: 'suspended' });
+});

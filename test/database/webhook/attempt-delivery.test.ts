@@ -1,0 +1,196 @@
+import { createEntity } from '../../../src/database/entity/create-entity';
+import { newId } from '../../../src/database/identifier/new-id';
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { decrypt } from '../../../src/database/keys/encrypt';
+import { rows } from '../../../src/database/pool/connection';
+import { announce } from '../../../src/database/webhook/announce-webhooks';
+import {
+  awaitPlace,
+  beginAttempt,
+  claimUnattempted,
+  deliveryToAttempt,
+  handOver,
+  recordAttempt,
+  type Attempt,
+} from '../../../src/database/webhook/attempt-delivery';
+import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
+import { redeliver } from '../../../src/database/webhook/list-deliveries';
+import { workflowIds } from '../../../src/domain/workflow/workflow-id';
+import { databaseOfFile } from '../../support/database';
+
+const keyring = readKeyring(makeKeyring());
+const LEASE_MS = 60_000;
+const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
+const { db } = databaseOfFile();
+
+/** A delivery announced to a bank of its own, by a workflow of its own. */
+async function pending() {
+  const webhookUrl = 'http://bank.test/';
+  const bank = await db.transaction((trx) =>
+    createEntity(trx, keyring, { type: 'bank', name: 'bank', webhookUrl }),
+  );
+  const workflowId = workflowIds.billingRequest(newId('billingRequest'));
+  const entityId = bank?.entityId ?? '';
+  const [id = ''] = await db.transaction((trx) =>
+    announce(trx, keyring, [{ entityId, webhookType: 'billing.request', workflowId, items: [{}] }]),
+  );
+  return { id, workflowId, entityId };
+}
+
+const read = async (id: string) => {
+  const found = await deliveryToAttempt(db, id);
+  if (!found) throw new Error('it is gone');
+  return found;
+};
+
+const starts = (deliveryId: string) =>
+  rows<{ start: { args: unknown[] } }>(db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
+    id: workflowIds.webhookDelivery(deliveryId),
+  });
+
+const failure = (deliveryId: string, n: number): Attempt => ({
+  deliveryId,
+  n,
+  begun: false,
+  nextAttemptAt: null,
+  reached: 'yes',
+  durationMs: 7,
+  httpStatus: 500,
+  error: 'HTTP 500',
+  responseHead: 'oh no',
+});
+const success = (deliveryId: string, n: number): Attempt => ({
+  ...failure(deliveryId, n),
+  httpStatus: 200,
+  error: null,
+  responseHead: 'thanks',
+});
+const record = (attempt: Attempt, policy = RETRY) => recordAttempt(db, keyring, attempt, policy);
+
+async function attemptsOf(deliveryId: string) {
+  return rows<{ n: number; error: string | null; head: Buffer | null }>(
+    db,
+    `SELECT n, error, response_head_encrypted AS head FROM webhook_attempts WHERE delivery_id = :deliveryId ORDER BY n`,
+    { deliveryId },
+  );
+}
+
+async function failingSince(entityId: string): Promise<Date | null | undefined> {
+  const [found] = await rows<{ since: Date | null }>(
+    db,
+    `SELECT failing_since AS since FROM webhook_endpoints WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  return found?.since;
+}
+
+describe('an attempt', () => {
+  it('sets and clears the mark of a failing receiver, and keeps the time it began', async () => {
+    const { id, entityId } = await pending();
+    expect(await failingSince(entityId)).toBeNull();
+    await record(failure(id, 1));
+    const since = await failingSince(entityId);
+    expect(since).not.toBeNull();
+    await record(failure(id, 2));
+    expect(await failingSince(entityId)).toEqual(since);
+    expect(await read(id)).toMatchObject({ url: 'http://bank.test/', failing: true, attempts: 2 });
+    await record(success(id, 3));
+    expect(await failingSince(entityId)).toBeNull();
+  });
+
+  it('at a URL that was set since has not failed yet', async () => {
+    const { id, entityId } = await pending();
+    await record(failure(id, 1));
+    await setWebhookUrl(db, entityId, 'http://moved.test/');
+    expect(await read(id)).toMatchObject({ url: 'http://moved.test/', failing: false });
+  });
+
+  it('made by several workers at once is one attempt per number, with one workflow to go on', async () => {
+    const { id } = await pending();
+    await Promise.all(Array.from({ length: 6 }, () => record(failure(id, 1))));
+    expect(await attemptsOf(id)).toMatchObject([{ n: 1, error: 'HTTP 500' }]);
+    const progress = { why: 'answered 500', attempts: 1, maxAttempts: 3 };
+    expect(await starts(id)).toMatchObject([{ start: { args: [id, progress] } }]);
+    await Promise.all(Array.from({ length: 6 }, () => record(failure(id, 2))));
+    expect(await attemptsOf(id)).toHaveLength(2);
+    expect(await starts(id)).toHaveLength(1);
+  });
+
+  it('that succeeded is kept although another worker recorded its failure first', async () => {
+    const { id } = await pending();
+    await Promise.all([record(failure(id, 1)), record(success(id, 1)), record(failure(id, 1))]);
+    expect(await read(id)).toMatchObject({ status: 'delivered' });
+    expect((await attemptsOf(id)).filter((one) => one.error === null)).toHaveLength(1);
+  });
+
+  it('that succeeded has no answer kept where its number was taken: it would not open under the next', async () => {
+    const { id } = await pending();
+    await record(failure(id, 1));
+    await record(success(id, 1));
+    const [first, second] = await attemptsOf(id);
+    expect(second).toMatchObject({ n: 2, head: null });
+    const place = `webhook_attempts.response_head_encrypted:${id}/1` as const;
+    expect(decrypt(keyring, first?.head ?? Buffer.alloc(0), place)).toBe('oh no');
+  });
+
+  it('that comes after the end changes nothing, unless it succeeds', async () => {
+    const { id } = await pending();
+    await record(success(id, 1));
+    expect(await record(failure(id, 2))).toMatchObject({ status: 'delivered', attempts: 1 });
+
+    const other = await pending();
+    await record(failure(other.id, 1), { ...RETRY, maxAttempts: 1 });
+    expect(await record(success(other.id, 1))).toMatchObject({ status: 'delivered' });
+  });
+});
+
+it('a first attempt belongs to one worker, until the time is over in which it must be recorded', async () => {
+  const { id, workflowId } = await pending();
+  const claims = await Promise.all(
+    Array.from({ length: 4 }, () => claimUnattempted(db, workflowId, LEASE_MS)),
+  );
+  expect(claims.flat().filter(({ claimed }) => claimed)).toHaveLength(1);
+  expect(await beginAttempt(db, await read(id), LEASE_MS)).toBe(false);
+
+  const other = await pending();
+  expect(await claimUnattempted(db, other.workflowId, 0)).toMatchObject([{ claimed: true }]);
+  // Its worker has died.
+  expect(await claimUnattempted(db, other.workflowId, LEASE_MS)).toMatchObject([{ claimed: true }]);
+});
+
+it('the turn of a first attempt that found no place is written once, over no wish, attempt or retry since', async () => {
+  const { id, entityId } = await pending();
+  const before = await read(id);
+  await awaitPlace(db, before, 60_000);
+  const waits = await read(id);
+  expect(waits.notDueForMs).toBeGreaterThan(30_000);
+  await awaitPlace(db, before, 600_000);
+  expect(await read(id)).toMatchObject({ nextAttemptAt: waits.nextAttemptAt });
+
+  await db.transaction((trx) => redeliver(trx, entityId, id));
+  await awaitPlace(db, waits, 60_000);
+  const asked = await read(id);
+  expect(asked.notDueForMs).toBe(0);
+
+  expect(await beginAttempt(db, asked, 60_000)).toBe(true);
+  await awaitPlace(db, asked, 60_000);
+  expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
+
+  await rows(db, `UPDATE webhook_deliveries SET attempts = 1, claimed_until = NULL WHERE id = :id`, { id });
+  await awaitPlace(db, asked, 60_000);
+  expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
+});
+
+it('what a workflow does not attempt is handed over once, and not at all once it was attempted', async () => {
+  const hand = ({ id, workflowId }: { id: string; workflowId: string }) =>
+    db.transaction((trx) => handOver(trx, new Map([[id, false]]), workflowId));
+  const delivery = await pending();
+  const handed = await Promise.all(Array.from({ length: 4 }, () => hand(delivery)));
+  expect(handed.reduce((sum, one) => sum + one)).toBe(1);
+  expect(await starts(delivery.id)).toMatchObject([{ start: { args: [delivery.id] } }]);
+  expect(await claimUnattempted(db, delivery.workflowId, LEASE_MS)).toEqual([]);
+
+  const attempted = await pending();
+  await record(success(attempted.id, 1));
+  expect(await hand(attempted)).toBe(0);
+});

@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { Client } from 'pg';
+import { row, rows, type Database } from '../../../src/database/pool/connection';
+import {
+  findFeedPosition,
+  FEED_START,
+  isBeforeFeed,
+  readFeed,
+} from '../../../src/database/webhook/read-event-feed';
+import { firstIdAt } from '../../../src/database/identifier/new-id';
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { createEntity } from '../../../src/database/entity/create-entity';
+import { decrypt } from '../../../src/database/keys/encrypt';
+import { announce, bodyPlace } from '../../../src/database/webhook/announce-webhooks';
+import {
+  beginAttempt,
+  deliveryToAttempt,
+  recordAttempt,
+  type Attempt,
+} from '../../../src/database/webhook/attempt-delivery';
+import { redeliver } from '../../../src/database/webhook/list-deliveries';
+import { forgetDeliveries, forgetReceipts } from '../../../src/database/webhook/delete-old-deliveries';
+import type { WebhookType } from '../../../src/domain/webhook/webhook';
+import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { eventually } from '../../support/engine';
+
+const keyring = readKeyring(makeKeyring());
+let database: TestDatabase;
+let db: Database;
+let owner: Client;
+let entityId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  owner = new Client({ connectionString: database.url });
+  await owner.connect();
+  await owner.query('SET session_replication_role = replica');
+});
+afterAll(async () => {
+  await owner.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  await owner.query(`DELETE FROM webhook_deliveries; DELETE FROM webhook_attempts; DELETE FROM webhook_receipts;
+    UPDATE feed_horizon SET passed = '-infinity'`);
+  const made = await db.transaction((trx) =>
+    createEntity(trx, keyring, { type: 'merchant', name: 'M', webhookUrl: 'https://m.example/hooks' }),
+  );
+  entityId = made?.entityId ?? '';
+});
+
+interface Told {
+  id: string;
+  eventId: string;
+}
+
+/** Records an attempt, which the receiver took unless `outcome` says otherwise. */
+const attempted = (deliveryId: string, n: number, outcome: Partial<Attempt> = {}) =>
+  recordAttempt(
+    db,
+    keyring,
+    {
+      deliveryId,
+      n,
+      begun: false,
+      nextAttemptAt: null,
+      reached: 'yes',
+      durationMs: 1,
+      httpStatus: 200,
+      responseHead: null,
+      error: null,
+      ...outcome,
+    },
+    { maxAttempts: 12, retryInMs: 5 },
+  );
+
+/** A webhook that was delivered at its second attempt, so many days ago; the first met silence. */
+async function told(daysAgo: number, webhookType: WebhookType = 'billing.response'): Promise<Told> {
+  const [id = ''] = await db.transaction((trx) =>
+    announce(trx, keyring, [{ entityId, webhookType, items: [{ daysAgo }] }]),
+  );
+  const delivery = await deliveryToAttempt(db, id);
+  if (delivery) await beginAttempt(db, delivery, 0);
+  const silence = { begun: true, httpStatus: null, error: 'no answer', reached: 'maybe' } as const;
+  await attempted(id, 1, silence);
+  await attempted(id, 2);
+  // Time is told by the ids as well. Their order stays, so that the body still has its place.
+  if (daysAgo === 0) return { id, eventId: await eventOf(id) };
+  const past = newIdAt(daysAgo, id);
+  await owner.query(
+    `UPDATE webhook_deliveries SET id = $2, event_id = $3, created_at = created_at - $4 * interval '1 day' WHERE id = $1`,
+    [id, past, past.replace('dlv', 'evt'), daysAgo],
+  );
+  await owner.query('UPDATE webhook_attempts SET delivery_id = $2 WHERE delivery_id = $1', [id, past]);
+  return { id: past, eventId: past.replace('dlv', 'evt') };
+}
+
+async function eventOf(id: string): Promise<string> {
+  const found = await row<{ eventId: string }>(
+    db,
+    'SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = :id',
+    { id },
+  );
+  return found?.eventId ?? '';
+}
+
+/** The id with another time: the first ten characters are that. */
+function newIdAt(daysAgo: number, id: string): string {
+  return firstIdAt('delivery', new Date(Date.now() - daysAgo * 86_400_000)).slice(0, 14) + id.slice(14);
+}
+
+const left = async () => {
+  const found = await rows<{ id: string; attempts: number }>(
+    db,
+    `SELECT d.id, (SELECT count(*)::int FROM webhook_attempts a WHERE a.delivery_id = d.id) AS attempts
+     FROM webhook_deliveries d ORDER BY d.id`,
+  );
+  return found.map(({ id, attempts }) => `${id} ${attempts}`);
+};
+
+test('what is past its time goes with its attempts, and nothing else, by several at once', async () => {
+  for (let n = 0; n < 12; n++) await told(31 + n);
+  const young = await told(29);
+  const now = await told(0);
+  const forget = () => forgetDeliveries(db, keyring, 30);
+  await Promise.all([forget(), forget(), forget()]);
+  expect(await left()).toEqual([`${young.id} 2`, `${now.id} 2`]);
+});
+
+test('a body that somebody brings is known by its hash when the body itself is gone', async () => {
+  const { id } = await told(0);
+  const { bodyEncrypted } =
+    (await row<{ bodyEncrypted: Buffer }>(
+      db,
+      `SELECT body_encrypted AS "bodyEncrypted" FROM webhook_deliveries`,
+    )) ?? {};
+  const body = decrypt(keyring, bodyEncrypted ?? Buffer.alloc(0), bodyPlace(id));
+  const another = await told(40);
+  await owner.query(`UPDATE webhook_deliveries SET created_at = created_at - interval '1 day'`);
+  await forgetDeliveries(db, keyring, 0);
+  const hashes = await rows<{ id: string; hash: Buffer | null }>(
+    db,
+    `SELECT delivery_id AS id, body_sha256 AS hash FROM webhook_receipts ORDER BY delivery_id`,
+  );
+  // The other was moved to another place, where its key does not open it.
+  expect(hashes).toEqual([
+    { id: another.id, hash: null },
+    { id, hash: createHash('sha256').update(body).digest() },
+  ]);
+});
+
+test('a receipt stays: whose, and when it was attempted; for good where money may have moved by it', async () => {
+  const closed = await told(40, 'billing.closed');
+  const asking: string[] = [];
+  for (const webhookType of ['billing.request', 'refund.request'] as const)
+    asking.push((await told(40, webhookType)).id);
+  await forgetDeliveries(db, keyring, 30);
+  const receipts = () =>
+    rows<{ id: string }>(
+      db,
+      `SELECT delivery_id AS id, entity_id AS "entityId", sent, delivered_at IS NOT NULL AS delivered, status,
+         cardinality(unanswered_at) AS unanswered, cardinality(attempted_at) AS attempts, http_statuses AS answers
+       FROM webhook_receipts ORDER BY delivery_id`,
+    );
+  const kept = { entityId, sent: 1, delivered: true, status: 'delivered', unanswered: 1, attempts: 2 };
+  expect(await receipts()).toEqual(
+    [closed.id, ...asking].map((id) => ({ id, ...kept, answers: [null, 200] })),
+  );
+
+  await forgetReceipts(db, 41);
+  expect(await receipts()).toHaveLength(3);
+  await forgetReceipts(db, 39);
+  expect((await receipts()).map(({ id }) => id)).toEqual(asking);
+  await expect(db.query('DELETE FROM webhook_receipts')).rejects.toThrow(/is append-only/);
+});
+
+test('what is to be delivered once more stays until that has ended', async () => {
+  const old = await told(40);
+  await db.transaction((trx) => redeliver(trx, entityId, old.id));
+  await forgetDeliveries(db, keyring, 30);
+  expect(await left()).toEqual([`${old.id} 2`]);
+
+  await attempted(old.id, 3);
+  await forgetDeliveries(db, keyring, 30);
+  expect(await left()).toEqual([]);
+});
+
+test('the events feed goes on from an event that is kept, and not from one after which some are gone', async () => {
+  const gone = await told(40);
+  const edge = await told(35);
+  await db.transaction((trx) => redeliver(trx, entityId, edge.id));
+  const old = await told(32);
+  const recent = await told(0);
+  expect(await isBeforeFeed(db, gone.eventId)).toBe(false);
+  expect(await findFeedPosition(db, entityId, edge.eventId)).toBeDefined();
+
+  await forgetDeliveries(db, keyring, 30);
+  // The edge is still there, for it is being sent once more; what came after it is not.
+  expect(await findFeedPosition(db, entityId, edge.eventId)).toBeUndefined();
+  for (const one of [gone, edge, old]) expect(await isBeforeFeed(db, one.eventId)).toBe(true);
+  expect(await findFeedPosition(db, entityId, recent.eventId)).toBeDefined();
+  expect(await isBeforeFeed(db, recent.eventId)).toBe(false);
+  await eventually(async () => (await readFeed(db, keyring, entityId, FEED_START, 10)).length > 0);
+  const events = await readFeed(db, keyring, entityId, FEED_START, 10);
+  expect(events.map(({ eventId }) => eventId)).toEqual([recent.eventId]);
+});

@@ -1,0 +1,171 @@
+import { openDatabase, row, rows, type Transaction } from '../../../src/database/pool/connection';
+import { createEntity } from '../../../src/database/entity/create-entity';
+import {
+  FEED_START,
+  findFeedPosition,
+  readFeed,
+  type FeedEvent,
+} from '../../../src/database/webhook/read-event-feed';
+import { renumberFeed } from '../../../src/database/engine/copied-database';
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { announce } from '../../../src/database/webhook/announce-webhooks';
+import { databaseOfFile } from '../../support/database';
+import { OPERATOR } from '../../support/operator';
+import { openTransaction } from '../../support/open-transaction';
+import { eventually } from '../../support/engine';
+
+/**
+ * Other test files write to other databases of the same server, so what is complete may be seen a
+ * moment late.
+ */
+
+const keyring = readKeyring(makeKeyring());
+const database = databaseOfFile();
+const { db } = database;
+let entityId: string;
+
+beforeEach(async () => {
+  const made = await db.transaction((trx) => createEntity(trx, keyring, { type: 'merchant', name: 'M' }));
+  entityId = made?.entityId ?? '';
+});
+
+const tell = (trx: Transaction, ...names: string[]) =>
+  announce(
+    trx,
+    keyring,
+    names.map((name) => ({ entityId, webhookType: 'billing.response' as const, items: [{ name }] })),
+  );
+
+const nameOf = ({ data }: FeedEvent) => (data as { name: string }[])[0]?.name ?? '';
+
+/** A reader that remembers nothing but the last event it has seen, as a caller does. */
+class Reader {
+  readonly seen: string[] = [];
+  private last: string | undefined;
+
+  async read(limit = 100): Promise<void> {
+    const position = this.last === undefined ? FEED_START : await findFeedPosition(db, entityId, this.last);
+    if (!position) throw new Error(`${this.last} is gone`);
+    const events = await readFeed(db, keyring, entityId, position, limit);
+    this.seen.push(...events.map(nameOf));
+    this.last = events.at(-1)?.eventId ?? this.last;
+  }
+
+  async readUntil(count: number, limit?: number): Promise<void> {
+    await eventually(async () => {
+      await this.read(limit);
+      return this.seen.length >= count;
+    });
+  }
+}
+
+test('what a transaction wrote before others that commit first is not missed', async () => {
+  const reader = new Reader();
+  await db.transaction((trx) => tell(trx, 'before'));
+  await reader.readUntil(1);
+
+  const slow = await openTransaction(db);
+  await tell(slow.trx, 'slow');
+  await db.transaction((trx) => tell(trx, 'quick'));
+  const [committed] = await rows<{ count: number }>(
+    db,
+    `SELECT count(*)::int AS count FROM webhook_deliveries WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  expect(committed).toEqual({ count: 2 });
+  // The quick one is committed and would be the next in order; were it given out, the slow one
+  // would be behind it.
+  await reader.read();
+  expect(reader.seen).toEqual(['before']);
+
+  await slow.commit();
+  await reader.readUntil(3);
+  expect(reader.seen).toEqual(['before', 'slow', 'quick']);
+});
+
+test('a writer that never ends is ended by Postgres, and then the feed goes on', async () => {
+  const [set] = await rows<{ pause: string; statement: string }>(
+    db,
+    `SELECT current_setting('idle_in_transaction_session_timeout') AS pause,
+            current_setting('statement_timeout') AS statement`,
+  );
+  expect(set).toEqual({ pause: '10s', statement: '10s' });
+
+  const stuck = await openTransaction(db);
+  await tell(stuck.trx, 'never');
+  // Last: a slow machine may pause between two statements.
+  await stuck.trx.query(`SET LOCAL idle_in_transaction_session_timeout = '200ms'`);
+  await db.transaction((trx) => tell(trx, 'kept'));
+  const reader = new Reader();
+  await reader.readUntil(1);
+  expect(reader.seen).toEqual(['kept']);
+  await expect(tell(stuck.trx, 'more')).rejects.toThrow('not queryable');
+  await stuck.rollback();
+});
+
+test('one that only reads, a backup say, holds nothing back', async () => {
+  const backup = await openTransaction(db);
+  await backup.trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+  await rows(backup.trx, `SELECT count(*) FROM webhook_deliveries`);
+  await db.transaction((trx) => tell(trx, 'kept'));
+  const reader = new Reader();
+  await reader.readUntil(1);
+  await backup.rollback();
+  expect(reader.seen).toEqual(['kept']);
+});
+
+test('readers beside many writers see each event once, all in the same order, whatever their pages', async () => {
+  const WRITERS = 5;
+  const ROUNDS = 12;
+  const readers = [new Reader(), new Reader()];
+  const written = new AbortController();
+  const write = async (writer: number) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      await db.transaction(async (trx) => {
+        await tell(trx, `${writer}/${round}/a`, `${writer}/${round}/b`);
+        // The later ones of a round go on for longer, so that they commit in another order than
+        // they began.
+        for (let i = 0; i < writer * 2; i++) await rows(trx, 'SELECT 1');
+      });
+    }
+  };
+  const follow = async (reader: Reader, limit: number) => {
+    while (!written.signal.aborted) await reader.read(limit);
+  };
+  const [first, second] = readers as [Reader, Reader];
+  const following = Promise.all([follow(first, 1), follow(second, 7)]);
+  await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
+  written.abort();
+  await following;
+
+  const total = WRITERS * ROUNDS * 2;
+  const late = new Reader();
+  await Promise.all([first.readUntil(total, 1), second.readUntil(total, 7), late.readUntil(total)]);
+  expect(new Set(late.seen).size).toBe(total);
+  expect(late.seen).toHaveLength(total);
+  for (const reader of readers) expect(reader.seen).toEqual(late.seen);
+  // What one transaction announced stays together, in the order it was announced.
+  for (let i = 0; i < total; i += 2) expect(late.seen[i + 1]).toBe(late.seen[i]?.replace(/a$/, 'b'));
+});
+
+test('after a dump was restored each webhook is in the feed by its event, however many there are', async () => {
+  await db.transaction((trx) => tell(trx, 'first'));
+  await rows(
+    db,
+    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, body_encrypted, workflow_id)
+     SELECT 'dlv_' || n, 'evt_' || n, :entityId, webhook_type, body_encrypted, workflow_id
+     FROM webhook_deliveries, generate_series(1, 10001) AS n WHERE entity_id = :entityId`,
+    { entityId },
+  );
+  const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
+  const said: number[] = [];
+  const told = await owner.transaction((trx) => renumberFeed(trx, OPERATOR, (done) => said.push(done)));
+  await owner.destroy();
+  const left = await row<{ all: number; old: number }>(
+    db,
+    `SELECT count(*)::int AS all, count(*) FILTER (WHERE created_xid <> '3')::int AS old FROM webhook_deliveries`,
+  );
+  expect(left).toEqual({ all: told, old: 0 });
+  // Whoever waits is told how far it is.
+  expect(said).toEqual([10_000, told]);
+});
