@@ -13,32 +13,32 @@ import { makeSchedule, standingApproval } from '../support/standing';
 
 const test = databaseOfFile();
 
+/** Who ran migrations by the record, and which. */
+async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
+  const acts = await rows<{ actor: string; after: { migrations: string[] } }>(
+    test.db,
+    `SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`,
+    {},
+    'custom plan',
+  );
+  return {
+    by: [...new Set(acts.map(({ actor }) => actor))],
+    migrations: acts.flatMap(({ after }) => after.migrations),
+  };
+}
+
+/** Names of those that have run, in their order. */
+async function standing(): Promise<string[]> {
+  const found = await rows<{ name: string }>(
+    test.db,
+    `SELECT name FROM knex_migrations ORDER BY name`,
+    {},
+    'custom plan',
+  );
+  return found.map(({ name }) => name);
+}
+
 describe('the migrations', () => {
-  /** Who ran migrations by the record, and which. */
-  async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
-    const acts = await rows<{ actor: string; after: { migrations: string[] } }>(
-      test.db,
-      `SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`,
-      {},
-      'custom plan',
-    );
-    return {
-      by: [...new Set(acts.map(({ actor }) => actor))],
-      migrations: acts.flatMap(({ after }) => after.migrations),
-    };
-  }
-
-  /** Names of those that have run, in their order. */
-  async function standing(): Promise<string[]> {
-    const found = await rows<{ name: string }>(
-      test.db,
-      `SELECT name FROM knex_migrations ORDER BY name`,
-      {},
-      'custom plan',
-    );
-    return found.map(({ name }) => name);
-  }
-
   it('run once where several processes start at once, and are on record with who ran them', async () => {
     const all = await standing();
     await emptySchema(test.url);

@@ -53,7 +53,7 @@ export async function runSchedule(
   rules: BillingRules & RecurringRules,
   scheduleId: string,
 ): Promise<ScheduleAtRest> {
-  const { readSchedule, ...activities } = scheduleActivities(db, keyring, rules);
+  const activities = scheduleActivities(db, keyring, rules);
   const doing = {
     charge: activities.chargeBilling,
     expire: activities.settleBilling,
@@ -65,7 +65,7 @@ export async function runSchedule(
     end: activities.endSchedule,
   };
   const did: string[] = [];
-  let state = await readSchedule(scheduleId, reportedAll());
+  let state = await activities.readSchedule(scheduleId, reportedAll());
   for (let ran = 0; ran < STEPS_MAX; ran++) {
     const step = nextStep(state.facts);
     if (step.do === 'nothing') return atRest(state, did, null, null);
@@ -135,8 +135,8 @@ export async function playSchedule(
     decide: (decision, currency) =>
       db.transaction(async (trx) => {
         await lockAgreement(trx, agreementId);
-        const terms = currency === undefined ? undefined : { currency, dailyLimit: null, monthlyLimit: null };
-        const decided = { decision, blocked: false, ...(terms && { terms }) };
+        const limits = { dailyLimit: null, monthlyLimit: null };
+        const decided = { decision, blocked: false, ...(currency && { terms: { currency, ...limits } }) };
         await applyDecision(trx, keyring, agreementId, decided, 'bank');
       }),
     shown: () => readSchedule(db, { entityId: merchantId, role: 'merchant' }, id),

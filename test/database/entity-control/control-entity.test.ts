@@ -147,7 +147,7 @@ it('an entity at work without a pause is disabled after the work in hand, and be
   const disabled = setEntityStatus(db, standing.merchantId, 'disabled');
   await waitsForALock(db);
   let passed = false;
-  const later = db.transaction(async (trx) => (passed = await holdActive(trx, standing.merchantId)));
+  const behind = db.transaction(async (trx) => (passed = await holdActive(trx, standing.merchantId)));
   const waiting = () =>
     rows(
       db,
@@ -157,5 +157,5 @@ it('an entity at work without a pause is disabled after the work in hand, and be
   await eventually(async () => passed || (await waiting()).length === 2);
   await inHand.commit();
   await disabled;
-  expect(await later).toBe(false);
+  expect(await behind).toBe(false);
 });
