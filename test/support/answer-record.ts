@@ -33,7 +33,7 @@ export const SHARED: Record<string, Shared> = {
   },
 };
 
-/** Of what is called that the document does not have. */
+/** Calls of operations that the document does not have. */
 export const NO_OPERATION_ID = 'none';
 
 /** Recorded once per test file. */

@@ -23,7 +23,7 @@ import type { Standing } from './standing';
 export interface ServedApi {
   url: string;
   deps: ApiDeps;
-  /** What it has logged, one object per line. */
+  /** Its log, one object per line. */
   log: Record<string, unknown>[];
   close(): Promise<void>;
 }

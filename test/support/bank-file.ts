@@ -6,7 +6,7 @@ import { rows, type Database, type Executor } from '../../src/database/pool/conn
 import type { Keyring } from '../../src/database/keys/keyring';
 import { openCases, type NewCase } from '../../src/database/reconciliation-exception/open-exceptions';
 
-/** What the steps of a bank's file need, with the network's defaults. */
+/** The steps of a bank's file need it, with the network's defaults. */
 export const matchingOf = (db: Database, keyring: Keyring, statementId: string): Matching => ({
   db,
   keyring,

@@ -12,9 +12,9 @@ const ROOT = path.join(__dirname, '../..');
 export interface CodeBlock {
   /** From the root, as `docs/api.md`. */
   page: string;
-  /** Of its fence, for whoever looks for it. */
+  /** The line of its fence, for a reader who looks for it. */
   line: number;
-  /** What the fence says, empty where it says nothing. */
+  /** The word beside the fence; empty if there is none. */
   language: string;
   heading: string;
   /** The words in bold above it, under the same heading. */
@@ -61,7 +61,7 @@ export function codeBlocks(page: string): CodeBlock[] {
 interface Run {
   page: string;
   language: string;
-  /** Those alone for which it is true; all of the language where it is left out. */
+  /** All blocks of the language, if it is left out. */
   which?: (block: CodeBlock) => boolean;
 }
 
@@ -104,7 +104,7 @@ export const RUNS: Record<string, Run[]> = {
   'test/files/bank-file-camt.test.ts': [{ page: 'docs/bank-statements.md', language: 'xml' }],
 };
 
-/** Of a page, the blocks that are for this test, in their order. */
+/** Blocks of a page for this test, in their order. */
 export function blocksRunBy(test: string, page: string): CodeBlock[] {
   const runs = (RUNS[test] ?? []).filter((run) => run.page === page);
   return codeBlocks(page).filter((block) =>

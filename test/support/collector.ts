@@ -9,7 +9,7 @@ import { eventually } from './engine';
  */
 export interface Collector {
   url: string;
-  /** What it has been sent, in the order of its coming. */
+  /** Spans in the order of their coming. */
   spans(): CollectedSpan[];
   /** Waits for a span. */
   span(found: (span: CollectedSpan) => boolean): Promise<CollectedSpan>;
@@ -29,7 +29,7 @@ export interface CollectedSpan {
   name: string;
   kind: 'internal' | 'server' | 'client' | 'producer';
   attributes: Record<string, string | number>;
-  /** Of the traces that it is linked to. */
+  /** The traces that it is linked to. */
   links: { traceId: string; spanId: string }[];
   failed: boolean;
 }

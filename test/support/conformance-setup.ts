@@ -30,7 +30,7 @@ globalThis.fetch = async (input, init) => {
   return answer;
 };
 
-// Whoever made the call may have caught the error, as a simulated bank does.
+// The caller may have caught the error, as a simulated bank does.
 function requireNoneBroken(): void {
   const all = broken.splice(0);
   if (all.length > 0) throw new Error(all.join('\n\n'));

@@ -40,7 +40,7 @@ class Contract {
   constructor(private readonly document: OpenApiDocument) {
     this.ajv.addSchema(this.document, 'openapi');
     this.paths = Object.keys(this.document.paths)
-      // What is spelled out comes before what a parameter would take as well.
+      // A path that is spelled out comes before one that a parameter would take as well.
       .sort((a, b) => a.split('{').length - b.split('{').length)
       .map((template) => ({
         template,
@@ -48,7 +48,7 @@ class Contract {
       }));
   }
 
-  /** What of the answer is not as the document has it; empty where all is. */
+  /** Differences from the document; empty if there are none. */
   problemsOf(seen: Seen): string[] {
     const { status, headers, text } = seen;
     const operation = this.operationOf(seen);
@@ -62,7 +62,7 @@ class Contract {
     return [...this.headerProblems(response, headers), ...this.bodyProblems(response, headers, text)];
   }
 
-  /** What was called, if the document has it. */
+  /** The operation that was called, if the document has it. */
   operationOf({ method, url }: Pick<Seen, 'method' | 'url'>): OpenApiOperation | undefined {
     const template = this.templateOf(url);
     return template === undefined ? undefined : this.document.paths[template]?.[method.toLowerCase()];
@@ -164,7 +164,7 @@ const contracts = (shared.assentContracts ??= new Map<string, Contract>());
 
 export function contractAt(origin: string): Contract {
   const config = settings.get(origin);
-  // What the document follows: the routes that there are, and what their bodies take.
+  // The document follows the routes that there are, and their bodies.
   const key = JSON.stringify([
     config?.ASSENT_MODE,
     config?.ACCEPTED_CURRENCIES,

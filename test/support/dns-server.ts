@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** What a DNS server says of a name: its addresses, that it does not exist, or nothing. */
+/** The addresses of a name, that it does not exist, or nothing. */
 export type DnsAnswer = { 4?: string; 6?: string } | 'no such name' | 'silence';
 
 /**

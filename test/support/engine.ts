@@ -27,7 +27,7 @@ export interface TestEngine {
   namespace: string;
   database: TestDatabase;
   keyring: Keyring;
-  /** What both processes run with, for more processes beside them. */
+  /** Settings of both processes, for more processes beside them. */
   environment: NodeJS.ProcessEnv;
   api: EngineProcess;
   worker: EngineProcess;
@@ -82,7 +82,7 @@ export async function startEngine(
   const database = given?.database ?? (await createTestDatabase());
   const namespace = new URL(database.url).pathname.slice(1);
   await createNamespace(temporalAddress, namespace);
-  // Of a run of one file it may be the first that needs it.
+  // A run of one file may be the first that needs it.
   await mkdir(runFolder(), { recursive: true });
   const folder = await mkdtemp(path.join(runFolder(), 'engine-'));
   const logFile = path.join(folder, 'log');
@@ -152,7 +152,7 @@ export async function startEngine(
     },
     log: () => readFile(logFile, 'utf8'),
     async stop() {
-      // What they have is gone with the database. How they end in order, some tests ask for.
+      // Their work is gone with the database. Some tests ask how they end in order.
       await Promise.all([api, worker, ...others].map((one) => one.kill()));
       await database.drop();
       await rm(folder, { recursive: true, force: true });

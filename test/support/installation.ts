@@ -55,7 +55,7 @@ export async function linkProgram(folder: string): Promise<string> {
 async function install(folder: string): Promise<Installation> {
   const programs = path.join(folder, 'dist/src');
   await Promise.all([
-    // Of the sources, those of the pages are still to be compiled.
+    // Sources of the pages are still to be compiled.
     ...['node_modules', 'src'].map((name) => symlink(path.join(ROOT, name), path.join(folder, name))),
     ...['package.json', 'bin'].map((name) =>
       cp(path.join(ROOT, name), path.join(folder, name), { recursive: true }),

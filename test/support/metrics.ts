@@ -1,6 +1,6 @@
 import { freePorts } from './free-port';
 
-/** What the processes of one engine serve to Prometheus. */
+/** Metrics that the processes of one engine serve to Prometheus. */
 export interface Metrics {
   /** For the engine's settings. */
   settings: { METRICS_PORT: string };
@@ -8,7 +8,7 @@ export interface Metrics {
   api(): Promise<string>;
   /** All that the worker says. */
   worker(): Promise<string>;
-  /** What the worker says to whoever asks whether it lives, and whether it does its work. */
+  /** The worker's answers to probes: whether it lives, and whether it does its work. */
   workerProbes(): Promise<{ healthz: number; readyz: number }>;
 }
 

@@ -7,7 +7,7 @@ import path from 'node:path';
  */
 export const FOLDER_VARIABLE = 'ASSENT_TEST_FOLDER';
 
-/** Of the longest there is, the start of the servers, which may have to be built first. */
+/** The start of the servers takes longest, which may have to be built first. */
 const MADE_WITHIN_MS = 15 * 60_000;
 
 export function runFolder(): string {
@@ -50,7 +50,7 @@ export async function oncePerRun<Made>(name: string, make: (folder: string) => P
   }
 }
 
-/** Of all that ask at once, the one that makes the folder is the first. */
+/** The caller that makes the folder is the first of all that ask at once. */
 async function isFirst(folder: string): Promise<boolean> {
   await mkdir(path.dirname(folder), { recursive: true });
   // As root, Postgres runs as a user of its own, who must get through to its data.

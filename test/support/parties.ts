@@ -4,7 +4,7 @@ import { Receiver } from '../../examples/demo/parties/receiver';
 import { isId } from '../../src/domain/identifier/ids';
 import { defaultContract } from './conformance';
 
-/** What an entity gets when it is made: all that a party needs to take its part. */
+/** An entity gets it when it is made: all that a party needs to take its part. */
 export interface PartyIdentity {
   clientId: string;
   clientSecret: string;
@@ -42,7 +42,7 @@ async function checked(control: PartyControl, stop: () => Promise<void>): Promis
   const attempts = await control.attempts().catch(() => []);
   await stop();
   const wrong = attempts
-    // What a test makes up itself has another form of id.
+    // A webhook that a test makes up has another form of id.
     .filter(({ outcome, deliveryId }) => outcome !== 'forged' && isId('delivery', deliveryId))
     .flatMap(({ type, body }) => {
       const problems = defaultContract().webhookProblemsOf(type, body);

@@ -3,7 +3,7 @@ import { migrateUp } from '../../src/database/migrate';
 import { asOwner } from './database';
 import { servers } from './servers';
 
-/** What makes a process one of production, on servers of a test, which have no TLS. */
+/** A process of production, on servers of a test, which have no TLS. */
 export const PRODUCTION = {
   ASSENT_MODE: 'production',
   ALLOW_PLAINTEXT: 'true',

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** What of a schema's definition says where its names are. */
+/** The parts of a schema's definition that hold names. */
 interface Definition {
   shape?: Record<string, z.ZodType>;
   element?: z.ZodType;

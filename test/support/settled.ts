@@ -132,7 +132,7 @@ export async function payAnother(
   return { id, deliveryId: told?.deliveryId ?? '' };
 }
 
-/** What follows from the payee's bank having been told. */
+/** The payee's bank has been told. */
 export const settleCredit = (db: Database, keyring: Keyring, deliveryId: string) =>
   db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
 

@@ -43,7 +43,7 @@ export class Shell {
     await writeFile(file, script);
     const from = this.output.length;
     const mark = `\nEND-${this.count} `;
-    // What a block starts must not read the blocks after it from the shell's own input.
+    // Programs that a block starts must not read the next blocks from the shell's input.
     this.child.stdin?.write(`. ${file} </dev/null; printf '\\nEND-${this.count} %s\\n' $?\n`);
     const giveUp = AbortSignal.timeout(BLOCK_WITHIN_MS);
     for (;;) {
@@ -69,11 +69,11 @@ export class Shell {
   }
 }
 
-/** What the engine and a block of the documentation listen on, beside what is written there. */
+/** Ports of the engine and of a block, beside those that are written there. */
 export interface OtherPorts {
-  /** Of the engine: `PORT_OFFSET`. */
+  /** The engine's `PORT_OFFSET`. */
   offset: number;
-  /** Of the receiver of webhooks. */
+  /** The port of the receiver of webhooks. */
   receiver: number;
 }
 

@@ -191,7 +191,7 @@ export async function answerCharges(
   return asked.length;
 }
 
-/** What a customer is found by. */
+/** A customer is found by it. */
 export async function lookupIdOf(db: Executor, customerId: string): Promise<string> {
   const customer = await row<{ lookupId: string }>(
     db,
@@ -209,7 +209,7 @@ export interface Announced {
   workflowId: string;
 }
 
-/** What was announced to a party, oldest first. */
+/** Webhooks of a party, oldest first. */
 export async function announcedTo(db: Database, keyring: Keyring, entityId: string): Promise<Announced[]> {
   const deliveries = await rows<{ id: string; type: string; body: Buffer; workflowId: string }>(
     db,

@@ -7,7 +7,7 @@ import { entryOf } from '../../src/domain/books/ledger';
 import { send, tokenOf, type Answered, type ServedApi } from './api';
 import type { Standing } from './standing';
 
-/** What a party is told of its money, and much of it at once. */
+/** A party's money as it is told of it, and much of it at once. */
 
 const timeZone = 'Africa/Lagos';
 

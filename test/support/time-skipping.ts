@@ -11,7 +11,7 @@ import { firstOf, type Source } from '../../src/start/temporal-binary';
 import { SEARCH_ATTRIBUTE } from '../../src/temporal/search-attribute-keys';
 import { registration } from '../../src/temporal/register-search-attributes';
 
-/** What a workflow of one test runs in. */
+/** The environment of one test's workflows. */
 export interface TimeSkippingEnvironment {
   client: { workflow: TimeSkippingWorkflowClient };
   nativeConnection: NativeConnection;
