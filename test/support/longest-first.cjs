@@ -12,7 +12,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 const LONGEST = [
   'cli/doctor',
   'operations',
-  'crash/charge',
+  'crash/process-death',
   'journeys/on-one-engine',
   'journeys/over-time',
   'crash/replicas',

@@ -223,23 +223,6 @@ describe('the workflow of a schedule', () => {
     expect(plan.charged).toHaveLength(1);
   });
 
-  it('takes any number of signals, of any name, for what they are: a reason to read', async () => {
-    const plan = new Plan(environment, monthly(3));
-    await run(plan, async (handle) => {
-      const names = [
-        'bankAnswered',
-        'termsChanged',
-        'paused',
-        'clockMoved',
-        'fellDue',
-        'anything',
-        '__proto__',
-      ];
-      await Promise.all(names.map((name) => handle.signal(name, { paid: true })));
-    });
-    expect(plan.charged).toHaveLength(3);
-  });
-
   it('is cancelled by a request to cancel its workflow, and a charge in hand runs to its end', async () => {
     const plan = new Plan(environment, [start + DAY_MS, start + 20 * DAY_MS]);
     plan.answersAtOnce = false;
