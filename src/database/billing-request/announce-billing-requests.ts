@@ -39,7 +39,6 @@ export interface Outcome {
   waiting: boolean;
   closedAt: Date | null;
   closedBy: ClosedBy | null;
-  approvalRequired: boolean;
   metadata: Metadata;
 }
 
@@ -50,7 +49,7 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id,
   b.schedule_id, b.amount, b.currency, b.status, b.decline_reason,
   b.bank_transaction_id, b.answer_action,
   b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence,
-  b.workflow_id, b.waiting, b.closed_at, b.closed_by, b.approval_required,
+  b.workflow_id, b.waiting, b.closed_at, b.closed_by,
   b.metadata`;
 
 export async function announceDeclinedAtOnce(
