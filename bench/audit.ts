@@ -1,4 +1,4 @@
-import { onDatabase } from '../src/start/database';
+import { onDatabase } from '../src/database/pool/one-connection';
 import type { Network } from './network';
 
 export interface Books {

@@ -5,7 +5,7 @@ import { readConfig, SETTING_NAMES } from '../src/settings/config';
 import { makeKeyring } from '../src/database/keys/keyring';
 import type { BucketRate } from '../src/database/call/rate-limit';
 import { ownProgram } from '../src/start/own-program';
-import { poll } from '../src/start/poll';
+import { poll } from '../src/process/poll';
 import { Supervisor } from '../src/start/supervisor';
 import { freePorts } from './ports';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiClient } from '../examples/demo/api-client';
 import { Operator, type Identity } from '../examples/demo/operator';
-import { onDatabase } from '../src/start/database';
+import { onDatabase } from '../src/database/pool/one-connection';
 import { say, type Stops } from '../scripts/command';
 import { benchEnvironment, startEngine, type BenchEngine } from './engine';
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { whyNotFree } from '../src/start/ports';
-import { StartError } from '../src/start/start-error';
+import { OperatorError } from '../src/domain/failures';
 
 /**
  * Below the ports that systems give out by themselves (32768 and up), where a connection of
@@ -11,7 +11,7 @@ const FIRST = 10_000;
 const LAST = 18_000;
 const TRIES = 20;
 
-/** Free ports in a row. @throws StartError where none are found */
+/** Free ports in a row. @throws OperatorError where none are found */
 export async function freePorts(count: number): Promise<number[]> {
   for (let tries = 1; tries <= TRIES; tries++) {
     const first = randomInt(FIRST, LAST);
@@ -19,5 +19,5 @@ export async function freePorts(count: number): Promise<number[]> {
     const problems = await Promise.all(ports.map(whyNotFree));
     if (problems.every((problem) => problem === undefined)) return ports;
   }
-  throw new StartError(`There are no ${count} free ports in a row between ${FIRST} and ${LAST}.`);
+  throw new OperatorError(`There are no ${count} free ports in a row between ${FIRST} and ${LAST}.`);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { onDatabase } from '../src/start/database';
+import { onDatabase } from '../src/database/pool/one-connection';
 import { runCommand, say, type Stops } from '../scripts/command';
 import { insertCharges, openBusiness } from './inserted-charges';
 import { ProcessMemory } from './process-memory';

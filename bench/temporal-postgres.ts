@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
-import { onDatabase } from '../src/start/database';
-import { poll } from '../src/start/poll';
+import { onDatabase } from '../src/database/pool/one-connection';
+import { poll } from '../src/process/poll';
 import { preparePostgres } from '../src/start/postgres';
 import { Supervisor, type Program } from '../src/start/supervisor';
 import { buildWithGo, cacheFolder, firstOf, usable } from '../src/start/temporal-binary';
@@ -57,7 +57,7 @@ export const TEMPORAL_FOLDER = 'assent-bench-temporal-';
  * Builds what is missing, and starts it in a temporary folder.
  *
  * @param stops takes what ends it, as soon as there is something to end
- * @throws StartError saying what to do; the signal's reason
+ * @throws OperatorError saying what to do; the signal's reason
  */
 export async function startTemporalOnPostgres(signal: AbortSignal, stops: Stops): Promise<RunningTemporal> {
   const server = await findProgram('the Temporal server', 'cmd/server');

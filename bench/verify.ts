@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Client } from 'pg';
 import { z } from 'zod';
 import { runCommand, say, type Stops } from '../scripts/command';
-import { onDatabase } from '../src/start/database';
+import { onDatabase } from '../src/database/pool/one-connection';
 import { openDatabase, type Database } from '../src/database/pool/connection';
 import { readKeyring, type Keyring } from '../src/database/keys/keyring';
 import { compareBooks, provenKeys, verify } from '../src/database/verify/verify-books';

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { onDatabase } from '../src/start/database';
+import { onDatabase } from '../src/database/pool/one-connection';
 
 const POLL_MS = 250;
 /** Longer than that after the moment: something is lost. */

@@ -3,7 +3,6 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { OperatorError } from '../src/domain/failures';
 import { untilAborted, withDeadline } from '../src/process/deadline';
-import { StartError } from '../src/start/start-error';
 
 /** The start, the end and the options that all commands of the project share. */
 
@@ -32,7 +31,7 @@ export function runCommand(
   // Each call in flight listens to it.
   setMaxListeners(0, signal);
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => interrupted.abort(new StartError('interrupted')));
+    process.on(name, () => interrupted.abort(new OperatorError('interrupted')));
   }
   const stops: Stops = [];
   const run = async () => {

@@ -56,7 +56,7 @@ const ARROWS: Record<string, readonly string[]> = {
   database: ['domain'],
   // Log, metrics, tracing and version of each process.
   process: ['domain', 'settings', 'database'],
-  temporal: ['database', 'domain', 'process/log'],
+  temporal: ['database', 'domain', 'process/log', 'process/poll'],
   workflows: ['domain', 'temporal/search-attribute-keys'],
   activities: ['domain', 'database', 'temporal', 'process/log', 'process/deadline'],
   // Statements, lists and bank files: written, and read.

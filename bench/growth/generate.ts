@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { onDatabase } from '../../src/start/database';
+import { onDatabase } from '../../src/database/pool/one-connection';
 import { openDatabase } from '../../src/database/pool/connection';
 import { createEntity } from '../../src/database/entity/create-entity';
 import { readKeyring } from '../../src/database/keys/keyring';

@@ -1,4 +1,4 @@
-import { onDatabase } from '../../src/start/database';
+import { onDatabase } from '../../src/database/pool/one-connection';
 import { openDatabase, type Database } from '../../src/database/pool/connection';
 import { readKeyring } from '../../src/database/keys/keyring';
 import { Explainer, undone, type Plan } from './explain';

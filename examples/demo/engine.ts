@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startEngine } from '../../src/start/engine';
-import { readEngineFile, type EngineFile } from '../../src/start/engine-file';
+import { readEngineFile, type EngineFile } from '../../src/process/engine-file';
 import { PortTakenError } from '../../src/start/ports';
 
 /** An engine that runs, and how to leave it behind. */
@@ -40,7 +40,7 @@ export async function runningEngine(folder: string): Promise<StoryEngine | undef
  * An engine of the demo's own, on free ports, with its data in a temporary folder.
  *
  * @param signal gives up starting
- * @throws ConfigError, StartError saying what to do; the signal's reason
+ * @throws ConfigError, OperatorError saying what to do; the signal's reason
  */
 export async function ownEngine(
   environment: NodeJS.ProcessEnv,

@@ -1,12 +1,12 @@
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
-import { StartError } from '../../src/start/start-error';
+import { OperatorError } from '../../src/domain/failures';
 
 /** Playwright drives these without a build of its own. */
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** @throws StartError where there is none */
+/** @throws OperatorError where there is none */
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: await findBrowser(),
@@ -17,7 +17,7 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** @throws StartError where there is none, saying what to install */
+/** @throws OperatorError where there is none, saying what to install */
 export async function findBrowser(): Promise<string> {
   const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
   for (const file of BROWSERS.flatMap((name) => folders.map((folder) => path.join(folder, name)))) {
@@ -27,7 +27,7 @@ export async function findBrowser(): Promise<string> {
     );
     if (found) return file;
   }
-  throw new StartError(
+  throw new OperatorError(
     `No browser was found: install Chromium or Google Chrome, so that "chromium" or "google-chrome" is on the PATH.`,
   );
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../demo/engine';
 import { runCommand, say, type Stops } from '../../scripts/command';
-import { StartError } from '../../src/start/start-error';
+import { OperatorError } from '../../src/domain/failures';
 import { launchBrowser } from './find-browser';
 import { takeConsolePictures } from './console';
 import { openNetwork } from './network';
@@ -48,7 +48,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
     const story = STORIES[name];
     const customer = network.customers[n];
     if (!story || !customer)
-      throw new StartError(
+      throw new OperatorError(
         `There is no story "${name}", but ${Object.keys(STORIES).join(', ')}, ${SANDBOX}.`,
       );
     const workflowId = await story({ ...network, ...(await approved(network, customer)), signal });

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { RequestOf } from '@assent/client';
 import { holds } from '../demo/narrator';
 import { WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
-import { poll } from '../../src/start/poll';
+import { poll } from '../../src/process/poll';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import type { Network } from './network';
 

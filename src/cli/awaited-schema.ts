@@ -3,7 +3,7 @@ import { isUnavailable, refusedLogin } from '../database/pool/availability';
 import { APP_ROLE, executorOf } from '../database/pool/connection';
 import { schemaDifference } from '../database/migrate';
 import { counted } from '../domain/words/counted';
-import { onDatabase } from '../start/database';
+import { onDatabase } from '../database/pool/one-connection';
 import { OperatorError } from '../domain/failures';
 import { databaseFault } from './explain';
 

@@ -5,7 +5,7 @@ import { executorOf, openDatabase, type Database, type Executor } from '../datab
 import { requireDeployment, requireMigratable, type Deployment } from '../database/engine/deployment';
 import { readKeyring, type Keyring } from '../database/keys/keyring';
 import { OperatorError } from '../domain/failures';
-import { lives, readEngineFile, withSettingsOf, type EngineFile } from '../start/engine-file';
+import { lives, readEngineFile, withSettingsOf, type EngineFile } from '../process/engine-file';
 import { databaseFault } from './explain';
 
 /**

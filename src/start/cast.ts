@@ -5,8 +5,8 @@ import { findEntity, type NewEntity } from '../database/entity/create-entity';
 import type { Keyring } from '../database/keys/keyring';
 import { claimRing } from '../database/key-rotation/claim-keyring';
 import { operatorActor } from '../process/operator';
+import { readOwnJson, writePrivateFile } from '../process/own-file';
 import type { Cast, Player } from '../sandbox/cast';
-import { readOwnJson, writePrivateFile } from './own-file';
 
 type Players = Pick<Cast, 'shop' | 'bank'>;
 

@@ -1,25 +1,28 @@
 import { chmodSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readConfig, type Config } from '../settings/config';
-import { executorOf } from '../database/pool/connection';
-import { readKeyring } from '../database/keys/keyring';
-import { migrateUp } from '../database/migrate';
 import { DeploymentError } from '../database/engine/deployment';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { deleteAllHeartbeats } from '../database/engine/worker-heartbeat';
+import { readKeyring } from '../database/keys/keyring';
+import { migrateUp } from '../database/migrate';
+import { executorOf } from '../database/pool/connection';
+import { onDatabase } from '../database/pool/one-connection';
+import { OperatorError } from '../domain/failures';
 import { untilAborted } from '../process/deadline';
+import { sharedSettings, type EngineFile } from '../process/engine-file';
 import { operatorActor } from '../process/operator';
+import { poll } from '../process/poll';
+import { readConfig, type Config } from '../settings/config';
+import { prepareGivenNamespace, prepareNamespace } from '../temporal/namespace';
 import { prepareCast } from './cast';
-import { onDatabase, requireDatabase } from './database';
-import { sharedSettings, takeFolder, type EngineFile } from './engine-file';
+import { requireDatabase } from './given-database';
 import { openKeyring } from './keys';
+import { takeFolder } from './lock';
 import { ownProgram } from './own-program';
-import { poll } from './poll';
 import { enginePorts, requireFreePorts, type EnginePorts } from './ports';
 import { preparePostgres } from './postgres';
-import { StartError } from './start-error';
 import { Supervisor } from './supervisor';
-import { prepareGivenNamespace, prepareNamespace, temporalServer } from './temporal';
+import { temporalServer } from './temporal';
 import { findTemporal } from './temporal-binary';
 
 /**
@@ -50,7 +53,6 @@ interface Boot extends EngineOptions {
   config: Config;
   ports: EnginePorts;
   supervisor: Supervisor;
-  logFile: string;
 }
 
 /** The operator hears of a given Temporal that is silent within 5 s of the start. */
@@ -67,15 +69,16 @@ const LONG_LOG_BYTES = 50 * 1024 * 1024;
  * Starts missing servers, migrates, and waits until the engine is ready. An error stops all
  * processes that it started.
  *
- * @throws ConfigError, KeyringError, StartError with a remedy; the signal's reason
+ * @throws OperatorError with a remedy; the signal's reason
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const config = readConfig(options.environment);
   const folder = resolve(options.folder);
   makeFolder(folder);
   const held = await takeFolder(folder, options.say);
-  const logFile = join(folder, 'assent.log');
+  const logFile = logOf(folder);
   const supervisor = new Supervisor(logFile, options.say, held.record);
+  const { failing } = supervisor;
   const stop = async () => {
     await supervisor.stop();
     held.release();
@@ -83,19 +86,18 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   try {
     const { size = 0 } = statSync(logFile, { throwIfNoEntry: false }) ?? {};
     if (size > LONG_LOG_BYTES) renameSync(logFile, `${logFile}.1`);
-    const signal = AbortSignal.any([options.signal, supervisor.failing]);
+    const signal = AbortSignal.any([options.signal, failing]);
     const ports = enginePorts(config);
-    const file = await untilAborted(
-      boot({ ...options, folder, signal, config, ports, supervisor, logFile }),
-      signal,
-    );
+    const file = await untilAborted(boot({ ...options, folder, signal, config, ports, supervisor }), signal);
     held.publish(file);
-    return { file, failing: supervisor.failing, stop };
+    return { file, failing, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
+
+const logOf = (folder: string) => join(folder, 'assent.log');
 
 function makeFolder(folder: string): void {
   try {
@@ -105,7 +107,7 @@ function makeFolder(folder: string): void {
     chmodSync(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new StartError(
+    throw new OperatorError(
       `The folder ${folder}, where data is kept, cannot be used (${code}). It must be writable and belong to ` +
         'whoever starts the engine: start as the user who did so first, or in another folder.',
       { cause },
@@ -115,17 +117,12 @@ function makeFolder(folder: string): void {
 
 async function boot(common: Boot): Promise<EngineFile> {
   const { config, environment, folder, ports, say, signal, supervisor } = common;
-  const { ASSENT_MODE, DATABASE_URL, TEMPORAL_NAMESPACE } = config;
+  const { ASSENT_MODE, TEMPORAL_NAMESPACE } = config;
   await requireFreePorts(config, ports);
   await requireGiven(config);
   const { ownerUrl, databaseUrl } = await bootDatabase(common);
   const temporalAddress = config.TEMPORAL_ADDRESS ?? (await startTemporal(common));
-  await migrate(common, ownerUrl);
-  const { installation } = await onDatabase(ownerUrl, async (client) => {
-    // The workers of this folder's database belonged to an earlier engine, and are dead.
-    if (DATABASE_URL === undefined) await deleteAllHeartbeats(executorOf(client));
-    return readTemporalState(executorOf(client));
-  });
+  const installation = await prepareDatabase(common, ownerUrl);
   // Another database's namespace is refused before any workflow starts in it.
   await poll('Temporal', SERVER_READY_MS, signal, () =>
     prepareNamespace({ ...config, TEMPORAL_ADDRESS: temporalAddress }, TEMPORAL_ANSWERS_MS, installation),
@@ -173,7 +170,7 @@ async function boot(common: Boot): Promise<EngineFile> {
     databaseUrl,
     ownerUrl,
     keysFile: config.ASSENT_KEYS === undefined ? keysFile : undefined,
-    logFile: config.LOG_FILE === undefined ? common.logFile : resolve(config.LOG_FILE),
+    logFile: resolve(config.LOG_FILE ?? logOf(folder)),
     settings: sharedSettings({ ...settings, DATABASE_OWNER_URL: ownerUrl }),
   };
 }
@@ -192,9 +189,8 @@ async function requireGiven(config: Config): Promise<void> {
 
 async function bootDatabase({ config, folder, ports, say, signal, supervisor }: Boot) {
   const { DATABASE_URL, DATABASE_OWNER_URL } = config;
-  if (DATABASE_URL !== undefined) {
+  if (DATABASE_URL !== undefined)
     return { databaseUrl: DATABASE_URL, ownerUrl: DATABASE_OWNER_URL ?? DATABASE_URL };
-  }
   const postgres = await preparePostgres(folder, ports.postgres, say);
   say('Starting Postgres …');
   supervisor.start(postgres.program);
@@ -204,27 +200,32 @@ async function bootDatabase({ config, folder, ports, say, signal, supervisor }: 
 
 /** @returns the server's address, which answers in some seconds */
 async function startTemporal({ config, environment, folder, ports, say, supervisor }: Boot): Promise<string> {
-  const { TEMPORAL_CLI_PATH, TEMPORAL_NAMESPACE } = config;
-  const command = await findTemporal({ cliPath: TEMPORAL_CLI_PATH, say });
+  const command = await findTemporal({ cliPath: config.TEMPORAL_CLI_PATH, say });
   say('Starting Temporal …');
-  supervisor.start(temporalServer(command, environment, folder, ports, TEMPORAL_NAMESPACE));
+  supervisor.start(temporalServer(command, environment, folder, ports, config.TEMPORAL_NAMESPACE));
   return `127.0.0.1:${ports.temporal}`;
 }
 
-/** @throws DeploymentError; StartError if the database is in the engine's own folder */
-async function migrate({ config, folder, say }: Boot, ownerUrl: string): Promise<void> {
+/** Migrates. @returns the installation, which owns its namespace of Temporal */
+async function prepareDatabase({ config, folder, say }: Boot, ownerUrl: string): Promise<string> {
+  const isOwn = config.DATABASE_URL === undefined;
   const by = operatorActor('npm start');
   try {
     const migrations = await migrateUp(ownerUrl, config.ASSENT_MODE, config.NETWORK_TIMEZONE, by);
     if (migrations.length > 0) say(`Applied ${migrations.length} migrations.`);
   } catch (cause) {
-    if (config.DATABASE_URL !== undefined || !(cause instanceof DeploymentError)) throw cause;
-    throw new StartError(
+    if (!isOwn || !(cause instanceof DeploymentError)) throw cause;
+    throw new OperatorError(
       `${cause.message}\nThe database is that of ${folder}: to start afresh, move that folder away, or remove it if all ` +
         'of its data may be lost.',
       { cause },
     );
   }
+  return onDatabase(ownerUrl, async (client) => {
+    // The workers of this folder's database belonged to an earlier engine, and are dead.
+    if (isOwn) await deleteAllHeartbeats(executorOf(client));
+    return (await readTemporalState(executorOf(client))).installation;
+  });
 }
 
 /** The URL, from this machine, of a server that listens on `address`. */

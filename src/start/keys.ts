@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { executorOf } from '../database/pool/connection';
 import { KeyringError, makeKeyring, readKeyring } from '../database/keys/keyring';
 import { requireRing } from '../database/key-rotation/claim-keyring';
-import { onDatabase } from './database';
-import { writePrivateFile } from './own-file';
-import { StartError } from './start-error';
+import { onDatabase } from '../database/pool/one-connection';
+import { OperatorError } from '../domain/failures';
+import { writePrivateFile } from '../process/own-file';
 
 /**
  * Returns the given keyring, or the file's. The first start creates the file.
  *
- * @throws KeyringError if the given keyring cannot decrypt the database's data; StartError if the
- *   file is missing or damaged, since a new keyring could decrypt none of the data
+ * @throws KeyringError if the given keyring cannot decrypt the database's data; OperatorError if
+ *   the file is missing or damaged, since a new keyring could decrypt none of the data
  */
 export async function openKeyring(
   given: string | undefined,
@@ -24,7 +24,7 @@ export async function openKeyring(
     await onDatabase(ownerUrl, (client) => requireRing(executorOf(client), ring));
   } catch (cause) {
     if (given !== undefined || !(cause instanceof KeyringError)) throw cause;
-    throw new StartError(
+    throw new OperatorError(
       `${file} is ${isKept ? `damaged, or of other data (${cause.message})` : 'gone'}, and without it nothing encrypted in ` +
         'the database can be opened again. Put it back from a backup or set ASSENT_KEYS; or, if the data may be ' +
         'lost as well, start with an empty database.',

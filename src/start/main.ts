@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { OperatorError } from '../domain/failures';
 import { startEngine } from './engine';
-import type { EngineFile } from './engine-file';
+import type { EngineFile } from '../process/engine-file';
 
 /* `npm start`: runs the engine in the foreground until Ctrl-C. */
 

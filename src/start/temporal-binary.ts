@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { withDeadline } from '../process/deadline';
-import { StartError } from './start-error';
+import { OperatorError } from '../domain/failures';
 
 /*
  * Finds or installs the Temporal command, whose development server is the embedded Temporal. The
@@ -34,7 +34,7 @@ export interface Source {
 /**
  * @param cliPath the setting TEMPORAL_CLI_PATH; it rules out all other sources
  * @param say prints a line of progress
- * @throws StartError with all failed sources and a remedy
+ * @throws OperatorError with all failed sources and a remedy
  */
 export async function findTemporal(options: {
   cliPath: string | undefined;
@@ -58,7 +58,7 @@ export async function findTemporal(options: {
   );
 }
 
-/** @throws StartError with the reason of each failed source */
+/** @throws OperatorError with the reason of each failed source */
 export async function firstOf(what: string, candidates: Source[], advice: string): Promise<string> {
   const tried: string[] = [];
   for (const source of candidates) {
@@ -68,7 +68,7 @@ export async function firstOf(what: string, candidates: Source[], advice: string
       tried.push(`  - ${source.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw new StartError(`Found no way to get ${what}. Tried:\n${tried.join('\n')}\n${advice}`);
+  throw new OperatorError(`Found no way to get ${what}. Tried:\n${tried.join('\n')}\n${advice}`);
 }
 
 /** @param name with the version, since versions of a program lie side by side */

@@ -30,7 +30,6 @@ const documented =
 
 const description = 'An answer';
 const onClock = documented({ 200: { description, data: clockShown } });
-const onDecision = documented({ 200: { description, data: decisionShown } });
 const onDecisions = documented({ 200: { description, data: pageOf('decisions', decisionShown) } });
 const onIntents = documented({
   200: { description, items: decidedItem(200, acceptedIntent, echoed) },
@@ -73,7 +72,7 @@ onClock(() => Promise.resolve({ message: '', data: clock, meta: 1 }));
 // @ts-expect-error: the handler says which status, though there is one alone
 onClock(() => Promise.resolve({ message: '', data: clock, status: 200 }));
 
-// In an object within the answer, and in one that may be left out.
+// In the entries of a list: in an object, and in an object that may be left out.
 const sums = { daily: 1, monthly: 2 };
 const decision = {
   id: 'agr_1',
@@ -90,15 +89,10 @@ const decision = {
 };
 const named = { ...decision, merchant: { ...decision.merchant, email: 'help@shop.example.com' } };
 const inFull = { ...decision, spent: { ...sums, exact: { daily: '1', yearly: '12' } } };
-onDecision(showing(decision));
-// @ts-expect-error: a field is too many, in `data.merchant`
-onDecision(showing(named));
-// @ts-expect-error: a field is too many, in `data.spent.exact`
-onDecision(showing(inFull));
-
-// In the entries of a list.
 const page = { total: 1, page: 1, limit: 20 };
 onDecisions(showing({ ...page, decisions: [decision] }));
+// @ts-expect-error: a field is too many, in `data.decisions[].spent.exact`
+onDecisions(showing({ ...page, decisions: [inFull] }));
 // @ts-expect-error: a field is too many, in `data.decisions[].merchant`
 onDecisions(showing({ ...page, decisions: [named] }));
 
@@ -124,7 +118,7 @@ onBatch(showing<typeof small | typeof large>(small));
 // @ts-expect-error: two forms in one
 onBatch(showing({ ...small, ...large }));
 
-// Of several statuses each has its own data.
+// Each of several statuses has its own data.
 const onboarding = <Answer>(answer: Answer) => {
   return () => Promise.resolve({ message: 'Onboarded', ...answer });
 };
@@ -135,7 +129,7 @@ onOnboarding(onboarding({ status: 201 as const, data: large }));
 // @ts-expect-error: nothing says which status it is
 onOnboarding(onboarding({ data: small }));
 
-// Where an answer has no data, there is none; a file comes only where there may be one.
+// An answer without documented data has none; a file comes only where the document has one.
 const file = { fileName: 'a.csv', columns: ['a'], pages: (async function* () {})() };
 onUnlinking(() => Promise.resolve({ message: 'Unlinked' }));
 onFile(() => Promise.resolve(file));
@@ -144,7 +138,7 @@ onUnlinking(showing({ deviceId: 'dev_1' }));
 // @ts-expect-error: a file that is not documented
 onUnlinking(() => Promise.resolve(file));
 
-// What the work of a transaction returns, and what of it is shown once its secrets have had their
+// The answer of a transaction's work, and the part that is shown once its secrets have had their
 // hour.
 const until = { previousSecretValidUntil: '2026-03-03T08:00:00.000Z' };
 const rotating = <Data extends object, Later extends object>(data: Data, dataWithoutSecrets: Later) => {

@@ -7,7 +7,7 @@ import { openTemporal } from '../../src/cli/temporal';
 import { readConfig } from '../../src/settings/config';
 import type { Database } from '../../src/database/pool/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
-import { sharedSettings, type EngineFile } from '../../src/start/engine-file';
+import { sharedSettings, type EngineFile } from '../../src/process/engine-file';
 
 test('a file of TLS that cannot be used is told by its setting, as a setting to correct', () => {
   const config = readConfig({ TEMPORAL_ADDRESS: 'temporal:7233', TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' });

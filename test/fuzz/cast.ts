@@ -9,7 +9,7 @@ import { ownEngine, type StoryEngine } from '../../examples/demo/engine';
 import { Operator, type Identity } from '../../examples/demo/operator';
 import type { Stops } from '../../scripts/command';
 import type { Role } from '../../src/domain/entity';
-import { poll } from '../../src/start/poll';
+import { poll } from '../../src/process/poll';
 
 /** A caller of a run, and the things of its own that it may name. */
 export interface Party {

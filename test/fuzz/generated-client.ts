@@ -7,7 +7,7 @@ import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../../examples/demo/engine';
 import { Operator } from '../../examples/demo/operator';
 import { runCommand, type Stops } from '../../scripts/command';
-import { StartError } from '../../src/start/start-error';
+import { OperatorError } from '../../src/domain/failures';
 import { findPythonTool } from './python-tool';
 
 /**
@@ -52,7 +52,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   return true;
 }
 
-/** @throws StartError with what the generator warns of */
+/** @throws OperatorError with what the generator warns of */
 async function generate(command: string, apiUrl: string, folder: string, signal: AbortSignal): Promise<void> {
   const settings = path.join(folder, 'settings.json');
   // Files are bytes to it.
@@ -70,7 +70,7 @@ async function generate(command: string, apiUrl: string, folder: string, signal:
     { cwd: folder, timeout: GENERATE_WITHIN_MS, signal },
   );
   const said = `${stdout}${stderr}`;
-  if (/warning|skipp|error/i.test(said)) throw new StartError(said.trim());
+  if (/warning|skipp|error/i.test(said)) throw new OperatorError(said.trim());
   say('The generator takes all of the document.');
 }
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { runCommand, wholeNumber, type Stops } from '../../scripts/command';
-import { StartError } from '../../src/start/start-error';
+import { OperatorError } from '../../src/domain/failures';
 import { openTarget, type Party, type Target } from './cast';
 import { findSchemathesis, fuzz, type Counts } from './schemathesis';
 
@@ -65,7 +65,7 @@ async function fuzzAll(
   const never = Object.entries(total).filter(([, statuses]) => !Object.keys(statuses).some(isSuccess));
   say('');
   for (const [id, statuses] of Object.entries(total)) say(`${id.padEnd(32)} ${line(statuses)}`);
-  if (Object.keys(total).length === 0) throw new StartError('No operation is meant: see --as and --only');
+  if (Object.keys(total).length === 0) throw new OperatorError('No operation is meant: see --as and --only');
   if (never.length > 0) say(`\nNever answered with success: ${never.map(([id]) => id).join(', ')}`);
   if (failed.length > 0) say(`\nSomething was found as: ${failed.join(', ')}`);
   return failed.length === 0 && never.length === 0;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { StartError } from '../../src/start/start-error';
+import { OperatorError } from '../../src/domain/failures';
 import { cacheFolder, usable } from '../../src/start/temporal-binary';
 
 /** Some 40 packages, none of them large. */
@@ -15,7 +15,7 @@ const run = promisify(execFile);
  * run makes.
  *
  * @returns the folder of the commands
- * @throws StartError saying what to install
+ * @throws OperatorError saying what to install
  */
 export async function findPythonTool(
   name: string,
@@ -40,7 +40,7 @@ export async function findPythonTool(
     return await works();
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
-    throw new StartError(
+    throw new OperatorError(
       `${name} ${version} could not be installed: ${(stderr || message).trim().slice(-500)}\n` +
         'It needs Python 3.11 or newer as `python3`, with its venv module, and PyPI.',
     );

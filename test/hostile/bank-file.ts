@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { onDatabase } from '../../src/start/database';
+import { onDatabase } from '../../src/database/pool/one-connection';
 
 /*
  * A bank sends a file of very many lines that nobody here knows. It may cost what the contract

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { runCommand, wholeNumber, type Stops } from '../../scripts/command';
-import { StartError } from '../../src/start/start-error';
+import { OperatorError } from '../../src/domain/failures';
 import { openTarget, type Parties } from '../fuzz/cast';
 import { inLanes } from '../storm/read';
 import { attacksOn, type Attack, type Target } from './attack';
@@ -58,7 +58,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const { engine, parties } = await openTarget(settings, say, signal, stops);
   const { apiUrl, ownerUrl, metricsUrls } = engine;
   const { hostname, port } = new URL(apiUrl);
-  if (!metricsUrls) throw new StartError('The API serves no metrics: unset METRICS_PORT');
+  if (!metricsUrls) throw new OperatorError('The API serves no metrics: unset METRICS_PORT');
   const wanted = new RegExp(options.only ?? '');
   const all = [...(await documentedTargets(apiUrl, parties)), ...(await pageTargets(apiUrl, parties))];
   const targets = all.filter(({ method, path }) => wanted.test(`${method} ${path}`));
@@ -164,7 +164,7 @@ async function attackAll(
   say(`Memory: ${before.residentMB.toFixed(0)} MB, ${grownMB.toFixed(0)} MB more than once warm`);
   say(`Event loop: longest stand of one attack alone ${longestMs.toFixed(0)} ms, where any was looked at`);
   say(`Crowds: ${crowds.length}`);
-  if (sent + crowds.length === 0) throw new StartError('No operation is meant: see --only');
+  if (sent + crowds.length === 0) throw new OperatorError('No operation is meant: see --only');
   say(findings.size === 0 ? 'Nothing was found.' : `${findings.size} found.`);
   return findings.size === 0;
 }

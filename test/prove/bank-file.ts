@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { poll } from '../../src/start/poll';
+import { poll } from '../../src/process/poll';
 import { expected } from '../storm/parties';
 import type { BankParty } from './cast';
 import type { WrittenFile } from './oracle/bank-file';

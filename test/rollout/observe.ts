@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { groupBy } from '../../src/domain/group';
-import { onDatabase } from '../../src/start/database';
+import { onDatabase } from '../../src/database/pool/one-connection';
 import type { Cast } from '../storm/cast';
 import type { StormEngine } from '../storm/engine';
 

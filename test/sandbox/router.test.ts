@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
-import { Failure } from '../../src/domain/failures';
+import { Failure, FAILURES } from '../../src/domain/failures';
 import { sandboxHandlers } from '../../src/api/pages/sandbox';
 import { sandboxRouter } from '../../src/sandbox/router';
 import { Sandbox } from '../../src/sandbox/sandbox';
@@ -22,7 +22,8 @@ const sandbox = new Sandbox(
 );
 /** As the API answers what its routes refuse; what is no refusal is a fault of ours. */
 const refused: ErrorRequestHandler = (error: unknown, _req, res, _next) => {
-  res.status(error instanceof Failure ? 400 : 500).json(error instanceof Failure ? error.code : 'fault');
+  const known = error instanceof Failure;
+  res.status(known ? FAILURES[error.code].status : 500).json(known ? error.code : 'fault');
 };
 const server = express()
   .use('/sandbox', sandboxHandlers({ url: sandbox.cast.apiUrl, routes: sandboxRouter(sandbox) }), refused)
@@ -78,27 +79,59 @@ test('however many hold a stream and read nothing, the page that is opened next 
   for (const one of [...silent, page]) one.destroy();
 });
 
-test.each([
-  ['too large', Buffer.alloc(3 * 1024 * 1024), {}, 'body_too_large'],
-  ['not what it says', Buffer.from('x'), { 'content-encoding': 'br' }, 'invalid_request'],
-  ['of an unknown encoding', Buffer.from('x'), { 'content-encoding': 'foo' }, 'unsupported_media_type'],
-])('a webhook that is %s is refused, and no fault of ours', async (_, body, headers, code) => {
-  expect(await send('/webhooks/bank', body, headers)).toEqual({ status: 400, text: `"${code}"` });
+const ownPage = () => ({ origin: `http://localhost:${port()}`, 'content-type': 'application/json' });
+const packed = { 'content-encoding': 'br' };
+
+/** Each is refused, and none is a fault of ours. */
+test.each<[string, string, string | Buffer, () => Record<string, string>, number]>([
+  ['a webhook that is too large', '/webhooks/bank', Buffer.alloc(3 * 1024 * 1024), () => ({}), 413],
+  ['a webhook that is not what it says', '/webhooks/bank', 'x', () => packed, 400],
+  ['a webhook of an unknown encoding', '/webhooks/bank', 'x', () => ({ 'content-encoding': 'foo' }), 415],
+  ['a webhook that is not signed', '/webhooks/bank', '{"by":"P1D"}', () => ({}), 401],
+  ['a button’s call that is broken', '/acts/ask', 'x', () => ({ ...ownPage(), ...packed }), 400],
+  ['a button’s call that is no JSON', '/acts/advance', '{"by":', ownPage, 400],
+  [
+    'a button’s call of another type',
+    '/acts/advance',
+    '{}',
+    () => ({ ...ownPage(), 'content-type': 'a/b' }),
+    415,
+  ],
+  ['a step that no button has', '/acts/advance', '{"by":"P1000Y"}', ownPage, 400],
+  ['a button that there is not', '/acts/constructor', '{}', ownPage, 404],
+  [
+    'another site’s call',
+    '/acts/advance',
+    '{}',
+    () => ({ ...ownPage(), 'sec-fetch-site': 'cross-site' }),
+    403,
+  ],
+  ['a neighbour’s call', '/acts/advance', '{}', () => ({ ...ownPage(), 'sec-fetch-site': 'same-site' }), 403],
+  [
+    'a call from another origin',
+    '/acts/advance',
+    '{}',
+    () => ({ ...ownPage(), origin: 'https://a.example' }),
+    403,
+  ],
+  ['a call from nowhere', '/acts/advance', '{}', () => ({ 'content-type': 'application/json' }), 403],
+])('%s is refused', async (_, path, body, headers, status) => {
+  expect(await send(path, body, headers())).toMatchObject({ status });
 });
 
-const ownPage = () => ({ origin: `http://localhost:${port()}`, 'content-type': 'application/json' });
-
-test('a button’s call that is compressed, and broken, is refused, and no fault of ours', async () => {
-  const headers = { ...ownPage(), 'content-encoding': 'br' };
-  expect(await send('/acts/ask', 'x', headers)).toEqual({ status: 400, text: '"invalid_request"' });
+test('the stream is read by no site that has its name lead here, nor by one in another tab', async () => {
+  for (const headers of [{ host: 'shop.example.com' }, { 'sec-fetch-site': 'cross-site' }]) {
+    const asked = request({ port: port(), path: '/sandbox/events', headers }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(403);
+  }
 });
 
 test('a button’s call whose body does not end is refused, and not read for ever', async () => {
   const sent = request({ port: port(), path: '/sandbox/acts/ask', method: 'POST', headers: ownPage() });
   sent.on('error', () => undefined).write(Buffer.alloc(64 * 1024, '['));
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  const chunks: Buffer[] = [];
-  for await (const chunk of answer) chunks.push(chunk as Buffer);
-  expect(Buffer.concat(chunks).toString()).toBe('"body_too_large"');
+  expect(Buffer.concat(await answer.toArray()).toString()).toBe('"body_too_large"');
   sent.destroy();
 });

@@ -22,13 +22,10 @@ const exchange = {
 };
 
 describe('the wire', () => {
-  it('keeps the last 500 exchanges, oldest first, and goes on counting', () => {
-    const wire = new Wire(() => undefined);
-    for (let n = 0; n < 501; n++) wire.begin(exchange);
-    expect([wire.all.length, wire.all[0]?.n, wire.all.at(-1)?.n]).toEqual([500, 2, 501]);
-  });
-
-  it('keeps no more than a page can take at once, however long each is', () => {
+  it('keeps the last 500 exchanges, and no more than a page can take at once, however long each is', () => {
+    const short = new Wire(() => undefined);
+    for (let n = 0; n < 501; n++) short.begin(exchange);
+    expect([short.all.length, short.all[0]?.n, short.all.at(-1)?.n]).toEqual([500, 2, 501]);
     const wire = new Wire(() => undefined);
     for (let n = 0; n < 300; n++)
       wire.begin({ ...exchange, body: 'x'.repeat(8_000) })(200, 'y'.repeat(8_000));
@@ -86,8 +83,10 @@ describe('what is shown of a request', () => {
     });
   });
 
-  it('is cut where it is long', () => {
+  it('is cut where it is long, and is its length alone where it would be laid out for ever', () => {
     expect(maskedBody('x'.repeat(9_000), 'text/plain')).toMatch(/^x{8000}\n… 1000 more$/);
+    const deep = '['.repeat(40) + ']'.repeat(40);
+    expect(maskedBody(deep, 'application/json')).toBe('(80 characters: too many to show)');
   });
 
   it('is a command of which a shell reads nothing but the names of what was masked', async () => {
@@ -120,10 +119,5 @@ describe('what is shown of a request', () => {
     ]);
     expect(await readdir(folder)).toEqual([]);
     await rm(folder, { recursive: true });
-  });
-
-  it('of a text that would be laid out for ever says its length alone', () => {
-    const deep = '['.repeat(40) + ']'.repeat(40);
-    expect(maskedBody(deep, 'application/json')).toBe('(80 characters: too many to show)');
   });
 });

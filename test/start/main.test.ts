@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
+import { OperatorError } from '../../src/domain/failures';
+import { onDatabase } from '../../src/database/pool/one-connection';
+import { startEngine } from '../../src/start/engine';
 import { preparePostgres } from '../../src/start/postgres';
 import { asOwner } from '../support/database';
 import { eventually } from '../support/engine';
@@ -24,48 +26,13 @@ const run = promisify(execFile);
 /** A start takes ten seconds, and several times that while others use the machine. */
 const START_TIMEOUT_MS = 180_000;
 
-/** All but one start: from source it takes three times as long. */
+/** All starts but the first: from source it takes three times as long. */
 let built: Awaited<ReturnType<typeof fromBuild>>;
 beforeAll(async () => {
   built = await fromBuild();
 });
 
-describe('npm start that cannot start', () => {
-  test.each([
-    ['PORT', { PORT: 'abc', RATE_LIMIT_TOKEN: 'much' }, /^PORT: .*\nRATE_LIMIT_TOKEN: must be rate\/burst/m],
-    ['ASSENT_KEYS', { ASSENT_KEYS: 'k1:short' }, /^ASSENT_KEYS: entry 1 is not kid:base64 of 32 bytes$/m],
-    [
-      'DATABASE_URL',
-      { ASSENT_MODE: 'sandbox', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' },
-      /^DATABASE_URL: Postgres at 127.0.0.1:1 /m,
-    ],
-    ['TEMPORAL_ADDRESS', { TEMPORAL_ADDRESS: '127.0.0.1:1' }, /^TEMPORAL_ADDRESS: Temporal at 127.0.0.1:1,/m],
-  ])('for %s says so before it starts anything, and ends with exit code 1', async (_, wrong, words) => {
-    const { folder, remove } = await makeStartFolder();
-    const started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()), ...wrong }, built);
-    await expect(started.exit()).resolves.toBe(1);
-    expect(started.output()).toMatch(words);
-    expect(started.output()).not.toMatch(/Starting|    at /);
-    await remove();
-  });
-
-  test(
-    'because it is told to stop meanwhile leaves no process and ends with exit code 0',
-    async () => {
-      const { folder, remove } = await makeStartFolder();
-      const started = new NpmStart(folder, { PORT_OFFSET: String(await freeOffset()) }, built);
-      await started.says('Starting Temporal');
-      await eventually(async () => (await recorded(folder)).length === 2);
-      const processes = await recorded(folder);
-      started.interrupt();
-      await expect(started.exit()).resolves.toBe(0);
-      expect(started.output()).toContain('Stopped.');
-      expect(processes.filter(lives)).toEqual([]);
-      await remove();
-    },
-    START_TIMEOUT_MS,
-  );
-});
+const KEPT = `SELECT FROM entities WHERE name = 'Kept Bank'`;
 
 describe('npm start', () => {
   let folder: string;
@@ -87,7 +54,7 @@ describe('npm start', () => {
     await removeFolder();
   });
 
-  // One engine goes through all of this, in order: a start takes most of the time that there is.
+  // A single engine goes through all of this, in order: a start takes most of the time.
   test(
     'starts all by itself, although an earlier start was cut off while it made its data folder',
     async () => {
@@ -107,7 +74,7 @@ describe('npm start', () => {
         if (address.startsWith('http')) expect((await fetch(address)).status).toBe(200);
       }
       await expect(fetch(`${file.apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
-      // What a newcomer is to open stands first, and its page needs nothing built.
+      // The page for a newcomer stands first, and needs nothing built.
       expect(started.output()).toMatch(/Assent is ready\.\n\n {2}Sandbox +http:\S+\/sandbox/);
       const page = await (await fetch(file.sandboxUrl ?? 'missing')).text();
       const [, script] = /src="(\/pages\/[^"]+)"/.exec(page) ?? [];
@@ -135,10 +102,9 @@ describe('npm start', () => {
       expect([name, (await stat(inFolder(name))).mode & 0o077]).toEqual([name, 0]);
     }
     const { databaseUrl } = await started.ready();
-    const client = new Client({ connectionString: databaseUrl });
-    await client.connect();
-    await expect(client.query('DROP TABLE entities')).rejects.toThrow('must be owner of table entities');
-    await client.end();
+    await expect(onDatabase(databaseUrl, (client) => client.query('DROP TABLE entities'))).rejects.toThrow(
+      'must be owner of table entities',
+    );
   });
 
   test('a second copy in the same folder ends at once and says where the first one is', async () => {
@@ -169,7 +135,6 @@ describe('npm start', () => {
         const answer = await fetch(`${apiUrl}/readyz`).catch(() => undefined);
         return answer?.status === 200;
       });
-      await expect(fetch(`${apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
     },
     START_TIMEOUT_MS,
   );
@@ -193,8 +158,10 @@ describe('npm start', () => {
 
       expect(left.filter(lives)).toEqual([]);
       expect(started.output()).toContain('left behind by an engine that was killed');
-      const { stdout } = await run(assent, ['entity', 'list'], { cwd: folder });
-      expect(stdout).toContain('Kept Bank');
+      const { ownerUrl } = await started.ready();
+      await expect(onDatabase(ownerUrl, (client) => client.query(KEPT))).resolves.toMatchObject({
+        rowCount: 1,
+      });
       expect(await readFile(inFolder('sandbox.json'), 'utf8')).toBe(parties);
     },
     START_TIMEOUT_MS,
@@ -226,48 +193,85 @@ describe('npm start', () => {
     await expect(stat(inFolder('engine.json'))).rejects.toThrow('ENOENT');
   });
 
+  test('told to stop while it starts leaves no process, and ends with exit code 0', async () => {
+    await start().says('Starting Temporal');
+    await eventually(async () => (await recorded(folder)).length === 2);
+    const processes = await recorded(folder);
+    started.interrupt();
+    await expect(started.exit()).resolves.toBe(0);
+    expect(started.output()).toContain('Stopped.');
+    expect(processes.filter(lives)).toEqual([]);
+  });
+
+  test('that is refused ends with exit code 1 and the remedy alone', async () => {
+    settings = { ...settings, PORT: 'abc', RATE_LIMIT_TOKEN: 'much' };
+    await expect(start().exit()).resolves.toBe(1);
+    expect(started.output()).toMatch(/^PORT: .*\nRATE_LIMIT_TOKEN: must be rate\/burst/m);
+    expect(started.output()).not.toMatch(/Starting|    at /);
+  });
+
+  /* The refusals of a start, in this process. Nothing is started unless it says so. */
+
+  async function refusal(more: Record<string, string> = {}): Promise<{ why: string; said: string }> {
+    const said: string[] = [];
+    const environment = { ...process.env, PORT_OFFSET: settings['PORT_OFFSET'], ...more };
+    const signal = new AbortController().signal;
+    const say = (line: string) => said.push(line);
+    const starting = startEngine({ environment, folder: inFolder(''), say, signal });
+    const why = await starting.then(
+      () => 'it started',
+      (error: unknown) => (error instanceof OperatorError ? error.message : String(error)),
+    );
+    return { why, said: said.join('\n') };
+  }
+
+  /** The refusal where that file of the folder is gone, or is another. */
+  async function refusalWithout(name: string, instead?: string): Promise<{ why: string; said: string }> {
+    await rename(inFolder(name), inFolder('elsewhere'));
+    if (instead !== undefined) await writeFile(inFolder(name), instead);
+    const refused = await refusal();
+    if (instead === undefined) await expect(stat(inFolder(name))).rejects.toThrow('ENOENT');
+    await rename(inFolder('elsewhere'), inFolder(name));
+    return refused;
+  }
+
+  test.each([
+    [{ ASSENT_KEYS: 'k1:short' }, /^ASSENT_KEYS: entry 1 is not kid:base64 of 32 bytes$/],
+    [{ DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' }, /^DATABASE_URL: Postgres at 127.0.0.1:1 /],
+    [{ TEMPORAL_ADDRESS: '127.0.0.1:1' }, /^TEMPORAL_ADDRESS: Temporal at 127.0.0.1:1,/],
+  ])('with the wrong setting %p says so before it starts anything', async (wrong, words) => {
+    const { why, said } = await refusal({ ASSENT_MODE: 'sandbox', ...wrong });
+    expect(why).toMatch(words);
+    expect(said).not.toContain('Starting');
+  });
+
   test('with another zone than its data was made with names that', async () => {
-    const other = new NpmStart(folder, { ...settings, NETWORK_TIMEZONE: 'Europe/Berlin' }, built);
-    await expect(other.exit()).resolves.toBe(1);
-    expect(other.output()).toMatch(
-      /NETWORK_TIMEZONE: is Europe\/Berlin, but the days of this database begin in Africa\/Lagos\. Set NETWORK_TIMEZONE=Africa\/Lagos.*\nThe database is that of .*\.assent: to start afresh, move that folder away, or remove it/,
+    const { why } = await refusal({ NETWORK_TIMEZONE: 'Europe/Berlin' });
+    expect(why).toMatch(
+      /NETWORK_TIMEZONE: is Europe\/Berlin, but the days of this database begin in Africa\/Lagos\. Set NETWORK_TIMEZONE=Africa\/Lagos.*\nThe database is that of .*\.assent\/?: to start afresh, move that folder away, or remove it/,
     );
   });
 
   test('makes no empty database beside the keys and Temporal’s data of a lost one', async () => {
-    await rename(inFolder('postgres'), inFolder('elsewhere'));
-    await expect(start().exit()).resolves.toBe(1);
-    expect(started.output()).toMatch(
+    const { why, said } = await refusalWithout('postgres');
+    expect(why).toMatch(
       /postgres is gone\. .* holds every entity, .* from a backup, or set DATABASE_URL .*, remove .* and start afresh/,
     );
-    expect(started.output()).not.toMatch(/Starting|    at /);
-    await expect(stat(inFolder('postgres'))).rejects.toThrow('ENOENT');
-    await rename(inFolder('elsewhere'), inFolder('postgres'));
+    expect(said).not.toContain('Starting');
   });
 
   test('does not make new keys for data that only the old ones open', async () => {
-    await rename(inFolder('keys'), inFolder('elsewhere'));
-    await expect(start().exit()).resolves.toBe(1);
-    expect(started.output()).toMatch(/keys is gone, and without it nothing encrypted/);
-    await expect(stat(inFolder('keys'))).rejects.toThrow('ENOENT');
-    await rename(inFolder('elsewhere'), inFolder('keys'));
+    expect((await refusalWithout('keys')).why).toMatch(/keys is gone, and without it nothing encrypted/);
   });
 
   test.each([
     ['Postgres', 'postgres/PG_VERSION', /every entity, .* from a backup, or set DATABASE_URL/],
     ['Temporal', 'temporal.db', /remove it, with .*-wal and .*-shm: .* again from Postgres/],
-  ])(
-    'on damaged data of %s gives up, and says what to do',
-    async (name, damaged, words) => {
-      await rename(inFolder(damaged), inFolder('elsewhere'));
-      await writeFile(inFolder(damaged), 'damaged');
-      await expect(start().exit()).resolves.toBe(1);
-      expect(started.output()).toMatch(new RegExp(`^${name} died 5 times in a row: `, 'm'));
-      expect(started.output()).toMatch(words);
-      await rename(inFolder('elsewhere'), inFolder(damaged));
-    },
-    START_TIMEOUT_MS,
-  );
+  ])('on damaged data of %s gives up, and says what to do', async (name, damaged, words) => {
+    const { why } = await refusalWithout(damaged, 'damaged');
+    expect(why).toMatch(new RegExp(`^${name} died 5 times in a row: `));
+    expect(why).toMatch(words);
+  });
 
   test('on the data of another version says what to do', async () => {
     const server = await preparePostgres(inFolder(''), await freePort(), () => undefined);
@@ -278,9 +282,8 @@ describe('npm start', () => {
       `UPDATE knex_migrations SET name = '0001_identity' WHERE name = '0001_parties'`,
     );
     await postgres.kill();
-    await expect(start().exit()).resolves.toBe(1);
-    expect(started.output()).toMatch(
-      /another version created the schema .*, and this version has no upgrade from it\. Run the version that created it.*\nThe database is that of .*\.assent: to start afresh, move that folder away/,
+    expect((await refusal()).why).toMatch(
+      /another version created the schema .*, and this version has no upgrade from it\. Run the version that created it.*\nThe database is that of .*\.assent\/?: to start afresh, move that folder away/,
     );
   });
 });

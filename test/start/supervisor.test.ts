@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { once } from 'node:events';
-import { startOf } from '../../src/start/engine-file';
+import { startOf } from '../../src/process/engine-file';
 import { Supervisor, type Program, type Running } from '../../src/start/supervisor';
 import { eventually } from '../support/engine';
 
@@ -48,41 +48,20 @@ describe('a supervised program', () => {
     return { failing: supervisor.failing, said, told, stop, pid: () => told.at(-1)?.[0]?.pid ?? 0 };
   }
 
-  test('that keeps dying, or cannot be started at all, is given up, saying why', async () => {
+  test('that keeps dying, or cannot be started at all, is given up, after a line for each death', async () => {
     const dying = start(program('console.error("PORT: 1 is taken"); console.error(); process.exit(3)'));
     const missing = start({ ...program(''), command: '/nowhere/temporal', advice: 'Remove its data.' });
     await Promise.all([dying, missing].map(({ failing }) => once(failing, 'abort')));
-    expect(String(dying.failing.reason)).toContain(
-      'worker died 5 times in a row: exit code 3, with the last words "PORT: 1 is taken".',
+    const died = 'exit code 3, with the last words "PORT: 1 is taken".';
+    expect(String(dying.failing.reason)).toContain(`worker died 5 times in a row: ${died}`);
+    expect(dying.said).toEqual(
+      [0.5, 1, 2, 4].map((s) => `worker died: ${died} It is started again in ${s} s.`),
     );
+    expect(log()).toContain(dying.said[3]);
     // A start and a death each.
     expect(dying.told.map((running) => running.length)).toEqual([1, 0, 1, 0, 1, 0, 1, 0, 1, 0]);
     expect(log().match(/^PORT: 1 is taken/gm)).toHaveLength(5);
     expect(String(missing.failing.reason)).toMatch(/spawn \/nowhere\/temporal ENOENT.* Remove its data\.$/);
-  });
-
-  test('that dies is told of in one line each time, with how, and when it is started again', async () => {
-    const { failing, said } = start(program('console.error("no disk"); process.exit(3)'));
-    await once(failing, 'abort');
-    expect(said).toEqual(
-      [0.5, 1, 2, 4].map(
-        (s) => `worker died: exit code 3, with the last words "no disk". It is started again in ${s} s.`,
-      ),
-    );
-    expect(log()).toContain(said[3]);
-  });
-
-  test('that dies is started again, and is not once it was told to stop', async () => {
-    const one = start(program(FOR_EVER));
-    const first = one.pid();
-    process.kill(first, 'SIGKILL');
-    await eventually(() => Promise.resolve(![first, 0].includes(one.pid())));
-    expect(one.said).toEqual(['worker died: SIGKILL. It is started again in 0.5 s.']);
-    const second = one.pid();
-    await one.stop();
-    expect(startOf(second)).toBeUndefined();
-    expect(one.told.at(-1)).toEqual([]);
-    expect(one.said).toHaveLength(1);
   });
 
   test('that dies is started again, though a process of its own outlives it', async () => {
@@ -100,22 +79,19 @@ describe('a supervised program', () => {
     await one.stop();
     expect(one.told.at(-1)).toEqual([]);
     expect(startOf(second)).toBeUndefined();
+    // Its end by the stop is no death.
+    expect(one.said).toHaveLength(1);
   });
 
   test('that ignores the request to stop is killed when its time is over', async () => {
     const script = `process.on("SIGTERM", () => console.log("no")); ${FOR_EVER}; console.log("up")`;
     const one = start({ ...program(script), endsWithinMs: 500 });
     const pid = one.pid();
+    // A process group of its own, which Ctrl-C in a terminal does not reach: throws without one.
+    expect(process.kill(-pid, 0)).toBe(true);
     await eventually(() => Promise.resolve(log().includes('up')));
     await one.stop();
     expect(log()).toContain('no');
     expect(startOf(pid)).toBeUndefined();
-  });
-
-  test('has a process group of its own, which Ctrl-C in the terminal does not reach', async () => {
-    const one = start(program(FOR_EVER));
-    // Throws where there is no group of that number.
-    expect(process.kill(-one.pid(), 0)).toBe(true);
-    await one.stop();
   });
 });

@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { firstOf } from '../../src/start/temporal-binary';
 import { installation } from '../support/installation';
 
 /**
@@ -43,27 +41,23 @@ describe('findTemporal', () => {
     if (script !== undefined) await machine.program(named, script);
     const { found, error } = await machine.find(named);
     expect(found).toBe('');
-    // A StartError is shown to the operator without a stack.
-    expect(error).toMatch(/^StartError: /);
+    // A OperatorError is shown to the operator without a stack.
+    expect(error).toMatch(/^OperatorError: /);
     expect(error).toContain(`TEMPORAL_CLI_PATH: ${named}: ${why}`);
   });
 
-  it('takes the one on PATH before the one that an earlier run left in the cache', async () => {
+  it('takes the one on PATH before the one that an earlier run left in the cache, and before a build', async () => {
     await machine.program(path.join(machine.bin, 'temporal'), 'exit 0');
     await machine.program(machine.cached, 'exit 0');
-    expect(await machine.find()).toMatchObject({ found: 'temporal', lines: [] });
-  });
-
-  it('takes the one in the cache before it downloads or builds anything', async () => {
     await machine.program(path.join(machine.bin, 'go'), BUILDS);
-    await machine.program(machine.cached, 'exit 0');
-    expect(await machine.find()).toMatchObject({ found: machine.cached, lines: [] });
+    expect(await machine.find()).toMatchObject({ found: 'temporal', lines: [] });
   });
 
   it('goes on to the cache when the one on PATH does not work', async () => {
     await machine.program(path.join(machine.bin, 'temporal'), 'exit 3');
+    await machine.program(path.join(machine.bin, 'go'), BUILDS);
     await machine.program(machine.cached, 'exit 0');
-    expect(await machine.find()).toMatchObject({ found: machine.cached });
+    expect(await machine.find()).toMatchObject({ found: machine.cached, lines: [] });
   });
 
   it('builds one with Go where the download fails, into the cache for the next run', async () => {
@@ -74,17 +68,13 @@ describe('findTemporal', () => {
     expect(await machine.find()).toMatchObject({ found: machine.cached, lines: [] });
   });
 
-  it('leaves nothing in the cache of a build that failed half-way', async () => {
-    await machine.program(path.join(machine.bin, 'go'), BREAKS_HALF_WAY);
-    const { error } = await machine.find();
-    expect(error).toContain('out of disk space');
+  it.each([
+    ['that failed half-way', () => BREAKS_HALF_WAY, 'out of disk space'],
+    ['that does not run', () => BUILDS_ANOTHER_ARCHITECTURE, 'a build with Go: does not answer --version'],
+  ])('keeps nothing of a build %s', async (_, go, why) => {
+    await machine.program(path.join(machine.bin, 'go'), go());
+    expect((await machine.find()).error).toContain(why);
     expect(await readdir(path.dirname(machine.cached))).toEqual([]);
-  });
-
-  it('does not keep a build that does not run', async () => {
-    await machine.program(path.join(machine.bin, 'go'), BUILDS_ANOTHER_ARCHITECTURE);
-    expect((await machine.find()).error).toContain('a build with Go: does not answer --version');
-    expect(existsSync(machine.cached)).toBe(false);
   });
 
   it('says on a bare machine all that it tried, and what to install', async () => {
@@ -96,28 +86,12 @@ describe('findTemporal', () => {
       expect.stringMatching(/^ {2}- the Temporal SDK's download: ./),
       '  - a build with Go: Go is not installed',
     ]);
-    expect(error).toMatch(/^StartError: Found no way to get/);
+    expect(error).toMatch(/^OperatorError: Found no way to get/);
     expect(error).toMatch(/Install .*Temporal CLI.* or Go .*TEMPORAL_CLI_PATH.*TEMPORAL_ADDRESS/);
   });
 });
 
-describe('firstOf', () => {
-  it('does not even ask the sources after the first that has one', async () => {
-    const asked: string[] = [];
-    const source = (name: string, has: boolean) => ({
-      name,
-      find: async () => {
-        asked.push(name);
-        if (!has) throw new Error('none');
-        return name;
-      },
-    });
-    const found = await firstOf('it', [source('a', false), source('b', true), source('c', true)], '');
-    expect({ found, asked }).toEqual({ found: 'b', asked: ['a', 'b'] });
-  });
-});
-
-/** What `go install` does, in a moment: it leaves a program in GOBIN. */
+/** Does at once what `go install` does: it leaves a program in GOBIN. */
 const BUILDS = `
   [ "$1" = install ] || exit 0
   printf '#!/bin/sh\\nexit 0\\n' > "$GOBIN/temporal"
@@ -141,7 +115,7 @@ const BUILDS_ANOTHER_ARCHITECTURE = `
 async function bareMachine(place: string): Promise<Machine> {
   const bin = path.join(place, 'bin');
   await mkdir(bin);
-  // What the scripts and the build need of a system, and no more: /usr/bin may well hold Go.
+  // The scripts and the build need these of a system, and no more: /usr/bin may well hold Go.
   for (const program of ['/usr/bin/env', '/bin/chmod']) {
     await symlink(program, path.join(bin, path.basename(program)));
   }

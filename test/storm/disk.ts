@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { StartError } from '../../src/start/start-error';
+import { OperatorError } from '../../src/domain/failures';
 
 const PIECE = Buffer.alloc(64 * 1024);
 /** Postgres needs it to start. */
@@ -17,14 +17,14 @@ export class Disk {
 
   /**
    * @param otherwise where the data goes when no disk was given
-   * @throws StartError where it is too small, or so large that it must be another's
+   * @throws OperatorError where it is too small, or so large that it must be another's
    */
   place(otherwise: string): string {
     if (this.given === undefined) return otherwise;
     const { bsize, blocks } = statfsSync(this.given);
     const megabytes = (bsize * blocks) / 2 ** 20;
     if (megabytes < LEAST_MB || megabytes > MOST_MB) {
-      throw new StartError(
+      throw new OperatorError(
         `--disk: the file system of ${this.given} has ${Math.round(megabytes)} MB. It is going to be filled, so ` +
           `it must be one of its own, of ${LEAST_MB} to ${MOST_MB} MB.`,
       );

@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import { freePorts } from '../../bench/ports';
 import type { Identity } from '../../examples/demo/operator';
 import { makeKeyring } from '../../src/database/keys/keyring';
-import { onDatabase } from '../../src/start/database';
-import { poll } from '../../src/start/poll';
+import { onDatabase } from '../../src/database/pool/one-connection';
+import { poll } from '../../src/process/poll';
 import { preparePostgres } from '../../src/start/postgres';
-import { StartError } from '../../src/start/start-error';
+import { OperatorError } from '../../src/domain/failures';
 import { temporalServer } from '../../src/start/temporal';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { Disk } from './disk';
@@ -112,14 +112,14 @@ export interface EngineOptions {
   linked?: boolean;
 }
 
-/** @throws StartError saying what to do; the signal's reason */
+/** @throws OperatorError saying what to do; the signal's reason */
 export async function startStormEngine(
   { diskFolder, root = ROOT, settings = {}, linked = true }: EngineOptions,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<StormEngine> {
   const built = path.join(root, 'dist/src');
-  if (!existsSync(path.join(built, 'api/main.js'))) throw new StartError('Run "npm run build" first.');
+  if (!existsSync(path.join(built, 'api/main.js'))) throw new OperatorError('Run "npm run build" first.');
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-storm-'));
   const disk = new Disk(diskFolder);
   // Postgres does not run as root: the user that it runs as then must get through to its data.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Identity } from '../../examples/demo/operator';
 import type { Receiver } from '../../examples/demo/parties/receiver';
-import { poll } from '../../src/start/poll';
+import { poll } from '../../src/process/poll';
 import type { Caller, Reply } from './caller';
 import type { Told } from './told';
 

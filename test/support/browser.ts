@@ -25,7 +25,7 @@ export interface TestBrowser {
   close(): Promise<void>;
 }
 
-/** What must show shows within some tens of milliseconds, and in many more on a busy machine. */
+/** Text shows within some tens of milliseconds, and in many more on a busy machine. */
 const SHOWN_WITHIN_MS = 30_000;
 const INSTALLED_WITHIN_MS = 200_000;
 const WIDE = { width: 1280, height: 900 };
@@ -36,10 +36,10 @@ const RULES = {
   dark: { runOnly: { type: 'rule', values: ['color-contrast'] }, resultTypes: ['violations'] },
 };
 
-/** Of each page that was opened, also of one that is closed by now. */
+/** The problems of each page that was opened, also of a page that is closed by now. */
 const problems = new Map<Page, string[]>();
 
-/** What has gone wrong on a page since it was last asked for. */
+/** Takes the problems of a page since the last look. */
 export function takeProblems(page: Page): string[] {
   return problems.get(page)?.splice(0) ?? ['it was not opened by a test browser'];
 }
@@ -49,10 +49,10 @@ function expectNoProblem(): void {
 }
 
 afterEach(expectNoProblem);
-// What a page did after the last test, and those that a hook had opened.
+// A page may do something after the last test, or belong to a hook.
 afterAll(expectNoProblem);
 
-/** @throws StartError where there is no browser and none can be installed */
+/** @throws OperatorError where there is no browser and none can be installed */
 export async function openBrowser(): Promise<TestBrowser> {
   // Two at once would wait for one lock, and one of them give up.
   await oncePerRun('browser', installBrowser);
@@ -68,7 +68,7 @@ export async function openBrowser(): Promise<TestBrowser> {
 }
 
 /**
- * Where apt-get may be used, it brings Chromium; elsewhere launching says what to install.
+ * Brings Chromium by apt-get, for root alone; for others launching says what to install.
  *
  * @returns whether there is a browser now
  */
@@ -104,7 +104,7 @@ async function newPage(browser: Browser, beside: Page | undefined): Promise<Page
   const seen: string[] = [];
   problems.set(page, seen);
   page.on('console', (message) => {
-    // What a call was refused for the page itself has to say; of a missing part `response` tells.
+    // The page itself says why a call was refused; `response` tells of a missing part.
     const isRefusal = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !isRefusal) seen.push(`console: ${message.text()}`);
   });

@@ -10,20 +10,20 @@ import { dayOf } from './statements';
 import { workOnFile } from './bank-file';
 
 /** Something of each kind that the console shows, of one merchant, its provider and its bank. */
-export interface ConsoleData extends Standing {
+interface ConsoleData extends Standing {
   /** Past due for want of money. */
   scheduleId: string;
   /** Open: the bank approved this charge, and declined it afterwards. */
   exceptionId: string;
   reference: string;
-  /** Of which a part was given back. */
+  /** A charge of which a part was given back. */
   chargeId: string;
   refundId: string;
 }
 
 const DAY_MS = 86_400_000;
 
-export async function consoleData(db: Database, { deps: { ring, config } }: ServedApi): Promise<ConsoleData> {
+async function consoleData(db: Database, { deps: { ring, config } }: ServedApi): Promise<ConsoleData> {
   const standing = await standingApproval(db, ring);
   const { chargeId, refundId } = await settleOfEachKind(db, ring, standing);
   const scheduleId = await makeSchedule(db, ring, standing, { description: 'Gold plan' });
@@ -49,9 +49,9 @@ export async function consoleData(db: Database, { deps: { ring, config } }: Serv
 export interface ConsoleHistory extends ConsoleData {
   /** On which everything of it settled. */
   day: string;
-  /** Of the charge, at its bank. */
+  /** The charge's id at its bank. */
   bankTransactionId: string;
-  /** What the bank has sent of that day, and an exception that came of it. */
+  /** The bank's file of that day, and an exception that came of it. */
   statementId: string;
   unknownId: string;
   /** An exception, as is `unknownId`. */

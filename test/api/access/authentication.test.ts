@@ -4,28 +4,30 @@ import { sign } from 'jsonwebtoken';
 import { createAccessTokens } from '../../../src/database/keys/access-token';
 import { createAuthenticate } from '../../../src/api/http/authentication';
 import { createFailedAuthentication } from '../../../src/api/http/failed-authentication';
-import type { Database } from '../../../src/database/pool/connection';
+import { openDatabase, type Database } from '../../../src/database/pool/connection';
 import { usableSigningKeys } from '../../../src/database/keys/signing-key';
 import { newId } from '../../../src/database/identifier/new-id';
 import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { startSilentServer } from '../../support/dead-server';
 import { memoryKept } from '../../support/memory';
 
 let test: TestDatabase;
+let counted: Database;
 let statements = 0;
 let api: ServedApi;
 let bank: Party;
 let key: { kid: string; privateKey: KeyObject };
 beforeAll(async () => {
   test = await createTestDatabase();
-  const db: Database = {
+  counted = {
     ...test.db,
     query(...asked) {
       statements += 1;
       return test.db.query(...asked);
     },
   };
-  api = await serveApi(db, { settings: { RATE_LIMIT_FAILED_AUTH: '1000/1000' } });
+  api = await serveApi(counted, { settings: { RATE_LIMIT_FAILED_AUTH: '1000/1000' } });
   bank = await enter(api, 'bank');
   [key] = await usableSigningKeys(test.db, api.deps.ring, 0);
 });
@@ -34,8 +36,10 @@ afterAll(async () => {
   await test.drop();
 });
 
-const call = (authorization: string, at = api) =>
-  send(at.url, 'GET', '/v1/webhooks/endpoint', undefined, { authorization });
+const call = (authorization: string, at = api, headers: Record<string, string> = {}) =>
+  send(at.url, 'GET', '/v1/webhooks/endpoint', undefined, { authorization, ...headers });
+
+const nowS = () => Math.floor(Date.now() / 1000);
 
 const base64url = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
@@ -52,7 +56,7 @@ function signed(header: unknown, payload: unknown = claims()): string {
 
 const head = (more: object = {}) => ({ alg: 'ES256', typ: 'JWT', kid: key.kid, ...more });
 function claims(more: object = {}) {
-  const iat = Math.floor(Date.now() / 1000);
+  const iat = nowS();
   return {
     role: 'bank',
     gen: 0,
@@ -83,75 +87,92 @@ function otherSpelling(signature: string): string {
   return signature.slice(0, -1) + letters[letters.indexOf(signature.at(-1) ?? '') + 1];
 }
 
-const wrong: [string, () => string][] = [
-  ['a signature that is cut off by one byte', () => withSignature((bytes) => bytes.subarray(0, 63))],
-  ['a signature that is cut off to one byte', () => withSignature((bytes) => bytes.subarray(0, 1))],
-  [
-    'a signature with a byte too many',
-    () => withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)])),
-  ],
-  ['a signature of twice the length', () => withSignature((bytes) => Buffer.concat([bytes, bytes]))],
-  ['a signature as DER', () => withSignature(der)],
-  ['a signature of zeros', () => withSignature(() => Buffer.alloc(64))],
-  ['a signature of ones', () => withSignature(() => Buffer.alloc(64, 0xff))],
-  ['no signature', () => withSignature(() => '')],
-  [
-    'a signature in another spelling',
-    () => withSignature((bytes) => otherSpelling(bytes.toString('base64url'))),
-  ],
-  ['a padded signature', () => `${bank.token}==`],
-  ['a signature in plain base64', () => withSignature((bytes) => `+/${bytes.toString('base64').slice(2)}`)],
-  ['a signature with a dot in it', () => `${bank.token}.`],
-  ['a header of another algorithm', () => signed(head({ alg: 'ES384' }))],
-  ['a header of the algorithm none', () => signed(head({ alg: 'none' }))],
-  ['a header of no algorithm', () => signed(head({ alg: undefined }))],
-  ['a header whose algorithm is an object', () => signed(head({ alg: {} }))],
-  ['no key id', () => signed(head({ kid: undefined }))],
-  ['a key id that is a number', () => signed(head({ kid: 1 }))],
-  ['a key id that every object has', () => signed(head({ kid: '__proto__' }))],
-  ['a key id that every object has as a method', () => signed(head({ kid: 'constructor' }))],
-  ['a key id of eight thousand characters', () => signed(head({ kid: 'key_'.repeat(2_000) }))],
-  ['the id of a key that there is not', () => signed(head({ kid: newId('signingKey') }))],
-  ['a header that is null', () => signed('null')],
-  ['a header that is a list', () => signed('[]')],
-  ['a header that is a text', () => signed('"ES256"')],
-  ['a header that is no JSON', () => signed('{')],
-  ['a header of another shape', () => signed('{"__proto__":{"alg":"ES256"}}')],
-  ['a payload that is null', () => signed(head(), 'null')],
-  ['a payload that is no JSON', () => signed(head(), '{')],
-  ['a payload that is a text', () => signed(head(), '"bank"')],
-  ['an end that is no number', () => signed(head(), claims({ exp: 'never' }))],
-  ['an end in no number’s reach', () => signed(head(), claims({ exp: '1e400' }))],
-  ['no end', () => signed(head(), claims({ exp: undefined }))],
-  ['a beginning that is no number', () => signed(head(), claims({ nbf: {} }))],
-  ['an owner that is an object', () => signed(head(), claims({ sub: {} }))],
-  ['an owner that every object has', () => signed(head(), claims({ sub: '__proto__' }))],
-  ['a role that every object has', () => signed(head(), claims({ role: 'constructor' }))],
-  ['a generation that is a text', () => signed(head(), claims({ gen: '0' }))],
-  ['no generation', () => signed(head(), claims({ gen: undefined }))],
-  ['an issuer that is a list', () => signed(head(), claims({ iss: ['assent', 'other'] }))],
-  ['nothing but dots', () => '..'],
-  ['one part', () => 'a'],
-  ['four parts', () => 'a.b.c.d'],
-  ['fourteen thousand characters', () => 'a'.repeat(14_000)],
-  [
-    'fourteen thousand characters in three parts',
-    () => `${'a'.repeat(7_000)}.${'a'.repeat(6_900)}.${'a'.repeat(86)}`,
-  ],
-];
+const forged = (name: string, value: unknown) => () => signed(head(), claims({ [name]: value }));
+const withHead = (name: string, value: unknown) => () => signed(head({ [name]: value }));
+
+/** Tokens that no caller may have, by the fault in them; the first have a wrong form. */
+const MALFORMED: Record<string, () => string> = {
+  'a signature that is cut off by one byte': () => withSignature((bytes) => bytes.subarray(0, 63)),
+  'a signature with a byte too many': () => withSignature((bytes) => Buffer.concat([bytes, Buffer.alloc(1)])),
+  'a signature as DER': () => withSignature(der),
+  'no signature': () => withSignature(() => ''),
+  'a signature in another spelling': () =>
+    withSignature((bytes) => otherSpelling(bytes.toString('base64url'))),
+  'a padded signature': () => `${bank.token}==`,
+  'a signature in plain base64': () => withSignature((bytes) => `+/${bytes.toString('base64').slice(2)}`),
+  'a signature with a dot in it': () => `${bank.token}.`,
+  'nothing but dots': () => '..',
+  'one part': () => 'a',
+  'four parts': () => 'a.b.c.d',
+  'three parts that are no JSON': () => 'a.b.c',
+  'fourteen thousand characters': () => `${'a'.repeat(7_000)}.${'a'.repeat(6_900)}.${'a'.repeat(86)}`,
+};
+const WRONG: Record<string, () => string> = {
+  ...MALFORMED,
+  'a signature of zeros': () => withSignature(() => Buffer.alloc(64)),
+  'a signature of ones': () => withSignature(() => Buffer.alloc(64, 0xff)),
+  'another payload than was signed': () => {
+    const [header, , signature] = bank.token.split('.');
+    return `${header}.${base64url(claims({ sub: 'x' }))}.${signature}`;
+  },
+  'the public key as a shared secret': () => {
+    const pem = createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' });
+    return sign(claims(), pem, { algorithm: 'HS256', keyid: key.kid });
+  },
+  'another algorithm': withHead('alg', 'ES384'),
+  'the algorithm none': withHead('alg', 'none'),
+  'no algorithm': withHead('alg', undefined),
+  'an algorithm that is an object': withHead('alg', {}),
+  'no key id': withHead('kid', undefined),
+  'a key id that is a number': withHead('kid', 1),
+  'a key id that every object has': withHead('kid', '__proto__'),
+  'a key id of eight thousand characters': withHead('kid', 'key_'.repeat(2_000)),
+  'the id of a key that there is not': withHead('kid', newId('signingKey')),
+  'a header that is null': () => signed('null'),
+  'a header that is a list': () => signed('[]'),
+  'a header that is no JSON': () => signed('{'),
+  'a payload that is null': () => signed(head(), 'null'),
+  'a payload that is no JSON': () => signed(head(), '{'),
+  'an end that is no number': forged('exp', 'never'),
+  'no end': forged('exp', undefined),
+  'an end that is over': forged('exp', nowS() - 6),
+  'a beginning that is no number': forged('nbf', {}),
+  'an owner that is an object': forged('sub', {}),
+  'an owner that every object has': forged('sub', '__proto__'),
+  'an owner that nobody knows': forged('sub', 'bnk_00000000000000000000000000'),
+  'another role': forged('role', 'merchant'),
+  'a role that every object has': forged('role', 'constructor'),
+  'no role': forged('role', undefined),
+  'a generation that is a text': forged('gen', '0'),
+  'no generation': forged('gen', undefined),
+  'another issuer': forged('iss', 'other'),
+  'an issuer that is a list': forged('iss', ['assent', 'other']),
+  'another audience': forged('aud', 'other'),
+};
 
 describe('an access token', () => {
-  it('made by hand is good where nothing about it is wrong', async () => {
+  it('made by hand is good where nothing about it is wrong, and for five seconds of clocks that differ', async () => {
     expect(await call(`Bearer ${signed(head())}`)).toMatchObject({ status: 200 });
+    expect(await call(`Bearer ${forged('exp', nowS() - 3)()}`)).toMatchObject({ status: 200 });
   });
 
-  it.each(wrong)('with %s is a 401, and no fault of ours', async (_, token) => {
+  it('that was good a moment ago is refused once it has expired', async () => {
+    const token = signed(head());
+    expect(await call(`Bearer ${token}`)).toMatchObject({ status: 200 });
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 66_000);
+    expect(await call(`Bearer ${token}`)).toMatchObject({ status: 401 });
+    clock.mockRestore();
+  });
+
+  it('with whatever fault is a 401, and no fault of ours', async () => {
     const seen = api.log.length;
-    expect(await call(`Bearer ${token()}`)).toMatchObject({
-      status: 401,
-      body: { statusCode: 401, success: false, message: expect.stringContaining('not valid') as string },
-    });
-    for (const line of api.log.slice(seen)) expect(line).toMatchObject({ level: 30 });
+    const taken: string[] = [];
+    for (const [fault, token] of Object.entries(WRONG)) {
+      const { status, body } = await call(`Bearer ${token()}`);
+      if (status !== 401 || !body.message.includes('not valid')) taken.push(`${fault}: ${status}`);
+    }
+    expect(taken).toEqual([]);
+    expect(new Set(api.log.slice(seen).map(({ level }) => level))).toEqual(new Set([30]));
   });
 
   it.each(['', 'Bearer', 'Bearer ', 'Basic eDp5', 'Bearer a b', `Bearer ${'"'.repeat(100)}`])(
@@ -164,16 +185,8 @@ describe('an access token', () => {
   it('whose form is wrong costs no database statement', async () => {
     await call(`Bearer ${bank.token}`);
     const before = statements;
-    for (const [, token] of wrong.slice(0, 12)) {
-      expect(await call(`Bearer ${token()}`)).toMatchObject({ status: 401 });
-    }
+    for (const token of Object.values(MALFORMED)) await call(`Bearer ${token()}`);
     expect(statements).toBe(before);
-  });
-
-  it('signed with the public key as a shared secret is a 401', async () => {
-    const pem = createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' });
-    const token = sign(claims(), pem, { algorithm: 'HS256', keyid: key.kid });
-    expect(await call(`Bearer ${token}`)).toMatchObject({ status: 401 });
   });
 
   it('is remembered without the header that it came in', async () => {
@@ -187,17 +200,77 @@ describe('an access token', () => {
       for (let n = 0; n < count; n += 1) {
         made += 1;
         const token = signed(head(), claims({ jti: made }));
-        // One text, as Node makes of what arrives.
+        // A single text, as Node makes of the bytes that arrive.
         const authorization = Buffer.from(`Bearer${' '.repeat(15_300)}${token}`).toString('latin1');
         const req = { headers: { authorization } } as Request;
         expect(await authenticate(req, {} as Response)).toMatchObject({ entityId: bank.entityId });
       }
     }
-    // What is compiled and kept for good is there from here on.
+    // Compiled code is there from here on.
     await authenticateTokens(10);
     const before = memoryKept();
     await authenticateTokens(2_000);
     // A token is half a kilobyte; what is in between is room for what a process has besides.
     expect(memoryKept() - before).toBeLessThan(2_000 * 2_000);
+  });
+});
+
+describe('failed authentication', () => {
+  /** Nothing flows into the buckets meanwhile, however slow the machine is. */
+  beforeEach(() => void jest.spyOn(performance, 'now').mockReturnValue(performance.now()));
+  afterEach(() => jest.restoreAllMocks());
+
+  it('is a 429 once an address has had its failures, and costs no database statement at any time', async () => {
+    const strict = await serveApi(counted, { settings: { RATE_LIMIT_FAILED_AUTH: '1/5' } });
+    const before = statements;
+    const answers = [];
+    for (let i = 0; i < 7; i++) answers.push(await call('Bearer x.y.z', strict));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    expect(answers[0]?.headers.get('ratelimit-policy')).toBe('"failedAuth";q=5;w=5');
+    expect(answers[0]?.headers.get('ratelimit')).toBe('"failedAuth";r=4;t=1');
+    expect(answers[5]?.headers.get('retry-after')).toBe('1');
+    expect(answers[5]?.body).toMatchObject({ statusCode: 429, success: false });
+    expect(statements).toBe(before);
+    await strict.close();
+  });
+
+  it('never refuses a good token, old or new, for the bad ones of its address', async () => {
+    const strict = await serveApi(test.db, { settings: { RATE_LIMIT_FAILED_AUTH: '1/1' } });
+    const [old, other] = [await enter(strict, 'bank'), await enter(strict, 'merchant')];
+    expect(await call(`Bearer ${old.token}`, strict)).toMatchObject({ status: 200 });
+    for (let i = 0; i < 5; i++) await call('Bearer x.y.z', strict);
+    expect(await call('Bearer x.y.z', strict)).toMatchObject({ status: 429 });
+    // Seen before, and seen for the first time while the address has no failures left.
+    expect(await call(`Bearer ${old.token}`, strict)).toMatchObject({ status: 200 });
+    expect(await call(`Bearer ${other.token}`, strict)).toMatchObject({ status: 200 });
+    await strict.close();
+  });
+
+  it('counts each address alone, as a trusted proxy names it, and an IPv6 network as one', async () => {
+    const behind = await serveApi(test.db, {
+      settings: { RATE_LIMIT_FAILED_AUTH: '1/1', TRUSTED_PROXIES: '127.0.0.1' },
+    });
+    for (const [address, status] of [
+      ['192.0.2.1', 401],
+      ['192.0.2.2', 401],
+      ['192.0.2.1', 429],
+      ['2001:db8::1', 401],
+      ['2001:db8::2', 429],
+      ['2001:db8:0:1::1', 401],
+      ['::ffff:192.0.2.2', 429],
+    ] as const) {
+      const answered = await call('Bearer x', behind, { 'x-forwarded-for': address });
+      expect([address, answered.status]).toEqual([address, status]);
+    }
+    await behind.close();
+  });
+
+  it('is a 401 also while the database is away', async () => {
+    const dead = await startSilentServer();
+    const db = openDatabase(`postgres://nobody@127.0.0.1:${dead.port}/none`, 1);
+    const alone = await serveApi(db);
+    expect(await call('Bearer x.y.z', alone)).toMatchObject({ status: 401 });
+    await Promise.all([alone.close(), db.destroy()]);
+    dead.stop();
   });
 });

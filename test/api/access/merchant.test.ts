@@ -55,16 +55,11 @@ describe('the batch of merchants', () => {
       { statusCode: 409, success: false, clientRef: 'taken' },
       { statusCode: 201, success: true, clientRef: 'new' },
     ]);
+    const all = await create([shop('taken')]);
+    expect(all).toMatchObject({ status: 409, body: { statusCode: 409, success: false } });
+    expect(itemsOf(all.body.data)).toMatchObject([{ statusCode: 409, success: false }]);
     const other = await enter(api, 'provider');
     expect(await create([shop('taken')], other)).toMatchObject({ status: 201 });
-  });
-
-  it('is a 409 with the items where each of them is refused', async () => {
-    await create([shop('all')]);
-    const { status, body } = await create([shop('all')]);
-    expect(status).toBe(409);
-    expect(body).toMatchObject({ statusCode: 409, success: false });
-    expect(itemsOf(body.data)).toMatchObject([{ statusCode: 409, success: false }]);
   });
 
   it('takes a hundred and not one more, none of them twice', async () => {
@@ -74,11 +69,7 @@ describe('the batch of merchants', () => {
       body: { errors: [{ path: 'merchants', message: 'must have at most 100 entries' }] },
     });
     expect(itemsOf((await create(many(100))).body.data)).toHaveLength(100);
-    expect(await create([shop('twice'), shop(' twice ')])).toMatchObject({
-      status: 400,
-      body: { errors: [{ path: 'merchants[1].clientRef' }] },
-    });
-    expect(await create([shop('twice'), { ...shop('twice'), email: 'nobody' }])).toMatchObject({
+    expect(await create([shop('twice'), { ...shop(' twice '), email: 'nobody' }])).toMatchObject({
       status: 400,
       body: { errors: [{ path: 'merchants[1].email' }, { path: 'merchants[1].clientRef' }] },
     });
@@ -100,8 +91,7 @@ describe('the trust level', () => {
 
   it('cannot be set by another provider, nor of anything that is no merchant of its own', async () => {
     const [item] = itemsOf((await create([shop('own')])).body.data);
-    const other = await enter(api, 'provider');
-    const stranger = await enter(api, 'merchant');
+    const [other, stranger] = [await enter(api, 'provider'), await enter(api, 'merchant')];
     expect(await trust(item?.merchantId, other)).toMatchObject({ status: 404 });
     expect(await trust(stranger.entityId)).toMatchObject({ status: 404 });
     expect(await trust(provider.entityId)).toMatchObject({ status: 404 });

@@ -1,15 +1,12 @@
-import { createPublicKey } from 'node:crypto';
-import { decode, sign } from 'jsonwebtoken';
+import { decode } from 'jsonwebtoken';
 import { createAccessTokens } from '../../../src/database/keys/access-token';
 import { rotateClientSecret } from '../../../src/database/entity/client-credential';
-import { openDatabase, row } from '../../../src/database/pool/connection';
 import { setEntityStatus } from '../../../src/database/entity/create-entity';
 import { revokeTokens } from '../../../src/database/entity-control/control-entity';
 import { rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
-import { servers } from '../../support/servers';
 
 let test: TestDatabase;
 let api: ServedApi;
@@ -90,36 +87,27 @@ describe('the token endpoint', () => {
   it.each([
     ['no grant type', () => form(client()), 'invalid_request'],
     ['nothing at all', () => undefined, 'invalid_request'],
-    [
-      'a grant type of another kind',
-      () => form({ ...client(), grant_type: 'password' }),
-      'unsupported_grant_type',
-    ],
+    ['another grant type', () => form({ ...client(), grant_type: 'password' }), 'unsupported_grant_type'],
     ['a scope', () => form({ ...grant, ...client(), scope: 'all' }), 'invalid_scope'],
-    [
-      'a form that is not percent-encoded',
-      () => `${form({ ...grant, ...client() })}&a=%zz`,
-      'invalid_request',
-    ],
+    ['a broken form', () => `${form({ ...grant, ...client() })}&a=%zz`, 'invalid_request'],
     ['a parameter twice', () => `${form({ ...grant, ...client() })}&grant_type=x`, 'invalid_request'],
   ])('refuses %s', async (_, body, error) => {
     expect(await ask(body())).toMatchObject({ status: 400, error, cached: 'no-store' });
   });
 
   it('refuses a body that is no form and no JSON object', async () => {
-    const json = { 'content-type': 'application/json' };
-    for (const body of ['{', '[]', 'null', '{"grant_type":1}', '{"a":"1","a":"2"}']) {
-      expect(await ask(body, json)).toMatchObject({ status: 400, error: 'invalid_request' });
+    for (const [body, type, status] of [
+      ...['{', '[]', 'null', '{"grant_type":1}', '{"a":"1","a":"2"}'].map(
+        (text) => [text, 'application/json', 400] as const,
+      ),
+      ['x', 'text/plain', 400],
+      ['x'.repeat(17 * 1024), FORM, 413],
+    ] as const) {
+      const asked = await ask(body, { 'content-type': type });
+      expect(asked).toMatchObject({ status, error: 'invalid_request' });
     }
-    expect(await ask('x', { 'content-type': 'text/plain' })).toMatchObject({
-      status: 400,
-      error: 'invalid_request',
-    });
-    expect(await ask('x'.repeat(17 * 1024))).toMatchObject({ status: 413, error: 'invalid_request' });
-    expect(await ask('x', { 'content-encoding': 'zstd' })).toMatchObject({
-      status: 415,
-      error: 'invalid_request',
-    });
+    const packed = await ask('x', { 'content-encoding': 'zstd' });
+    expect(packed).toMatchObject({ status: 415, error: 'invalid_request' });
   });
 
   it('refuses a client that comes in two ways at once', async () => {
@@ -155,23 +143,6 @@ describe('the token endpoint', () => {
     await expect(tokenOf(api, gone)).rejects.toThrow('no token: 401');
   });
 
-  it('says nothing of a fault of ours but the request id, in the form of its other errors', async () => {
-    // No table of ours is there, so every statement fails.
-    const db = openDatabase(`${(await servers()).postgres}/postgres`, 1);
-    const served = await serveApi(db);
-    const answered = await fetch(`${served.url}/v1/oauth/token`, {
-      method: 'POST',
-      headers: { 'x-request-id': 'its-id' },
-      body: new URLSearchParams({ ...grant, ...client() }),
-    });
-    expect(answered.status).toBe(500);
-    expect(await answered.json()).toEqual({
-      error: 'server_error',
-      error_description: 'Something went wrong on our side; request id its-id',
-    });
-    await Promise.all([served.close(), db.destroy()]);
-  });
-
   it('takes the old secret for 24 h after a rotation, and the one before that no more', async () => {
     const merchant = await enter(api, 'merchant');
     const first = await test.db.transaction((trx) =>
@@ -186,15 +157,6 @@ describe('the token endpoint', () => {
     );
     await expect(tokenOf(api, merchant)).rejects.toThrow('no token: 401');
     await expect(tokenOf(api, { ...merchant, ...first })).resolves.toBeDefined();
-  });
-
-  it('keeps no secret that could be read', async () => {
-    const stored = await row<{ all: string }>(
-      test.db,
-      `SELECT string_agg(c::text, '') AS all FROM client_credentials c`,
-    );
-    expect(stored?.all).not.toContain(bank.clientSecret);
-    expect(stored?.all).not.toContain(Buffer.from(bank.clientSecret).toString('hex'));
   });
 });
 
@@ -225,77 +187,6 @@ describe('an access token', () => {
     ]);
   });
 
-  it('that is forged, of another kind, or for another audience is a 401', async () => {
-    const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
-    const publicPem = createPublicKey(current.privateKey).export({ type: 'spki', format: 'pem' });
-    const own = { issuer: 'assent', audience: 'assent', subject: bank.entityId, expiresIn: 60 };
-    const with256 = { ...own, algorithm: 'ES256', keyid: current.kid } as const;
-    const good = sign({ role: 'bank', gen: 0 }, current.privateKey, with256);
-    expect(await isAccepted(good)).toBe(true);
-    const [header, payload, signature] = good.split('.');
-    const forged: Record<string, string> = {
-      'another role': sign({ role: 'merchant', gen: 0 }, current.privateKey, with256),
-      'no role': sign({ gen: 0 }, current.privateKey, with256),
-      'no generation': sign({ role: 'bank' }, current.privateKey, with256),
-      'another audience': sign({ role: 'bank', gen: 0 }, current.privateKey, {
-        ...with256,
-        audience: 'other',
-      }),
-      'another issuer': sign({ role: 'bank', gen: 0 }, current.privateKey, { ...with256, issuer: 'other' }),
-      expired: sign({ role: 'bank', gen: 0 }, current.privateKey, { ...with256, expiresIn: -6 }),
-      'an unknown entity': sign({ role: 'bank', gen: 0 }, current.privateKey, {
-        ...with256,
-        subject: 'bnk_00000000000000000000000000',
-      }),
-      'an unknown key': sign({ role: 'bank', gen: 0 }, current.privateKey, {
-        ...with256,
-        keyid: 'key_00000000000000000000000000',
-      }),
-      'no key': sign({ role: 'bank', gen: 0 }, current.privateKey, { ...own, algorithm: 'ES256' }),
-      'the public key as a shared secret': sign({ role: 'bank', gen: 0 }, publicPem, {
-        ...own,
-        algorithm: 'HS256',
-        keyid: current.kid,
-      }),
-      'no signature': `${Buffer.from(JSON.stringify({ alg: 'none', kid: current.kid })).toString('base64url')}.${payload}.`,
-      'another payload': `${header}.${Buffer.from('{"sub":"x"}').toString('base64url')}.${signature}`,
-      'no token': 'x',
-      'no JSON in it': 'a.b.c',
-    };
-    const accepted: string[] = [];
-    for (const [name, token] of Object.entries(forged)) if (await isAccepted(token)) accepted.push(name);
-    expect(accepted).toEqual([]);
-  });
-
-  it('is given five seconds for clocks that differ', async () => {
-    const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
-    const token = sign({ role: 'bank', gen: 0 }, current.privateKey, {
-      issuer: 'assent',
-      audience: 'assent',
-      subject: bank.entityId,
-      expiresIn: -3,
-      algorithm: 'ES256',
-      keyid: current.kid,
-    });
-    expect(await isAccepted(token)).toBe(true);
-  });
-
-  it('that was good a moment ago is refused once it has expired', async () => {
-    const [current] = await usableSigningKeys(test.db, api.deps.ring, 0);
-    const token = sign({ role: 'bank', gen: 0 }, current.privateKey, {
-      issuer: 'assent',
-      audience: 'assent',
-      subject: bank.entityId,
-      expiresIn: 60,
-      algorithm: 'ES256',
-      keyid: current.kid,
-    });
-    expect(await isAccepted(token)).toBe(true);
-    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 66_000);
-    expect(await isAccepted(token)).toBe(false);
-    clock.mockRestore();
-  });
-
   it('of a disabled entity stops working within a minute, and stays dead once it is enabled', async () => {
     const merchant = await enter(api, 'merchant');
     expect(await isAccepted(merchant.token)).toBe(true);
@@ -308,13 +199,6 @@ describe('an access token', () => {
     expect(await isAccepted(merchant.token)).toBe(false);
     later(120_000);
     expect(await isAccepted(merchant.token)).toBe(false);
-  });
-
-  it('stays good where its entity is enabled that was not disabled', async () => {
-    const merchant = await enter(api, 'merchant');
-    await setEntityStatus(test.db, merchant.entityId, 'active');
-    later(120_000);
-    expect(await isAccepted(merchant.token)).toBe(true);
   });
 
   it('is dead on every process within a minute once tokens are revoked, and a new one is good at once', async () => {
@@ -355,21 +239,7 @@ describe('the signing keys', () => {
     await other.close();
   });
 
-  it('verify until the last token they signed has expired, and are gone then', async () => {
-    const [, retired] = await usableSigningKeys(test.db, api.deps.ring, 3600);
-    expect(retired).toBeDefined();
-    const retireLater = (by: string) =>
-      unrecorded(
-        test.url,
-        `UPDATE signing_keys SET retired_at = retired_at + interval '${by}' WHERE kid = '${retired?.kid}'`,
-      );
-    await retireLater('1 hour');
-    expect(await usableSigningKeys(test.db, api.deps.ring, 0)).toHaveLength(2);
-    await retireLater('-1 hour');
-    expect(await usableSigningKeys(test.db, api.deps.ring, 0)).toHaveLength(1);
-  });
-
-  it('take the tokens that they signed with them, also those seen a moment ago', async () => {
+  it('verify until their last token has expired, and take those of a moment ago with them', async () => {
     const own = await createTestDatabase();
     const process = await serveApi(own.db);
     const merchant = await enter(process, 'merchant');
@@ -378,12 +248,14 @@ describe('the signing keys', () => {
     await rotateKey(own.db, process.deps.ring, OPERATOR, 'signing_keys');
     later(31_000);
     expect(await isStillAccepted()).toBe(true);
+    expect(await usableSigningKeys(own.db, process.deps.ring, 3600)).toHaveLength(2);
     await unrecorded(
       own.url,
       `UPDATE signing_keys SET created_at = created_at - interval '1 day', retired_at = retired_at - interval '1 day'`,
     );
     later(62_000);
     expect(await isStillAccepted()).toBe(false);
+    expect(await usableSigningKeys(own.db, process.deps.ring, 3600)).toHaveLength(1);
     await process.close();
     await own.drop();
   });

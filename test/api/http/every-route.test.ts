@@ -1,17 +1,17 @@
 import { routes } from '../../../src/api/app';
+import { createApp } from '../../../src/api/create-app';
 import type { Route } from '../../../src/api/http/route';
 import { openDatabase } from '../../../src/database/pool/connection';
 import { claimKey } from '../../../src/database/call/idempotency';
-import type { Role } from '../../../src/domain/entity';
+import { ROLES, type Role } from '../../../src/domain/entity';
 import { enter, send, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
 import { servers } from '../../support/servers';
 
 /**
- * What every endpoint refuses in the same way. The cases are read off the table of routes, so that
- * an endpoint that is added later is tried too. Roles and tokens have theirs in `route.test.ts`,
- * other tenants' things in `isolation.test.ts`.
+ * The refusals that are the same at every endpoint. The cases are read off the table of routes, so
+ * that an endpoint that is added later is tried too. `isolation.test.ts` has other tenants' things.
  */
 
 let database: TestDatabase;
@@ -110,7 +110,7 @@ const pathOf = ({ path }: Route) =>
     .replaceAll(/:\w+/g, 'x');
 
 const any = () => true;
-/** What takes a file has its own tests. */
+/** Uploads of files have their own tests. */
 const takesJson = ({ method, options }: Route) => method !== 'get' && !options.upload;
 const needsBody = ({ options: { body, receiver } }: Route) => body ?? receiver;
 const needsNone = (one: Route) => takesJson(one) && !needsBody(one);
@@ -125,6 +125,44 @@ const others = (answers: Record<string, Answered>, status: number, said: RegExp)
 };
 
 describe('every endpoint', () => {
+  it('is open to the roles that it names, to no other, and to nobody without a token', async () => {
+    const wrong: string[] = [];
+    for (const one of routes(api.deps)) {
+      const method = one.method.toUpperCase();
+      const without = await send(api.url, method, pathOf(one));
+      if (without.status !== 401) wrong.push(`nobody ${method} ${one.path}: ${without.status}`);
+      for (const role of ROLES) {
+        // No body and unknown ids: a caller that is let in gets a 400, 404 or 200.
+        const { status } = await callers[role].send(method, pathOf(one));
+        if ((status === 403) === one.options.roles.includes(role) || status === 401) {
+          wrong.push(`${role} ${method} ${one.path}: ${status}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('asks for a token, but for those that let a caller in, tell a probe, or show what anybody may see', () => {
+    const inTable = new Set<string>(routes(api.deps).map(({ path }) => path));
+    const layers = createApp(api.deps).router.stack as { route?: { path: string } }[];
+    const served = layers.flatMap(({ route }) => (route ? [route.path] : []));
+    expect(served.filter((path) => !inTable.has(path))).toEqual([
+      '/',
+      '/healthz',
+      '/readyz',
+      '/.well-known/jwks.json',
+      '/v1/oauth/token',
+      '/console/session',
+      '/openapi.json',
+      '/docs',
+      '/docs/start.js',
+      '/docs/swagger-ui.css',
+      '/docs/swagger-ui-bundle.js',
+      '/console',
+      '/pages/:file',
+    ]);
+  });
+
   it('refuses a field or a parameter that it does not know, by its name', async () => {
     const answers = await onEvery(any, (one) =>
       takesJson(one)
@@ -138,7 +176,7 @@ describe('every endpoint', () => {
   });
 
   it('refuses a body that is no object', async () => {
-    for (const body of ['null', '[]', '"x"', '1', 'true']) {
+    for (const body of ['null', '[]']) {
       const answers = await onEvery(takesJson, () => ({ body }));
       expect(others(answers, 400, /body must be an object/)).toEqual([]);
     }
@@ -234,19 +272,32 @@ describe('every endpoint', () => {
   });
 
   it('accepts nothing while Postgres is away, and says when to come again', async () => {
-    const answers = await onDatabase('postgres://nobody@127.0.0.1:1/none');
+    const { answers, token } = await onDatabase('postgres://nobody@127.0.0.1:1/none');
     expect(others(answers, 503, /nothing was accepted/)).toEqual([]);
     const hints = Object.values(answers).map(({ headers }) => headers.get('retry-after'));
     expect(new Set(hints)).toEqual(new Set(['2']));
+    expect(token).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
   });
 
-  it('says nothing of a fault of ours but the request id', async () => {
+  it('says nothing of a fault of ours but the request id, by which the log tells the cause', async () => {
     // No table of ours is there, so every statement fails.
-    const answers = await onDatabase(`${(await servers()).postgres}/postgres`);
+    const { answers, token, log } = await onDatabase(`${(await servers()).postgres}/postgres`);
     const fault = 'Something went wrong on our side. If it lasts, report the request id its-id';
     expect(others(answers, 500, new RegExp(`^${fault}$`))).toEqual([]);
     expect(Object.values(answers).map(({ body }) => Object.keys(body))).toEqual(
       Object.values(answers).map(() => ['statusCode', 'success', 'code', 'message']),
+    );
+    expect(token.status).toBe(500);
+    expect(token.body).toEqual({
+      error: 'server_error',
+      error_description: 'Something went wrong on our side; request id its-id',
+    });
+    expect(log).toContainEqual(
+      expect.objectContaining({
+        requestId: 'its-id',
+        msg: 'request failed',
+        err: expect.objectContaining({ code: '42P01' }) as object,
+      }),
     );
   });
 });
@@ -263,24 +314,23 @@ async function halfSent(method: string, path: string, token = ''): Promise<Answe
   return { status, headers, body: (await answered.json()) as Answered['body'] };
 }
 
-/** What everything that is asked of a database answers where the API has another one. */
-async function onDatabase(url: string): Promise<Record<string, Answered>> {
+/** The answers of every endpoint that asks a database, where the API has another one. */
+async function onDatabase(url: string) {
   const db = openDatabase(url, 2);
   const served = await serveApi(db);
+  const headers = { 'x-request-id': 'its-id' };
   const answers: Record<string, Answered> = {};
   for (const one of routes(api.deps)) {
-    const { token } = callers[one.options.roles[0] ?? 'bank'];
-    answers[`${one.method} ${one.path}`] = await send(
-      served.url,
-      one.method.toUpperCase(),
-      pathOf(one),
-      undefined,
-      { authorization: `Bearer ${token}`, 'x-request-id': 'its-id' },
-    );
+    const authorization = `Bearer ${callers[one.options.roles[0] ?? 'bank'].token}`;
+    const asked = { authorization, ...headers };
+    const method = one.method.toUpperCase();
+    answers[`${one.method} ${one.path}`] = await send(served.url, method, pathOf(one), undefined, asked);
   }
-  answers['jwks'] = await send(served.url, 'GET', '/.well-known/jwks.json', undefined, {
-    'x-request-id': 'its-id',
-  });
+  answers['jwks'] = await send(served.url, 'GET', '/.well-known/jwks.json', undefined, headers);
+  const { clientId, clientSecret } = callers.bank;
+  const client = { client_id: clientId, client_secret: clientSecret };
+  const grant = { grant_type: 'client_credentials', ...client };
+  const token = await send(served.url, 'POST', '/v1/oauth/token', grant, headers);
   await Promise.all([served.close(), db.destroy()]);
-  return answers;
+  return { answers, token, log: served.log };
 }

@@ -9,6 +9,8 @@ const refusal = (problem: object) =>
 const values = (count: number) => `[${'1,'.repeat(count - 1)}1]`;
 const members = (count: number) => `{${Array.from({ length: count }, (_, n) => `"${n}":1`).join(' , ')}}`;
 
+const nested = (levels: number) => () => parse('['.repeat(levels) + ']'.repeat(levels));
+
 describe('a JSON body', () => {
   it('is read as JSON.parse reads it', () => {
     fc.assert(
@@ -19,12 +21,8 @@ describe('a JSON body', () => {
     );
   });
 
-  it.each([
-    ['{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}'],
-    ['{"a":"a","b":"\\"a\\":","c":"{\\"a\\":1"}'],
-    ['"x"'],
-    ['12'],
-  ])('may use a key again in another object: %s', (text) => {
+  it('may use a key again in another object', () => {
+    const text = '{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}],"d":"\\"a\\":","e":"{\\"a\\":1"}';
     expect(parse(text)).toEqual(JSON.parse(text));
   });
 
@@ -35,18 +33,16 @@ describe('a JSON body', () => {
     },
   );
 
-  it('that tries to reach a prototype is refused', () => {
+  it('that tries to reach a prototype, or is not UTF-8, is refused', () => {
     expect(() => parse('{"__proto__":{"admin":true}}')).toThrow(refusal({ path: '__proto__' }));
+    expect(() => parseJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(refusal({ path: 'body' }));
   });
 
   it('is refused beyond 16 levels, without a stack overflow', () => {
-    expect(parse('['.repeat(16) + ']'.repeat(16))).toBeDefined();
-    expect(() => parse('['.repeat(17) + ']'.repeat(17))).toThrow(
-      refusal({ message: 'is nested more than 16 levels deep' }),
-    );
-    expect(() => parse('['.repeat(29_000) + ']'.repeat(29_000))).toThrow(
-      refusal({ message: 'is nested more than 16 levels deep' }),
-    );
+    const refused = refusal({ message: 'is nested more than 16 levels deep' });
+    expect(nested(16)()).toBeDefined();
+    expect(nested(17)).toThrow(refused);
+    expect(nested(29_000)).toThrow(refused);
   });
 
   describe('of very many values', () => {
@@ -109,10 +105,6 @@ describe('a JSON body', () => {
       expect(parse(`[${number}]`)).toEqual([Number(number)]);
     },
   );
-
-  it('that is not UTF-8 is refused', () => {
-    expect(() => parseJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(refusal({ path: 'body' }));
-  });
 });
 
 describe('the canonical form', () => {

@@ -1,5 +1,5 @@
 import { openDatabase, type Database } from '../../../src/database/pool/connection';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { startCommitCutter, type CommitCutter } from '../../support/commit-cutter';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import {
@@ -29,21 +29,14 @@ beforeAll(async () => {
   cutter = await startCommitCutter(database.url);
   throughCutter = openDatabase(cutter.url, 4);
   api = await serveApi(throughCutter);
+  standing = await standingApproval(db, api.deps.ring);
+  tokens = await tokensOf(api, standing);
 });
 afterAll(async () => {
   await api.close();
   await throughCutter.destroy();
   cutter.close();
   await database.drop();
-});
-beforeEach(async () => {
-  standing = await standingApproval(db, api.deps.ring);
-  const { bank, provider, merchant } = standing.credentials;
-  tokens = {
-    bank: await tokenOf(api, bank),
-    provider: await tokenOf(api, provider),
-    merchant: await tokenOf(api, merchant),
-  };
 });
 
 interface Wanted {
@@ -53,18 +46,28 @@ interface Wanted {
   body?: object;
 }
 
-/** What each request needs to be there, and the request. */
+/** Each request, with what it needs to be there. The last two end what the others need. */
 const REQUESTS: Record<string, () => Promise<Wanted> | Wanted> = {
   'a bill': () => ({ as: 'merchant', path: '/v1/customer/bill', body: bill() }),
   'an intent': async () => ({
     as: 'merchant',
     path: '/v1/billing/intent',
-    body: { lookupIDs: [await lookupId()], currency: 'NGN', description: 'Gold plan' },
+    body: {
+      lookupIDs: [await lookupIdOf(db, standing.customerId)],
+      currency: 'NGN',
+      description: 'Gold plan',
+    },
   }),
   'a schedule': () => ({
     as: 'merchant',
     path: '/v1/billing/recurring/create',
-    body: { ...withoutPhrases(), frequency: 'monthly' },
+    body: {
+      customerId: standing.customerId,
+      paymentID: standing.paymentId,
+      amount: 100,
+      currency: 'NGN',
+      frequency: 'monthly',
+    },
   }),
   'a change of a schedule': async () => ({
     as: 'merchant',
@@ -83,13 +86,16 @@ const REQUESTS: Record<string, () => Promise<Wanted> | Wanted> = {
   'the answer to a charge': async () => ({
     as: 'bank',
     path: '/v1/billing/bank-response',
-    body: { billingRequestId: (await charge()).billingRequestId, bankTransactionId: 'debit-1' },
+    body: {
+      billingRequestId: (await chargeUnder(api, standing, tokens.merchant)).id,
+      bankTransactionId: 'debit-1',
+    },
   }),
-  'a decision': () => ({
+  'a webhook URL': () => ({
     as: 'bank',
     method: 'PUT',
-    path: `/v1/bank/customer-decisions/${standing.agreementId}`,
-    body: { customerDecision: 'deny' },
+    path: '/v1/webhooks/endpoint',
+    body: { url: 'https://bank.example/hooks' },
   }),
   'a loss of trust': () => ({
     as: 'provider',
@@ -97,11 +103,11 @@ const REQUESTS: Record<string, () => Promise<Wanted> | Wanted> = {
     path: '/v1/provider/merchant/trust',
     body: { merchantId: standing.merchantId, trustLevel: 'untrusted' },
   }),
-  'a webhook URL': () => ({
+  'a decision': () => ({
     as: 'bank',
     method: 'PUT',
-    path: '/v1/webhooks/endpoint',
-    body: { url: 'https://bank.example/hooks' },
+    path: `/v1/bank/customer-decisions/${standing.agreementId}`,
+    body: { customerDecision: 'deny' },
   }),
 };
 
@@ -111,13 +117,6 @@ const call = (
 ): Promise<Answered> =>
   send(api.url, method, path, body, { authorization: `Bearer ${tokens[as]}`, ...headers });
 
-const withoutPhrases = () => ({
-  paymentID: standing.paymentId,
-  customerId: standing.customerId,
-  amount: 100,
-  currency: 'NGN',
-  description: 'Shoes',
-});
 const bill = () => ({
   paymentIDs: [standing.paymentId],
   amount: 100,
@@ -125,17 +124,8 @@ const bill = () => ({
   description: 'Shoes',
 });
 
-const lookupId = () => lookupIdOf(db, standing.customerId);
-
-async function charge(): Promise<{ reference: string; billingRequestId: string }> {
-  const { body } = await call({ as: 'merchant', path: '/v1/customer/bill', body: bill() });
-  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
-  if (!item) throw new Error('the bill was refused');
-  return item;
-}
-
 async function settledCharge(): Promise<string> {
-  const { reference } = await charge();
+  const { reference } = await chargeUnder(api, standing, tokens.merchant);
   await answerCharges(db, api.deps.ring, standing);
   return reference;
 }
@@ -146,30 +136,15 @@ async function openRefund(): Promise<string> {
   return String(answer.body.data?.['refundId']);
 }
 
-describe.each(['commit', 'answer'] as const)('where the %s is lost', (lost) => {
-  test.each(Object.keys(REQUESTS))('%s is not told that nothing was accepted', async (name) => {
-    const wanted = await REQUESTS[name]?.();
-    if (!wanted) throw new Error(`there is no ${name}`);
-    cutter.cutNext(lost);
-
-    const { status, headers, body } = await call(wanted);
-
-    expect({ status, message: body.message }).toEqual({
-      status: 503,
-      message: expect.stringMatching(
-        /may have been (accepted: look whether it took effect before|taken: send the same answer)/,
-      ) as string,
-    });
-    expect(headers.get('retry-after')).toBe('2');
-  });
-
-  test('a refund with a key is told to try again with it, and is made once', async () => {
-    const wanted = {
+test.each(['commit', 'answer'] as const)(
+  'a refund with a key, where the %s is lost, is told to try again with it, and is made once',
+  async (lost) => {
+    const wanted: Wanted = {
       as: 'merchant',
       path: '/v1/refunds/initiate',
       body: { reference: await settledCharge() },
-    } as const;
-    const key = { 'idempotency-key': wanted.body.reference };
+    };
+    const key = { 'idempotency-key': lost };
     cutter.cutNext(lost);
 
     const first = await call(wanted, key);
@@ -181,5 +156,24 @@ describe.each(['commit', 'answer'] as const)('where the %s is lost', (lost) => {
     });
     expect(again.status).toBe(201);
     expect(again.headers.get('idempotent-replayed')).toBe(lost === 'answer' ? 'true' : null);
-  });
-});
+  },
+);
+
+test.each(Object.keys(REQUESTS))(
+  '%s whose commit is lost is not told that nothing was accepted',
+  async (name) => {
+    const wanted = await REQUESTS[name]?.();
+    if (!wanted) throw new Error(`there is no ${name}`);
+    cutter.cutNext('answer');
+
+    const { status, headers, body } = await call(wanted);
+
+    expect({ status, message: body.message }).toEqual({
+      status: 503,
+      message: expect.stringMatching(
+        /may have been (accepted: look whether it took effect before|taken: send the same answer)/,
+      ) as string,
+    });
+    expect(headers.get('retry-after')).toBe('2');
+  },
+);

@@ -1,15 +1,122 @@
-import { Places } from '../../../src/api/http/places';
 import type { Caller } from '../../../src/api/http/caller';
+import { createCallerLimiter, Places } from '../../../src/api/http/places';
 
 const PROVIDER: Caller = { entityId: 'prv_1', role: 'provider' };
-const merchant = (n: number): Caller => ({ entityId: `mch_${n}`, role: 'merchant', providerId: 'prv_1' });
+const provided = (n: number): Caller => ({ entityId: `mch_${n}`, role: 'merchant', providerId: 'prv_1' });
+const own = (entityId: string): Caller => ({ entityId, role: 'merchant' });
 
-it('one merchant with all its places keeps its provider and its siblings in, until the share is full', () => {
+test('one merchant with all its places keeps its provider and its siblings in, until the share is full', () => {
   const places = new Places({ what: 'files', all: 40, ofCaller: 4, retryAfterS: 1 });
-  for (let n = 0; n < 4; n++) places.enter(merchant(1));
-  expect(() => places.enter(merchant(1))).toThrow('too many files');
-  for (const caller of [PROVIDER, PROVIDER, PROVIDER, PROVIDER, merchant(2), merchant(3)])
+  for (let n = 0; n < 4; n++) places.enter(provided(1));
+  expect(() => places.enter(provided(1))).toThrow('too many files');
+  for (const caller of [PROVIDER, PROVIDER, PROVIDER, PROVIDER, provided(2), provided(3)])
     places.enter(caller);
-  expect(() => places.enter(merchant(4))).toThrow('too many files');
-  expect(() => places.enter({ entityId: 'mch_own', role: 'merchant' })).not.toThrow();
+  expect(() => places.enter(provided(4))).toThrow('too many files');
+  expect(() => places.enter(own('mch_own'))).not.toThrow();
+});
+
+/** Work that goes on until it is ended; says how much of it is in hand. */
+class Desk {
+  inHand = 0;
+  private readonly ends: (() => void)[] = [];
+
+  readonly work = async () => {
+    this.inHand += 1;
+    await new Promise<void>((resolve) => this.ends.push(resolve));
+    this.inHand -= 1;
+  };
+
+  async end(count: number): Promise<void> {
+    for (let n = 0; n < count; n++) {
+      this.ends.shift()?.();
+      await settled();
+    }
+  }
+}
+
+/** A process with so many connections that each owner has this many places. */
+const withPlaces = (places: number) => createCallerLimiter(4 * places);
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('the requests in hand', () => {
+  afterEach(() => jest.useRealTimers());
+
+  test('are a few of a caller with a hundred, and another’s does not wait for them', async () => {
+    const limiter = withPlaces(2);
+    const [large, small] = [new Desk(), new Desk()];
+    const all = Array.from({ length: 100 }, () => limiter.take(own('large'), large.work));
+    void limiter.take(own('small'), small.work);
+    await settled();
+    expect([large.inHand, small.inHand]).toEqual([2, 1]);
+    for (let ended = 0; ended < 100; ended++) {
+      expect(large.inHand).toBeLessThanOrEqual(2);
+      await large.end(1);
+    }
+    await Promise.all(all);
+  });
+
+  test.each([
+    [3, 1],
+    [4, 1],
+    [7, 1],
+    [8, 2],
+    [50, 12],
+  ])('of an owner, with %i connections, are %i at most', async (connections, most) => {
+    const limiter = createCallerLimiter(connections);
+    const desk = new Desk();
+    const all = Array.from({ length: 50 }, () => limiter.take(own('one'), desk.work));
+    await settled();
+    expect(desk.inHand).toBe(most);
+    await desk.end(50);
+    await Promise.all(all);
+  });
+
+  test('of a provider and all its merchants together are those of one merchant of its own', async () => {
+    const limiter = withPlaces(2);
+    const [theirs, independent] = [new Desk(), new Desk()];
+    const all = Array.from({ length: 8 }, (_, n) => limiter.take(provided(n), theirs.work));
+    all.push(limiter.take(PROVIDER, theirs.work));
+    all.push(limiter.take(own('independent'), independent.work));
+    await settled();
+    expect([theirs.inHand, independent.inHand]).toEqual([2, 1]);
+    await theirs.end(9);
+    await independent.end(1);
+    await Promise.all(all);
+  });
+
+  test('are served in the order in which they came, and merchants of one provider take turns', async () => {
+    const limiter = withPlaces(1);
+    const served: string[] = [];
+    const send = (n: number, name: string) =>
+      limiter.take(provided(n), async () => {
+        await settled();
+        served.push(name);
+      });
+    const greedy = Array.from({ length: 100 }, (_, n) => send(1, `greedy ${n}`));
+    await Promise.all([send(2, 'modest'), send(2, 'modest')]);
+    expect(served.filter((one) => one !== 'modest').length).toBeLessThanOrEqual(3);
+    await Promise.all(greedy);
+    const ofGreedy = served.filter((one) => one !== 'modest');
+    expect(ofGreedy).toEqual(Array.from({ length: 100 }, (_, n) => `greedy ${n}`));
+  });
+
+  test('give their place back where they fail', async () => {
+    const limiter = withPlaces(1);
+    await expect(limiter.take(own('one'), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await limiter.take(own('one'), () => Promise.resolve('yes'))).toBe('yes');
+  });
+
+  test('that wait too long are told to come again, and get no place later', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+    const limiter = withPlaces(1);
+    const desk = new Desk();
+    const first = limiter.take(own('one'), desk.work);
+    const second = limiter.take(own('one'), desk.work).catch((error: unknown) => error);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(await second).toMatchObject({ code: 'rate_limited' });
+    await desk.end(1);
+    await first;
+    expect(desk.inHand).toBe(0);
+    expect(await limiter.take(own('one'), () => Promise.resolve('free'))).toBe('free');
+  });
 });

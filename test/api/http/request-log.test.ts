@@ -7,6 +7,7 @@ import { createLogger } from '../../../src/process/log';
 import type { Tracing } from '../../../src/process/span';
 import { enter, serveApi, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { person } from '../../support/person';
 
 let test: TestDatabase;
 let api: ServedApi;
@@ -99,19 +100,11 @@ describe('the log', () => {
     };
     const { clientId, clientSecret } = merchant;
     const line = { route: '/v1/oauth/token', address: '127.0.0.1' };
-    expect(await ask('right', { client_id: clientId, client_secret: clientSecret })).toMatchObject({
-      ...line,
-      clientId,
-      outcome: 'issued',
-      status: 200,
-    });
-    expect(await ask('wrong', { client_id: clientId, client_secret: 'sec_guess' })).toMatchObject({
-      ...line,
-      clientId,
-      outcome: 'invalid_client',
-      status: 401,
-    });
-    // Whatever is no client id may be a secret in the wrong field.
+    const right = await ask('right', { client_id: clientId, client_secret: clientSecret });
+    expect(right).toMatchObject({ ...line, clientId, outcome: 'issued', status: 200 });
+    const wrong = await ask('wrong', { client_id: clientId, client_secret: 'sec_guess' });
+    expect(wrong).toMatchObject({ ...line, clientId, outcome: 'invalid_client', status: 401 });
+    // Text that is no client id may be a secret in the wrong field.
     const mixedUp = await ask('mixed-up', { client_id: clientSecret, client_secret: clientId });
     expect(mixedUp).toMatchObject({ ...line, outcome: 'invalid_client' });
     expect(mixedUp).not.toHaveProperty('clientId');
@@ -120,27 +113,16 @@ describe('the log', () => {
   });
 
   it('never holds what is personal or secret, wherever a request carries it', async () => {
-    const [bank, merchant, provider] = [
-      await enter(api, 'bank'),
-      await enter(api, 'merchant'),
-      await enter(api, 'provider'),
-    ];
+    const [bank, merchant] = [await enter(api, 'bank'), await enter(api, 'merchant')];
     const secret = 'ada.lovelace';
-    const person = {
-      clientRef: secret,
-      firstname: secret,
-      lastname: secret,
-      accountName: secret,
-      email: `${secret}@example.com`,
-      country: 'NG',
-      accountNumber: 'ADALOVELACE1',
-    };
+    const named = { clientRef: secret, firstname: secret, lastname: secret, accountName: secret };
+    const ada = person({ ...named, email: `${secret}@example.com`, accountNumber: 'ADALOVELACE1' });
     await merchant.send('GET', `/v1/customer/banks?email=${secret}@example.com`);
     await merchant.send('GET', `/v1/customer/banks?email=${secret}&${secret}=1`);
     await merchant.send('GET', `/v1/nothing/${secret}@example.com`);
-    await bank.send('POST', '/v1/bank/customers', { customers: [person, { ...person, country: secret }] });
+    await bank.send('POST', '/v1/bank/customers', { customers: [ada, { ...ada, country: secret }] });
     await bank.send('POST', '/v1/bank/customers', `{"customers": ["${secret}"`);
-    await provider.send('POST', '/v1/provider/merchants', { merchants: [{ name: secret }], [secret]: 1 });
+    await bank.send('POST', '/v1/bank/customers', { customers: [ada], [secret]: 1 });
     const log = JSON.stringify(api.log);
     expect(api.log.length).toBeGreaterThan(8);
     for (const hidden of [secret, 'ADALOVELACE1', merchant.token, merchant.clientSecret, 'email']) {

@@ -32,25 +32,17 @@ const json = (length: number) => ['Content-Type: application/json', `Content-Len
 /** Timers of this process, in which the API is served. */
 const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
 
-/**
- * A name that every object has, and that is no encoding, header, query parameter or field of ours.
- */
-const INHERITED = ['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', '__defineGetter__'];
+const INHERITED = ['constructor', '__proto__', 'toString'];
 
 describe('names that every object has', () => {
-  it.each(INHERITED)('%s is no content encoding, wherever a body is taken', async (encoding) => {
+  it.each(INHERITED)('%s is no content encoding, no field and no parameter', async (name) => {
     for (const [party, path] of [
       [bank, CUSTOMERS],
       [merchant, '/v1/billing/intent'],
     ] as const) {
-      expect(await party.send('POST', path, '{}', { 'content-encoding': encoding })).toMatchObject({
-        status: 415,
-      });
+      const encoded = await party.send('POST', path, '{}', { 'content-encoding': name });
+      expect(encoded.status).toBe(415);
     }
-    expect(await send(api.url, 'GET', '/healthz')).toMatchObject({ status: 200 });
-  });
-
-  it.each(INHERITED)('%s is an unknown field and an unknown parameter', async (name) => {
     const byQuery = await merchant.send('GET', `/v1/refunds?${name}=1`);
     expect(byQuery).toMatchObject({ status: 400, body: { errors: [{ path: `query.${name}` }] } });
     const byBody = await bank.send('POST', '/v1/devices', `{"fingerprint":"0123456789abcdef","${name}":1}`);
@@ -88,18 +80,16 @@ describe('headers', () => {
   });
 
   it('that ask for a part, or for what has changed, get the whole answer', async () => {
+    const asked = ['If-None-Match: *', 'If-Match: "x"', 'Range: bytes=9999999-', 'Expect: nothing'];
     for (const path of ['/healthz', '/docs/swagger-ui.css']) {
-      for (const asked of ['If-None-Match: *', 'If-Match: "x"', 'Range: bytes=9999999-']) {
-        const one = await connection();
-        await one.send(request('GET', path, [asked, 'Expect: nothing']));
-        expect(await one.answers(1)).toEqual([200]);
-      }
+      const one = await connection();
+      await one.send(request('GET', path, asked));
+      expect(await one.answers(1)).toEqual([200]);
     }
   });
 
   it('of a media type as long as can be sent cost no more than their reading', async () => {
-    // Each was tried against the other by a regular expression: 15 000 blanks took it a third of a
-    // second.
+    // A regular expression that goes quadratic takes a third of a second for 15 000 blanks.
     const blanks = ' '.repeat(13_000);
     const one = await connection();
     for (const type of [`application/json${blanks}x`, `application/json;${blanks}charset=utf-8x`]) {
@@ -142,41 +132,30 @@ it('a request may name what it wants by a whole URL, as one that was meant for a
 });
 
 describe('a request that is refused before its body was read', () => {
-  const early: [string, () => string[], string, number][] = [
-    ['without a token', () => json(200_000), 'x'.repeat(200_000), 401],
-    ['for its media type', () => [bearer(bank), 'Content-Length: 200000'], 'x'.repeat(200_000), 415],
-    ['for its brackets', () => [bearer(bank), ...json(200_000)], '['.repeat(200_000), 400],
-    [
-      'for its encoding',
-      () => [bearer(bank), ...json(200_000), 'Content-Encoding: x'],
-      'x'.repeat(200_000),
-      415,
-    ],
-    [
-      'for its compression',
-      () => [bearer(bank), ...json(200_000), 'Content-Encoding: gzip'],
-      'x'.repeat(200_000),
-      400,
-    ],
-  ];
-  it.each(early)('%s, leaves its connection to the next', async (_, headers, body, status) => {
+  it.each([
+    ['without a token', () => json(200_000), 'x', 401],
+    ['for its media type', () => [bearer(bank), 'Content-Length: 200000'], 'x', 415],
+    ['for its brackets', () => [bearer(bank), ...json(200_000)], '[', 400],
+    ['for its encoding', () => [bearer(bank), ...json(200_000), 'Content-Encoding: x'], 'x', 415],
+    ['for its compression', () => [bearer(bank), ...json(200_000), 'Content-Encoding: gzip'], 'x', 400],
+  ])('%s, leaves its connection to the next', async (_, headers, byte, status) => {
     const one = await connection();
-    await one.send(request('POST', CUSTOMERS, headers(), body));
+    await one.send(request('POST', CUSTOMERS, headers(), byte.repeat(200_000)));
     await one.send(HEALTH);
     expect(await one.answers(2)).toEqual([status, 200]);
   });
 
-  it.each(['/v1/billing/intent', '/v1/oauth/token', '/v1/nothing', '/healthz'])(
-    'on %s leaves its connection to the next',
-    async (path) => {
-      const one = await connection();
-      await one.send(request('POST', path, [bearer(merchant), ...json(400_000)], '{'.repeat(400_000)));
-      await one.send(HEALTH);
-      const [refused, next] = await one.answers(2);
-      expect([401, 404, 405, 413]).toContain(refused);
-      expect(next).toBe(200);
-    },
-  );
+  it.each([
+    ['/v1/billing/intent', 413],
+    ['/v1/oauth/token', 413],
+    ['/v1/nothing', 404],
+    ['/healthz', 405],
+  ])('on %s leaves its connection to the next', async (path, status) => {
+    const one = await connection();
+    await one.send(request('POST', path, [bearer(merchant), ...json(400_000)], '{'.repeat(400_000)));
+    await one.send(HEALTH);
+    expect(await one.answers(2)).toEqual([status, 200]);
+  });
 
   it.each([CUSTOMERS, '/v1/devices', '/v1/oauth/token'])(
     'on %s is answered while it goes on: its caller need not come to an end first',
@@ -195,7 +174,7 @@ describe('a request that is refused before its body was read', () => {
   );
 
   it('tells its caller why, also on a connection that ends with it', async () => {
-    for (let n = 0; n < 20; n++) {
+    for (let n = 0; n < 10; n++) {
       const one = await connection();
       await one.send(request('POST', CUSTOMERS, ['Connection: close', ...json(4_000_000)]));
       const chunk = Buffer.alloc(1_000_000);
@@ -235,7 +214,6 @@ describe('a request that is refused before its body was read', () => {
 
 it('a batch of five million numbers is a 400', async () => {
   const body = `{"customers":[${'1,'.repeat(4_999_999)}1]}`;
-  expect(await bank.send('POST', CUSTOMERS, body)).toMatchObject({ status: 400 });
   const one = await connection();
   await one.send(request('POST', CUSTOMERS, [bearer(bank), ...json(body.length)], body));
   await one.send(HEALTH);
@@ -255,7 +233,7 @@ describe('requests sent ahead on one connection', () => {
     expect(greedy.received).not.toContain('Connection: close');
   });
 
-  it.each([12, 2_000, 20_000])(
+  it.each([12, 20_000])(
     'are ten beside the one in hand: of %i the first eleven are answered, and their connection ends',
     async (count) => {
       const one = await connection();

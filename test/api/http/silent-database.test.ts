@@ -4,7 +4,7 @@ import { createCallerLimiter } from '../../../src/api/http/places';
 import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from '../../../src/api/http/deadline';
 import { openDatabase, type PooledDatabase } from '../../../src/database/pool/connection';
 import { databaseProblems } from '../../../src/temporal/readiness';
-import { enter, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
+import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 
 /*
@@ -78,6 +78,11 @@ async function startProxy(target: string) {
 
 it('every request is a 503 that is logged, also those that wait for their turn, and all goes on after the thaw', async () => {
   expect(await merchant.send('GET', '/v1/refunds')).toMatchObject({ status: 200 });
+  const grant = {
+    grant_type: 'client_credentials',
+    client_id: merchant.clientId,
+    client_secret: merchant.clientSecret,
+  };
   proxy.freeze();
   const [bills, reads, tokens, ready] = await Promise.all([
     Promise.all(
@@ -88,18 +93,7 @@ it('every request is a 503 that is logged, also those that wait for their turn, 
     Promise.all(Array.from({ length: 5 }, () => merchant.send('GET', '/v1/transaction-history'))),
     // The second and the third wait for the look-up of the first to end, and then for one of their
     // own.
-    Promise.all(
-      Array.from({ length: 3 }, () =>
-        fetch(`${api.url}/v1/oauth/token`, {
-          method: 'POST',
-          body: new URLSearchParams({
-            grant_type: 'client_credentials',
-            client_id: merchant.clientId,
-            client_secret: merchant.clientSecret,
-          }),
-        }),
-      ),
-    ),
+    Promise.all(Array.from({ length: 3 }, () => send(api.url, 'POST', '/v1/oauth/token', grant))),
     fetch(`${api.url}/readyz`),
   ]);
   for (const answered of [...bills, ...reads]) {

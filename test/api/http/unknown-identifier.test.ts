@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../../src/settings/config';
-import { row, rows } from '../../../src/database/pool/connection';
+import { rows } from '../../../src/database/pool/connection';
 import type { IdentifierKind } from '../../../src/api/http/request-metrics';
 import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   api = await serveApi(test.db, {
     config: {
       ...readConfig({ RATE_LIMIT_CALLER: '5000/5000', RATE_LIMIT_TOKEN_ADDRESS: '5000/5000' }),
-      // One in 1 000 s: none flows in while a test runs.
+      // A token flows in each 1 000 s: none while a test runs.
       RATE_LIMIT_UNKNOWN: { perSecond: 0.001, burst: 5 },
     },
     measureUnknown: (kind, count) => void measured.set(kind, (measured.get(kind) ?? 0) + count),
@@ -57,6 +57,9 @@ const findByDevice = (by: Party) =>
 /** Takes what the bucket holds, and more. */
 const exhaust = async (by: Party) => expect(await intend(by, unknown(100))).toMatchObject({ status: 404 });
 
+const statusesOf = (answers: { status: number }[]) =>
+  answers.map(({ status }) => status).toSorted((a, b) => a - b);
+
 const tooMany = { status: 429, body: { statusCode: 429, success: false } };
 
 describe('unknown identifiers', () => {
@@ -66,15 +69,18 @@ describe('unknown identifiers', () => {
     const refused = await intend(merchant, [known]);
     expect(refused).toMatchObject(tooMany);
     expect(refused.headers.get('ratelimit-policy')).toBe('"unknown";q=5;w=5000');
-    // What was named beyond the five that were left must flow in first, each in 1 000 s.
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(95_000);
-    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(96_000);
-    expect(await bill(merchant, { lookupIDs: [known] })).toMatchObject(tooMany);
-    expect(await bill(merchant, { paymentIDs: ['none'] })).toMatchObject(tooMany);
-    expect(await schedule(merchant)).toMatchObject(tooMany);
-    expect(await findByEmail(merchant)).toMatchObject(tooMany);
-    expect(await findByDevice(merchant)).toMatchObject(tooMany);
-    // What names none is not touched.
+    // The 95 that were named beyond the five must flow in first, each in 1 000 s.
+    expect(refused.headers.get('retry-after')).toMatch(/^(95\d{3}|96000)$/);
+    for (const answer of [
+      bill(merchant, { lookupIDs: [known] }),
+      bill(merchant, { paymentIDs: ['none'] }),
+      schedule(merchant),
+      findByEmail(merchant),
+      findByDevice(merchant),
+    ]) {
+      expect(await answer).toMatchObject(tooMany);
+    }
+    // A call that names none is served.
     expect(await merchant.send('GET', '/v1/events')).toMatchObject({ status: 200 });
     const other = await enter(api, 'merchant');
     expect(await intend(other, [known])).toMatchObject({ status: 200 });
@@ -90,27 +96,15 @@ describe('unknown identifiers', () => {
     for (let i = 0; i < 10; i++) {
       expect(await bill(merchant, { lookupIDs: [known] })).toMatchObject({ status: 201 });
     }
-    expect(
-      await row(test.db, `SELECT key FROM rate_limits WHERE key = :key`, {
-        key: `unknown:${merchant.entityId}`,
-      }),
-    ).toBeUndefined();
   });
 
-  it('in many calls at once get no more answers than the rate allows', async () => {
-    const merchant = await enter(api, 'merchant');
+  it('in many calls at once get no more answers than the rate allows, and by the hundred one', async () => {
+    const [merchant, other] = [await enter(api, 'merchant'), await enter(api, 'merchant')];
     const answers = await Promise.all(Array.from({ length: 60 }, () => intend(merchant, unknown(1))));
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(5);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(55);
-  });
-
-  it('by the hundred in many calls at once are answered in one of them', async () => {
-    const merchant = await enter(api, 'merchant');
-    const answers = await Promise.all(Array.from({ length: 10 }, () => intend(merchant, unknown(100))));
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
-      404,
-      ...Array.from({ length: 9 }, () => 429),
-    ]);
+    const large = await Promise.all(Array.from({ length: 10 }, () => intend(other, unknown(100))));
+    expect(statusesOf(large)).toEqual([404, ...Array<number>(9).fill(429)]);
   });
 
   it('beside known ones undo the whole call where nothing is left to tell it', async () => {
@@ -118,10 +112,7 @@ describe('unknown identifiers', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => bill(merchant, { lookupIDs: [known, ...unknown(99)] })),
     );
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
-      201,
-      ...Array.from({ length: 7 }, () => 429),
-    ]);
+    expect(statusesOf(answers)).toEqual([201, ...Array<number>(7).fill(429)]);
     const made = await rows(test.db, `SELECT id FROM billing_requests WHERE merchant_id = :merchantId`, {
       merchantId: merchant.entityId,
     });

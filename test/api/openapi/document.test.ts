@@ -102,7 +102,7 @@ const REQUESTS: Record<string, object[]> = {
   }).map((one) => ({ merchants: [{ ...one, name: 'Shop', clientRef: 'a' }] })),
 };
 
-/** What the blocks of the pages are an answer to, in their order. */
+/** The requests whose answers the blocks of the pages are, in their order. */
 const SHOWN: { method: string; path: string; status: number; dataAlone?: true }[] = [
   { method: 'get', path: '/v1/webhooks/endpoint', status: 200 },
   { method: 'get', path: '/v1/transaction-history', status: 400 },
@@ -249,7 +249,7 @@ describe('the document', () => {
         }
       }
     }
-    // What a client sends beyond RFC 6749 is ignored; and the document has a form of its own.
+    // The token endpoint ignores fields beyond RFC 6749; the document has a form of its own.
     expect(loose).toEqual(['TokenRequest', 'get /openapi.json 200']);
   });
 });

@@ -1,13 +1,10 @@
-import { billingRules } from '../../../src/settings/config';
-import { acceptCharges } from '../../../src/database/billing-request/accept-billing-requests';
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { rows } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { recordAttempt, claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import type { WebhookType } from '../../../src/domain/webhook/webhook';
-import type { Role } from '../../../src/domain/entity';
-import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
+import { chargeUnder, enter, serveApi, signIn, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { moveClock, standingApproval } from '../../support/standing';
 
@@ -24,7 +21,6 @@ afterAll(async () => {
 
 const DELIVERIES = '/v1/webhooks/deliveries';
 const ENDPOINT = '/v1/webhooks/endpoint';
-const ROLES: Role[] = ['bank', 'merchant', 'provider'];
 const WEBHOOK_URL = 'http://127.0.0.1:9/hook';
 const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
 
@@ -75,8 +71,8 @@ const idsOf = ({ deliveries }: { deliveries: { deliveryId: string }[] }) =>
   deliveries.map(({ deliveryId }) => deliveryId);
 
 describe('a delivery', () => {
-  it.each(ROLES)('is shown to its %s with all attempts, and without its body', async (role) => {
-    const party = await enter(api, role, { webhookUrl: WEBHOOK_URL });
+  it('is shown to its owner with all attempts, and without its body', async () => {
+    const party = await enter(api, 'provider', { webhookUrl: WEBHOOK_URL });
     const id = await tell(party);
     await attempted(id, 1, 'no answer within 2000 ms', null);
     await attempted(id, 2, 'HTTP 503', 503);
@@ -100,37 +96,13 @@ describe('a delivery', () => {
       ],
     });
   });
-
-  it('that waits for its next attempt, and one that was given up, say so', async () => {
-    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
-    const id = await tell(party);
-    await attempted(id, 1, 'HTTP 503', 503);
-    const shown = async () => (await party.send('GET', `${DELIVERIES}/${id}`)).body.data;
-    expect(await shown()).toMatchObject({ status: 'pending', finishedAt: null });
-    await attempted(id, 2, 'HTTP 503', 503);
-    await attempted(id, 3, 'HTTP 503', 503);
-    expect(await shown()).toMatchObject({ status: 'failed', finishedAt: expect.any(String) as string });
-  });
-
-  it('of somebody else cannot be told from one that does not exist', async () => {
-    const [owner, other] = await Promise.all([enter(api, 'bank'), enter(api, 'bank')]);
-    const id = await tell(owner);
-    const answers = await Promise.all(
-      [id, newId('delivery'), 'dlv_1', newId('event')].map((one) =>
-        other.send('GET', `${DELIVERIES}/${one}`),
-      ),
-    );
-    expect(answers[0]).toMatchObject({ status: 404, body: { success: false } });
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
-    expect(answers[0]?.body).toEqual(answers[1]?.body);
-  });
 });
 
 describe('the list of deliveries', () => {
-  it.each(ROLES)('has a %s’s own, the newest first, each with its attempts', async (role) => {
+  it('has its owner’s own, the newest first, each with its attempts', async () => {
     const [party, other] = await Promise.all([
-      enter(api, role, { webhookUrl: WEBHOOK_URL }),
-      enter(api, role, { webhookUrl: WEBHOOK_URL }),
+      enter(api, 'bank', { webhookUrl: WEBHOOK_URL }),
+      enter(api, 'bank', { webhookUrl: WEBHOOK_URL }),
     ]);
     const [first, second] = [await tell(party), await tell(party)];
     await tell(other);
@@ -141,7 +113,6 @@ describe('the list of deliveries', () => {
       { deliveryId: second, status: 'pending', attempts: [] },
       { deliveryId: first, status: 'delivered', attempts: [{ status: 204, error: null }] },
     ]);
-    expect(await list(await enter(api, role))).toMatchObject({ deliveries: [], total: 0 });
   });
 
   it('is filtered by status and by type, one or both', async () => {
@@ -161,39 +132,27 @@ describe('the list of deliveries', () => {
 
   it('is read page by page without overlap or gap, in either order', async () => {
     const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const types = ['billing.response', 'recurring.updated'] as const;
     const all: string[] = [];
-    for (let i = 0; i < 5; i++) {
-      all.push(await tell(party, i % 2 === 0 ? 'billing.response' : 'recurring.updated'));
-    }
+    for (let i = 0; i < 5; i++) all.push(await tell(party, types[i % 2]));
     const read = async (order: string) => {
-      const pages = await Promise.all(
-        [1, 2, 3, 4].map((page) => list(party, `?limit=2&page=${page}${order}`)),
-      );
-      expect(pages.map(({ deliveries }) => deliveries.length)).toEqual([2, 2, 1, 0]);
-      return pages.flatMap(idsOf);
+      const pages = [1, 2, 3, 4].map((page) => list(party, `?limit=2&page=${page}${order}`));
+      return (await Promise.all(pages)).flatMap(idsOf);
     };
     expect(await read('')).toEqual(all.toReversed());
     expect(await read('&sortOrder=asc')).toEqual(all);
-    const even = all.filter((_, i) => i % 2 === 0);
-    const odd = all.filter((_, i) => i % 2 === 1);
-    expect(await read('&sortBy=webhookType&sortOrder=asc')).toEqual([...even, ...odd]);
+    const ofType = (type: number) => all.filter((_, i) => i % 2 === type);
+    expect(await read('&sortBy=webhookType&sortOrder=asc')).toEqual([...ofType(0), ...ofType(1)]);
   });
 
   it.each([
     ['status=open', 'query.status'],
     ['webhookType=billing', 'query.webhookType'],
-    ['limit=101', 'query.limit'],
-    ['page=0', 'query.page'],
-    ['sortBy=url', 'query.sortBy'],
-    ['sortOrder=up', 'query.sortOrder'],
     ['merchantId=mch_1', 'query.merchantId'],
-    ['page=1&page=2', 'query.page'],
   ])('with %s is a 400 that says what is wrong', async (query, path) => {
     const party = await enter(api, 'merchant');
-    expect(await party.send('GET', `${DELIVERIES}?${query}`)).toMatchObject({
-      status: 400,
-      body: { errors: [{ path }] },
-    });
+    const { status, body } = await party.send('GET', `${DELIVERIES}?${query}`);
+    expect([status, body.errors?.map((problem) => problem.path)]).toEqual([400, [path]]);
   });
 });
 
@@ -210,8 +169,8 @@ const leftToItsWorkflow = async () =>
   (await claimUnattempted(database.db, 'billing-request/x', 0)).map((one) => one.id);
 
 describe('a redelivery', () => {
-  it.each(ROLES)('of a delivered one is accepted from a %s, keeps its id and its attempts', async (role) => {
-    const party = await enter(api, role, { webhookUrl: WEBHOOK_URL });
+  it('of a delivered one is accepted, and keeps its id and its attempts', async () => {
+    const party = await enter(api, 'provider', { webhookUrl: WEBHOOK_URL });
     const id = await tell(party);
     await attempted(id, 1, null, 200);
     expect(await redeliver(party, id)).toMatchObject({ status: 202, body: { data: { deliveryId: id } } });
@@ -220,21 +179,18 @@ describe('a redelivery', () => {
       finishedAt: null,
       attempts: [{ status: 200 }],
     });
-    expect(await starts(id)).toEqual([
-      {
-        start: expect.objectContaining({
-          type: 'webhookDelivery',
-          args: [id],
-          again: 'redeliveryRequested',
-        }) as object,
-      },
-    ]);
+    const start = { type: 'webhookDelivery', args: [id], again: 'redeliveryRequested' };
+    expect(await starts(id)).toMatchObject([{ start }]);
   });
 
   it('of a failed one has all the retries of a new one before it', async () => {
     const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
     const id = await tell(party);
-    for (let n = 1; n <= 3; n++) await attempted(id, n, 'HTTP 503', 503);
+    const shown = async () => (await party.send('GET', `${DELIVERIES}/${id}`)).body.data;
+    for (let n = 1; n <= 2; n++) await attempted(id, n, 'HTTP 503', 503);
+    expect(await shown()).toMatchObject({ status: 'pending', finishedAt: null });
+    await attempted(id, 3, 'HTTP 503', 503);
+    expect(await shown()).toMatchObject({ status: 'failed', finishedAt: expect.any(String) as string });
     expect(await redeliver(party, id)).toMatchObject({ status: 202 });
     expect(await attempted(id, 4, 'HTTP 503', 503)).toMatchObject({ status: 'pending' });
     expect(await attempted(id, 5, 'HTTP 503', 503)).toMatchObject({ status: 'pending' });
@@ -283,31 +239,11 @@ describe('a redelivery', () => {
     expect(await starts(id)).toHaveLength(1);
   });
 
-  it('asked for twice with one key is one redelivery', async () => {
-    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
-    const id = await tell(party);
-    const once = () => redeliver(party, id, { 'Idempotency-Key': 'once' });
-    expect((await once()).body).toEqual((await once()).body);
-    expect(await starts(id)).toHaveLength(1);
-  });
-
   it('of a charge that ended before its bank was asked is refused: the merchant may have billed anew', async () => {
-    const { db, ring, config } = api.deps;
+    const { db, ring } = api.deps;
     const standing = await standingApproval(db, ring);
-    const { items } = await db.transaction((trx) =>
-      acceptCharges(
-        trx,
-        ring,
-        billingRules(config),
-        standing.merchantId,
-        [{ phrase: 'paymentID', agreementId: standing.agreementId }],
-        { amount: 100n, currency: 'NGN', description: 'Shoes' },
-        (_, [first]) => `billing-request/${first}`,
-      ),
-    );
-    const [item] = items;
-    if (!item || !('accepted' in item)) throw new Error('the bill was refused');
-    const id = item.accepted.billingRequestId;
+    const { token } = await signIn(api, standing.credentials.merchant);
+    const { id } = await chargeUnder(api, standing, token);
     await moveClock(db, standing.merchantId, '25 hours');
     await db.transaction((trx) => closeExpiredRequests(trx, ring, [id]));
     const [asked] = await rows<{ deliveryId: string }>(
@@ -316,13 +252,7 @@ describe('a redelivery', () => {
       { id },
     );
     const deliveryId = asked?.deliveryId ?? '';
-    const token = await tokenOf(api, standing.credentials.bank);
-    const bank: Party = {
-      ...standing.credentials.bank,
-      token,
-      send: (method, path, body, headers) =>
-        send(api.url, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
-    };
+    const bank = await signIn(api, standing.credentials.bank);
 
     expect(await redeliver(bank, deliveryId)).toMatchObject({
       status: 409,
@@ -337,23 +267,4 @@ describe('a redelivery', () => {
       withdrawnAt: expect.stringMatching(/^\d{4}-/) as string,
     });
   });
-
-  it('of what is somebody else’s, or nobody’s, is the same 404, and changes nothing', async () => {
-    const [owner, other] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
-    const id = await tell(owner);
-    const answers = await Promise.all([id, newId('delivery'), 'dlv_1'].map((one) => redeliver(other, one)));
-    for (const { status, body } of answers) {
-      expect(status).toBe(404);
-      expect(body).toEqual(answers[1]?.body);
-    }
-    expect(await starts(id)).toEqual([]);
-  });
-});
-
-test.each([
-  ['GET', DELIVERIES],
-  ['GET', `${DELIVERIES}/${newId('delivery')}`],
-  ['POST', `${DELIVERIES}/${newId('delivery')}/redeliver`],
-])('%s %s is refused without a token', async (method, path) => {
-  expect(await send(api.url, method, path)).toMatchObject({ status: 401 });
 });

@@ -1,8 +1,7 @@
 import { rows } from '../../../src/database/pool/connection';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
-import type { Role } from '../../../src/domain/entity';
-import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
+import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 
 let database: TestDatabase;
@@ -20,7 +19,6 @@ const ENDPOINT = '/v1/webhooks/endpoint';
 const ROTATE = `${ENDPOINT}/rotate-secret`;
 const FINISH = `${ROTATE}/finish`;
 const TEST = `${ENDPOINT}/test`;
-const ROLES: Role[] = ['bank', 'merchant', 'provider'];
 
 /** The secrets that an attempt made now is signed with, the old one first. */
 async function secretsOf(party: Party): Promise<string[]> {
@@ -38,28 +36,15 @@ async function rotate(party: Party): Promise<string> {
   return String(body.data?.['webhookSecret']);
 }
 
-test.each([
-  ['GET', ENDPOINT],
-  ['PUT', ENDPOINT],
-  ['POST', ROTATE],
-  ['POST', FINISH],
-  ['POST', TEST],
-])('%s %s is refused without a token', async (method, path) => {
-  expect(await send(api.url, method, path)).toMatchObject({ status: 401, body: { success: false } });
-});
-
 describe('the webhook endpoint', () => {
   it('is shown and changed by its owner, and may be none', async () => {
     const merchant = await enter(api, 'merchant', { webhookUrl: 'https://one.example/' });
-    const provider = await enter(api, 'provider');
-    expect((await merchant.send('GET', ENDPOINT)).body.data).toEqual({ url: 'https://one.example/' });
-    expect((await merchant.send('PUT', ENDPOINT, { url: 'https://two.example/x' })).body.data).toEqual({
-      url: 'https://two.example/x',
-    });
-    expect((await merchant.send('GET', ENDPOINT)).body.data).toEqual({ url: 'https://two.example/x' });
-    expect(await merchant.send('PUT', ENDPOINT, { url: null })).toMatchObject({ status: 200 });
-    expect((await merchant.send('GET', ENDPOINT)).body.data).toEqual({ url: null });
-    expect((await provider.send('GET', ENDPOINT)).body.data).toEqual({ url: null });
+    const shown = async () => (await merchant.send('GET', ENDPOINT)).body.data;
+    expect(await shown()).toEqual({ url: 'https://one.example/' });
+    for (const url of ['https://two.example/x', null]) {
+      expect((await merchant.send('PUT', ENDPOINT, { url })).body.data).toEqual({ url });
+      expect(await shown()).toEqual({ url });
+    }
   });
 
   it('is not changed while ten old ones wait to be told', async () => {
@@ -88,8 +73,8 @@ describe('the webhook endpoint', () => {
 });
 
 describe('a rotation', () => {
-  it.each(ROLES)('gives a %s a new secret, and signs with the old one too for a day', async (role) => {
-    const party = await enter(api, role);
+  it('gives a new secret, and signs with the old one too for a day', async () => {
+    const party = await enter(api, 'provider');
     const { status, body } = await party.send('POST', ROTATE);
     expect(status).toBe(200);
     expect(body.data).toEqual({
@@ -119,20 +104,15 @@ describe('a rotation', () => {
     expect(await secretsOf(late)).toEqual([newOfLate, next]);
   });
 
-  it('begun again before its end keeps the secret that the receiver knows, and replaces the new one', async () => {
-    const bank = await enter(api, 'bank');
-    await rotate(bank);
-    const second = await rotate(bank);
-    expect(await secretsOf(bank)).toEqual([bank.webhookSecret, second]);
-  });
-
-  it('that is finished twice, or was never begun, changes nothing', async () => {
+  it('begun again before its end keeps the secret that the receiver knows, and is finished as often as asked', async () => {
     const bank = await enter(api, 'bank');
     expect(await bank.send('POST', FINISH)).toMatchObject({ status: 200 });
     expect(await secretsOf(bank)).toEqual([bank.webhookSecret]);
-    const secret = await rotate(bank);
+    await rotate(bank);
+    const second = await rotate(bank);
+    expect(await secretsOf(bank)).toEqual([bank.webhookSecret, second]);
     for (let i = 0; i < 2; i++) expect(await bank.send('POST', FINISH)).toMatchObject({ status: 200 });
-    expect(await secretsOf(bank)).toEqual([secret]);
+    expect(await secretsOf(bank)).toEqual([second]);
   });
 
   it('whose answer was lost shows its secret again for an hour to the same key, and no longer', async () => {
@@ -167,8 +147,8 @@ describe('a rotation', () => {
 });
 
 describe('a test event', () => {
-  it.each(ROLES)('is on its way to a %s at once', async (role) => {
-    const party = await enter(api, role, { webhookUrl: 'http://127.0.0.1:9/hook' });
+  it('is on its way at once', async () => {
+    const party = await enter(api, 'bank', { webhookUrl: 'http://127.0.0.1:9/hook' });
     const { status, body } = await party.send('POST', TEST);
     expect(status).toBe(202);
     const deliveryId = String(body.data?.['deliveryId']);
@@ -200,20 +180,15 @@ describe('a test event', () => {
     expect(await party.send('POST', TEST)).toMatchObject({ status: 202 });
   });
 
-  it('without a URL goes to the feed alone, and says so', async () => {
-    const party = await enter(api, 'merchant');
-    const { status, body } = await party.send('POST', TEST);
-    expect(status).toBe(202);
-    expect(body.message).toContain('no webhook URL');
-    const deliveryId = String(body.data?.['deliveryId']);
-    const delivery = await party.send('GET', `/v1/webhooks/deliveries/${deliveryId}`);
-    expect(delivery.body.data).toMatchObject({ status: 'failed', attempts: [] });
-  });
-
-  it('asked for twice with one key is one event', async () => {
+  it('without a URL goes to the feed alone, and says so; asked for twice with one key it is one', async () => {
     const party = await enter(api, 'merchant');
     const once = () => party.send('POST', TEST, undefined, { 'Idempotency-Key': 'once' });
-    expect((await once()).body).toEqual((await once()).body);
-    expect((await party.send('GET', '/v1/webhooks/deliveries')).body.data).toMatchObject({ total: 1 });
+    const { status, body } = await once();
+    expect([status, body.message]).toEqual([202, expect.stringContaining('no webhook URL')]);
+    expect((await once()).body).toEqual(body);
+    expect((await party.send('GET', '/v1/webhooks/deliveries')).body.data).toMatchObject({
+      total: 1,
+      deliveries: [{ deliveryId: body.data?.['deliveryId'], status: 'failed', attempts: [] }],
+    });
   });
 });

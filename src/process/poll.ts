@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ForeignNamespaceError } from '../temporal/foreign-namespace';
-import { StartError } from './start-error';
+import { OperatorError } from '../domain/failures';
 
 const PAUSE_MS = 100;
 
@@ -8,8 +7,8 @@ const PAUSE_MS = 100;
  * Repeats `attempt` until it succeeds.
  *
  * @param what subject of the error's message
- * @throws StartError with the last attempt's error; ForeignNamespaceError at once; the signal's
- *   reason
+ * @throws OperatorError of an attempt at once, which waiting does not change; OperatorError with
+ *   the last attempt's error; the signal's reason
  */
 export async function poll<Found>(
   what: string,
@@ -23,11 +22,10 @@ export async function poll<Found>(
     try {
       return await attempt();
     } catch (cause) {
-      // Waiting does not change the owner of the namespace.
-      if (cause instanceof ForeignNamespaceError) throw cause;
+      if (cause instanceof OperatorError) throw cause;
       if (performance.now() > deadline) {
         const why = cause instanceof Error ? cause.message : String(cause);
-        throw new StartError(`${what} is not ready after ${withinMs / 1000} s: ${why}`, { cause });
+        throw new OperatorError(`${what} is not ready after ${withinMs / 1000} s: ${why}`, { cause });
       }
     }
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);

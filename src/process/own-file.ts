@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { StartError } from './start-error';
+import { OperatorError } from '../domain/failures';
 
 /** Only the owner may read the file. A crash leaves the old file or the new file whole. */
 export function writePrivateFile(path: string, text: string): void {
@@ -18,7 +18,7 @@ export function writePrivateFile(path: string, text: string): void {
  * Reads a JSON file that the engine wrote itself; undefined if there is no file.
  *
  * @param advice the remedy for a damaged file
- * @throws StartError without its cause, which may quote a secret
+ * @throws OperatorError without its cause, which may quote a secret
  */
 export function readOwnJson(file: string, advice: string): unknown {
   if (!existsSync(file)) return undefined;
@@ -26,6 +26,6 @@ export function readOwnJson(file: string, advice: string): unknown {
     return JSON.parse(readFileSync(file, 'utf8')) as unknown;
   } catch (error) {
     const { code = 'no JSON' } = error as NodeJS.ErrnoException;
-    throw new StartError(`${file} is damaged (${code}). ${advice}`);
+    throw new OperatorError(`${file} is damaged (${code}). ${advice}`);
   }
 }

@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readEngineFile, startOf, takeFolder } from '../../src/start/engine-file';
-
-/** Ends by itself, should the test not get to it. */
-const sleeper = () => spawn('sleep', ['60']).pid ?? 0;
+import { readEngineFile, startOf } from '../../src/process/engine-file';
+import { takeFolder } from '../../src/start/lock';
 
 /** No process has this pid. */
 const NOBODY = { pid: 2 ** 22 + 1, startedAt: 'long ago' };
@@ -39,26 +37,22 @@ describe('the folder of an engine', () => {
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('of a dead holder goes to the next one, who ends the processes that it names', async () => {
-    const left = spawn('sleep', ['60']);
-    const pid = left.pid ?? 0;
-    leave({ ...NOBODY, processes: [{ name: 'worker', pid, startedAt: startOf(pid) }] });
+  test('of a dead holder goes to the next one, who ends the processes that it names, and no other of their pids', async () => {
+    const [left, other] = [spawn('sleep', ['60']), spawn('sleep', ['60'])];
+    const [pid = 0, another = 0] = [left.pid, other.pid];
+    leave({
+      ...NOBODY,
+      processes: [
+        { name: 'API', pid: another, startedAt: 'long ago' },
+        { name: 'worker', pid, startedAt: startOf(pid) },
+      ],
+    });
     const end = once(left, 'exit');
     await take();
     await expect(end).resolves.toEqual([null, 'SIGTERM']);
     expect(said).toEqual([`Ending worker (pid ${pid}), left behind by an engine that was killed.`]);
-  });
-
-  test('costs no process its life that was given the pid of a dead one', async () => {
-    const pid = sleeper();
-    const before = startOf(pid);
-    leave({ ...NOBODY, processes: [{ name: 'worker', pid, startedAt: 'long ago' }] });
-    await take();
-    const after = startOf(pid);
-    process.kill(pid);
-    expect(after).toBeDefined();
-    expect(after).toBe(before);
-    expect(said).toEqual([]);
+    expect(startOf(another)).toBeDefined();
+    other.kill();
   });
 
   test.each(['{"pid":', ''])('whose file was damaged (%j) says what to do with it', async (text) => {
@@ -68,13 +62,6 @@ describe('the folder of an engine', () => {
         /engine.json is damaged .*\. Nothing is lost by it: end what .* remove the file and start again\./,
       );
     expect(readFileSync(file(), 'utf8')).toBe(text);
-  });
-
-  test('whose file another version left, without its processes, says what to do with it', async () => {
-    leave(NOBODY);
-    await expect(take()).rejects.toThrow(
-      /engine.json is of another version\. .* remove the file and start again\.$/,
-    );
   });
 
   test('has no engine before all is up, nor where none was started', async () => {
