@@ -104,7 +104,7 @@ describe('of books that are too large for a night', () => {
 
   it('a night compares what changed since the last one, and a difference that several find counts once', async () => {
     expect(await verifyBooks(0)).toMatch(/ of the last days and one part: no differences\.$/);
-    // Of today, whose part was compared just now.
+    // The charge is of today, whose part was compared just now.
     const id = await forge();
     expect(await fiveNights()).toEqual([2, 2, 2, 2, 2]);
     expect((await readLastResult(db)).found).toContainEqual(expect.objectContaining({ id }));

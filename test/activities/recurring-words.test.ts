@@ -2,7 +2,7 @@ import { eventsInWords, waitingInWords } from '../../src/activities/recurring-wo
 import type { BillingInHand } from '../../src/database/recurring/read-billings';
 import type { ScheduleRow } from '../../src/database/schedule/change-status';
 
-/** Of the row, what the words are made of. */
+/** The columns that the words are made of. */
 const schedule = {
   amount: 250_000n,
   currency: 'NGN',

@@ -217,10 +217,7 @@ describe('a retry that is about to be sent', () => {
   });
 });
 
-/**
- * What a receiver that knows one secret says of the notice: by the header of the standard, by the
- * network's own, and in the body.
- */
+/** How a receiver that knows one secret judges the notice, by each of its three signatures. */
 async function verdict(old: { received: Received[] }, entityId: string, secret: string) {
   await sender.activities().attemptDelivery(await noticeTo(entityId));
   const told = old.received.at(-1);
@@ -255,7 +252,7 @@ describe('the old endpoint', () => {
     const bank = await sender.bankAt(old.url);
     await move(bank.entityId, moved.url);
     const notice = await noticeTo(bank.entityId);
-    // What comes after the change does not change what the old endpoint is told, or how.
+    // A later change does not change what the old endpoint is told, or how.
     await replaceSecret(bank.entityId);
     expect(await sender.activities().attemptDelivery(notice)).toEqual({ status: 'delivered', attempts: 1 });
     expect(moved.received).toEqual([]);

@@ -2,7 +2,7 @@ import { createWebhookLimiter } from '../../src/activities/webhook-limiter';
 import { BILLING, SCHEDULES, WEBHOOKS } from '../../src/worker/capacity';
 
 const DEAD = { url: 'https://dead.example/hooks?token=1', entityId: 'bnk_dead', ownerId: 'bnk_dead' };
-/** Of one provider, each with an origin of its own. */
+/** A merchant of one provider, with an origin of its own. */
 const shop = (n: number) => ({
   url: `https://shop-${n}.example/`,
   entityId: `mch_of_${n}`,

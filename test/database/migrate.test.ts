@@ -13,7 +13,7 @@ import { makeSchedule, standingApproval } from '../support/standing';
 
 const test = databaseOfFile();
 
-/** Who ran migrations by the record, and which. */
+/** The migrations on record, and their operators. */
 async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
   const acts = await rows<{ actor: string; after: { migrations: string[] } }>(
     test.db,
@@ -111,7 +111,7 @@ describe('the migrations', () => {
         );
         return waiting.rowCount === 1;
       });
-      // Whoever wants a table that a migration waits for stands behind it.
+      // Another wish for the table stands behind the migration that waits for it.
       await owner.query("SET statement_timeout = '30s'");
       await owner.query('DELETE FROM customers WHERE false');
       await writer.query('COMMIT');
@@ -277,7 +277,7 @@ describe('the schema', () => {
 });
 
 describe('docs/retention.md, which an auditor is given', () => {
-  /** Of each line of the table, its tables and how long they are kept. */
+  /** The lines of the page: their tables, and how long they are kept. */
   const lines = [
     ...readFileSync(join(__dirname, '../../docs/retention.md'), 'utf8').matchAll(
       /^\| [^|]+ \| (`[^|]+`) +\| ([^|]+) \| ([^|]+) \|$/gm,
@@ -304,8 +304,7 @@ describe('docs/retention.md, which an auditor is given', () => {
        WHERE schemaname = 'public' AND has_table_privilege('assent_app', format('%I.%I', schemaname, tablename), 'DELETE')`,
     );
     const deletable = new Set(found.map(({ name }) => name));
-    // Of receipts a trigger keeps those that are for good; a key of the ring is its owner's to take
-    // away.
+    // A trigger keeps some receipts for good; the owner may take a key of the ring away.
     const apart = ['webhook_receipts', 'encryption_keys'];
     const wrong = lines.flatMap(({ tables, isForGood }) =>
       tables.filter((name) => !apart.includes(name) && deletable.has(name) === isForGood),

@@ -6,7 +6,7 @@ describe('the currencies', () => {
     ['JPY', 0],
     ['KWD', 3],
     ['CLF', 4],
-    // Where ISO 4217 and the habit of writing prices, which Intl knows, differ.
+    // ISO 4217 and the habit of writing prices, which Intl knows, differ in these.
     ['HUF', 2],
     ['IDR', 2],
     ['COP', 2],

@@ -4,7 +4,7 @@ import { PAGE_LINES } from '../../src/database/bank-file/receive-bank-file';
 import { memoryKept } from '../support/memory';
 import { readAll } from '../support/statement-file';
 
-/** What a page of lines keeps in memory while a statement arrives. */
+/** The memory that a page of lines keeps while a bank file arrives. */
 
 /** A piece of a file, which holds a line: far more than that, so that keeping it shows. */
 const PIECE_BYTES = 32 * 1024;
@@ -41,7 +41,7 @@ test.each([
   async function* arriving(lines: number) {
     yield* file(lines);
   }
-  // What is compiled and kept for good is there from here on.
+  // Compiled code, which is kept for good, is there from here on.
   await readAll(read, arriving(10));
   const before = memoryKept();
   const page = await readAll(read, arriving(PAGE_LINES));

@@ -5,7 +5,7 @@ import type { Keyring } from '../../src/database/keys/keyring';
 import { compareBooks, provenKeys } from '../../src/database/verify/verify-books';
 import { STREAMS } from '../../src/domain/books/chain';
 
-/** What the workflow `chain` does, and what `assent books verify` finds. */
+/** The work of the workflow `chain`, and the findings of `assent books verify`. */
 
 const timeZone = 'Africa/Lagos';
 
@@ -34,6 +34,6 @@ export const allDifferences = async (db: Database, ring: Keyring): Promise<strin
 export const chainDifferences = async (db: Database, ring: Keyring, kept?: string[]): Promise<string[]> =>
   (await differences(db, await provenKeys(db, ring), kept)).filter(isOfChains);
 
-/** What is found without the chains. */
+/** All findings but those of the chains. */
 export const bookDifferences = async (db: Database): Promise<string[]> =>
   (await differences(db, new Map())).filter((one) => !isOfChains(one));

@@ -26,7 +26,7 @@ export interface ScheduleAtRest {
   waitingFor: string;
   /** In words. */
   did: string[];
-  /** What comes after the sleep; null where it has ended. */
+  /** The step after the sleep; null where it has ended. */
   next: Step['do'] | null;
   delayMs: number;
 }
@@ -34,7 +34,7 @@ export interface ScheduleAtRest {
 /** Steps in a row that no story comes near to: skipping ten years of days takes 37. */
 const STEPS_MAX = 60;
 
-/** What the workflow of a schedule calls, where no bank is waited for and nothing is sent. */
+/** The activities of a schedule's workflow, where no bank is waited for and nothing is sent. */
 export const scheduleActivities = (db: Database, keyring: Keyring, rules: BillingRules & RecurringRules) =>
   createRecurringActivities(db, keyring, rules, { waitForAnswers: () => Promise.resolve() }, () =>
     Promise.resolve({ delivered: 0, failed: 0, handedOver: 0, told: [] }),
@@ -104,12 +104,12 @@ export interface PlayedSchedule {
   later(ms: number): Promise<void>;
   /** The bank's answer to the open charge: its own reason, or approval. */
   answer(declineReason?: string): Promise<void>;
-  /** What the customer decides, without being asked. */
+  /** A decision of the customer, who was not asked. */
   decide(decision: Decision, currency?: string): Promise<void>;
   shown(): Promise<ScheduleRecord>;
   /** `n status[ reason] attempts` of each. */
   billings(): Promise<string[]>;
-  /** What a party was told about schedules. */
+  /** Webhooks to a party about schedules. */
   told(party: 'bank' | 'merchant'): Promise<Announced[]>;
 }
 

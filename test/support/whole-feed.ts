@@ -19,7 +19,7 @@ export async function wholeFeed(db: Executor): Promise<void> {
   });
 }
 
-/** What a party finds in its feed of charges and intents, with the number of each. */
+/** The charges and intents in a party's feed, with the number of each. */
 export async function toldInFeed(
   db: Database,
   keyring: Keyring,

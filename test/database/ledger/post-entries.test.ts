@@ -38,7 +38,7 @@ const answer = (id: string, bankTransactionId: string | null) =>
 const refund = (reference: string, amount: number, action?: 'completed' | 'rejected') =>
   refundOf(db, keyring, standing, reference, amount, action);
 
-/** What a charge of the standing approval is, in postings. */
+/** The postings of a charge of the standing approval. */
 const charged = () => [
   `charge: -100 NGN customer_bank of ${standing.bankId}`,
   `charge: +100 NGN merchant of ${standing.merchantId}`,
@@ -299,7 +299,7 @@ describe('the ledger', () => {
     if (kept > 0) await Promise.all(open.map((one) => one.rollback()));
     expect(kept).toBe(0);
 
-    // Those that are open stay out of the sums that are made meanwhile, and come into later ones.
+    // Open charges stay out of the sums that are made meanwhile, and come into later ones.
     const [first, ...others] = open;
     await first?.commit();
     const more = await foldBalances(db);
@@ -325,10 +325,7 @@ describe('the ledger', () => {
   });
 });
 
-/**
- * What its first posting says, once more: an entry of one debit and one credit does not balance
- * with it.
- */
+/** The first posting of an entry once more, with which it does not balance. */
 const ANOTHER_POSTING = `INSERT INTO ledger_postings (entry_id, n, party_id, account, currency, direction, amount)
   SELECT entry_id, 9, party_id, account, currency, direction, amount FROM ledger_postings
   WHERE entry_id = (SELECT id FROM ledger_entries WHERE resource_id = :resourceId) AND n = 1`;

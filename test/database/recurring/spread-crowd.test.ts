@@ -51,14 +51,14 @@ async function placesOf(ids: string[]): Promise<number[]> {
 it('gives no two of them one place, also where their workflows begin at once', async () => {
   const startAt = moment();
   const ids: string[] = [];
-  // Of an agreement each, so that none of them waits for another's.
+  // Each has an agreement of its own, so that none waits for another's.
   for (let made = 0; made < 5; made++) {
     const own = await standingApproval(db, keyring);
     ids.push(await makeSchedule(db, keyring, own, { startAt, frequency: 'daily' }));
   }
   const all = await Promise.all(ids.map(run));
   expect(await placesOf(ids)).toEqual([0, 100, 200, 300, 400]);
-  // What was agreed stays the next billing date.
+  // The next billing date stays as agreed.
   const agreed = { nextBillingDate: startAt.toISOString(), next: 'charge' };
   expect(all).toMatchObject(ids.map(() => agreed));
 });

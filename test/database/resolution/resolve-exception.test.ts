@@ -16,7 +16,7 @@ import { standingApproval, type Standing } from '../../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 const timeZone = 'Africa/Lagos';
-/** Of each charge here, in minor units. */
+/** The amount of each charge here, in minor units. */
 const AMOUNT = 100;
 
 const { db } = databaseOfFile();

@@ -140,7 +140,7 @@ describe('changing', () => {
     const played = await running();
     await played.later((await played.advance()).sleepMs ?? 0);
     const { nextBillingDate } = await played.advance();
-    // Nobody looks in the meantime, as in an outage.
+    // The schedule is not read in the meantime, as in an outage.
     await played.later(2 * DAY_MS);
     await change(played, { amount: 2000 });
     await played.advance();
@@ -180,7 +180,7 @@ describe('changing', () => {
     });
     expect(JSON.stringify(await record(played))).not.toContain('Ada');
 
-    // Where no terms change, there is nothing that they hold from.
+    // A pause changes no terms, so they hold from no date.
     await pause(played);
     const paused = (await itemsTo(played, 'bank')).at(-1);
     expect(paused).toMatchObject({ status: 'paused', amount: 2000 });

@@ -7,7 +7,7 @@ import { databaseOfFile } from '../../support/database';
 /** Acts of all parties are kept for good: a story must not cost what others have done. */
 
 const keyring = readKeyring(makeKeyring());
-/** Of a bank whose statement was another's account, in small. */
+/** A bank with many differences in its file, in small. */
 const MANY = 3_000;
 const LIMIT = 10;
 

@@ -144,7 +144,7 @@ test('readers beside many writers see each event once, all in the same order, wh
   expect(new Set(late.seen).size).toBe(total);
   expect(late.seen).toHaveLength(total);
   for (const reader of readers) expect(reader.seen).toEqual(late.seen);
-  // What one transaction announced stays together, in the order it was announced.
+  // Announcements of one transaction stay together, in their order.
   for (let i = 0; i < total; i += 2) expect(late.seen[i + 1]).toBe(late.seen[i]?.replace(/a$/, 'b'));
 });
 
@@ -166,6 +166,6 @@ test('after a dump was restored each webhook is in the feed by its event, howeve
     `SELECT count(*)::int AS all, count(*) FILTER (WHERE created_xid <> '3')::int AS old FROM webhook_deliveries`,
   );
   expect(left).toEqual({ all: told, old: 0 });
-  // Whoever waits is told how far it is.
+  // The operator is told how far it is.
   expect(said).toEqual([10_000, told]);
 });

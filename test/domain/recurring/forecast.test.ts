@@ -62,16 +62,6 @@ const declined = { ...inHand, chargeStatus: 'declined', declineReason: 'insuffic
 const retrying = { ...declined, status: 'retrying', retryAt: day(1) } as const;
 
 describe('the charges to come', () => {
-  it('are those from now on, and none at the end of the time or later', () => {
-    expect(ahead(START, day(2))).toEqual(['0×5', '24×5']);
-    expect(ahead(START, new Date(day(2).getTime() + 1))).toEqual(['0×5', '24×5', '48×5']);
-  });
-
-  it('of a monthly schedule are a month apart, as its own calendar has them', () => {
-    const until = new Date('2026-04-01T00:00:00Z');
-    expect(ahead(hour(-1), until, { frequency: 'monthly' })).toHaveLength(3);
-  });
-
   it('are three a day of what an outage has left, so that later ones are put off as they will be', () => {
     // Five are overdue, and the sixth is due in an hour.
     expect(ahead(hour(119), day(7))).toEqual(['119×5', '119×5', '119×5', '143×5', '143×5', '143×5', '167×5']);
@@ -90,12 +80,6 @@ describe('the charges to come', () => {
     expect(ahead(new Date(day(35).getTime() + 1), day(40), last)).toEqual([]);
   });
 
-  it.each(['paused', 'suspended'] as const)('have none that was due while it was %s', (reason) => {
-    const holds = [{ reason, from: hour(23), to: hour(25) }];
-    expect(ahead(hour(49), day(3), {}, { holds })).toEqual(['49×5', '49×5']);
-    expect(ahead(hour(49), day(3), {}, { holds: [{ reason, from: hour(23), to: null }] })).toEqual(['49×5']);
-  });
-
   it('have a retry at its own moment and for its own amount, and it is one of those that were agreed', () => {
     const terms = { frequency: 'monthly', nextN: 1, maxBillings: 2 } as const;
     expect(ahead(hour(1), day(90), terms, { open: retrying })).toEqual(['24×3', `${28 * 24}×5`]);
@@ -107,12 +91,6 @@ describe('the charges to come', () => {
     const open = { ...retrying, maybeDebited: true };
     expect(ahead(hour(1), day(30), terms, { open })).toEqual([`${28 * 24}×5`]);
     expect(ahead(hour(1), day(30), { ...terms, ran: 2, failedInARow: 2 }, { open })).toEqual([]);
-  });
-
-  it('have none that the bank was asked for, which counts as paid, and the retry of what it has just declined', () => {
-    const terms = { frequency: 'monthly', nextN: 1 } as const;
-    expect(ahead(hour(1), day(27), terms, { open: inHand })).toEqual([]);
-    expect(ahead(hour(1), day(27), terms, { open: declined })).toEqual(['24×3']);
   });
 });
 
