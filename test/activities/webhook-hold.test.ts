@@ -29,7 +29,7 @@ const sender = webhookSender(db);
 afterEach(() => sender.closeReceivers());
 afterAll(() => sender.connector.close());
 
-/** The database, where something else happens right after the first statement that is sent to it. */
+/** The database, where something else happens right after the first statement. */
 function withMeanwhile(happens: () => Promise<unknown>): Database {
   let first = true;
   return {

@@ -151,7 +151,7 @@ describe('while Postgres is away', () => {
   });
 });
 
-/** A charge, an intent, a refund and a schedule, none of them due for hours. @returns their workflows */
+/** A charge, an intent, a refund and a schedule, due in hours. @returns their workflows */
 async function openEverything(): Promise<[refund: string, ...others: string[]]> {
   const paid = await merchant.charge({ paymentIDs: [paymentID] }, 10);
   await merchant.hears('billing.response', paid.billingRequestId);

@@ -154,7 +154,7 @@ test('a refund waits for a contradiction that is being written, and does not pas
   });
 
   const second = initiateRefund(parties, reference);
-  // It waits for the lock on the charge, or has yet to come to it: either way it finds what is held.
+  // It waits for the lock on the charge, or has yet to reach it, and finds the hold either way.
   await late.commit();
 
   expect((await second).status).toBe(409);

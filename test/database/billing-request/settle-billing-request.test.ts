@@ -34,8 +34,8 @@ const { timeZone } = rules;
 const { db } = databaseOfFile();
 
 /**
- * Bills by lookup ID, which gives the bank 15 minutes, and with `isBoth` by paymentID as well, which
- * gives it a day. One webhook tells the bank of both.
+ * Bills by lookup ID, which gives the bank 15 minutes, and with `isBoth` by paymentID as well,
+ * which gives it a day. One webhook tells the bank of both.
  *
  * @returns the ids of the charges
  */

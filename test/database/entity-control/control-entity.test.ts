@@ -32,8 +32,8 @@ let standing: Standing;
 let straggler: string;
 
 /**
- * A daily schedule, whose first billing is due now, and a thousand before it, which another customer
- * has suspended.
+ * A daily schedule, whose first billing is due now, and a thousand before it, which another
+ * customer has suspended.
  */
 beforeEach(async () => {
   standing = await standingApproval(db, keyring);

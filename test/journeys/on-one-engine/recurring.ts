@@ -30,7 +30,7 @@ describe('schedules', () => {
     await cast.leave();
   });
 
-  /** Every test has a pair of its own, and a bank that approves every charge unless told otherwise. */
+  /** Every test has a pair of its own, and a bank that approves charges unless told otherwise. */
   beforeEach(async () => {
     [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
     customer = bank.customers[0];
@@ -94,7 +94,7 @@ describe('schedules', () => {
   }
 
   /**
-   * All of them, once so many have arrived, in the order of what happened to the one thing that they
+   * All of them, once so many have arrived, in the order of what happened to the thing that they
    * tell of.
    */
   async function eventsInOrder(who: 'bank' | 'merchant', type: string, count: number) {

@@ -70,7 +70,7 @@ describe('webhooks that wait', () => {
     await cast.leave();
   });
 
-  /** A receiver that answers as it is told at the moment, and knows of which deliveries it heard. */
+  /** A receiver that answers as it is told, and knows the deliveries that it heard. */
   async function receiver(answer: Answer) {
     const heard: string[] = [];
     const it = { url: '', heard, answer };
