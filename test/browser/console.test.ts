@@ -6,8 +6,8 @@ import { consoleHistory, type ConsoleHistory } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { letMidnightPass } from '../support/midnight';
+import { callerAt } from '../support/shared-api';
 import { lookupIdOf, standingApproval } from '../support/standing';
-import { asking } from '../support/statements';
 
 /*
  * The console with something of each kind to look at. Each role signs in once. A mouse is used
@@ -414,8 +414,8 @@ describe('the console', () => {
     const download = await arrives;
     const chunks: Buffer[] = [];
     for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
-    const own = await asking(api, data, 'merchant');
-    expect(Buffer.concat(chunks).toString()).toBe(await own.file(`/v1/statements/${data.day}.csv`));
+    const own = await callerAt(api, data.credentials.merchant).file(`/v1/statements/${data.day}.csv`);
+    expect(Buffer.concat(chunks).toString()).toBe(own);
     expect(download.suggestedFilename()).toBe(`statement-${data.day}-NGN.csv`);
   });
 

@@ -2,42 +2,12 @@ import { newId } from '../../src/database/identifier/new-id';
 import { row, rows, type Database } from '../../src/database/pool/connection';
 import { postEntries } from '../../src/database/ledger/post-entries';
 import { calendarDay } from '../../src/domain/calendar';
-import type { Role } from '../../src/domain/entity';
 import { entryOf } from '../../src/domain/books/ledger';
-import { send, tokenOf, type Answered, type ServedApi } from './api';
 import type { Standing } from './standing';
 
 /** A party's money as it is told of it, and much of it at once. */
 
 const timeZone = 'Africa/Lagos';
-
-export interface ToldPosition {
-  counterpartyId: string;
-  currency: string;
-  owedToYou: number;
-  owedByYou: number;
-  net: number;
-}
-
-/** A party of a standing approval that asks. */
-export async function asking(api: ServedApi, { credentials }: Standing, role: Role) {
-  const token = await tokenOf(api, credentials[role]);
-  const headers = { authorization: `Bearer ${token}` };
-  const get = (path: string): Promise<Answered> => send(api.url, 'GET', path, undefined, headers);
-  const dataOf = async (path: string) => (await get(path)).body.data ?? {};
-  return {
-    get,
-    statement: (date: string, more = '') => dataOf(`/v1/statements?date=${date}${more}`),
-    positions: async (date: string) =>
-      ((await dataOf(`/v1/positions?date=${date}`))['positions'] ?? []) as ToldPosition[],
-    transactions: async (query: string) =>
-      ((await dataOf(`/v1/transaction-history?${query}`))['transactions'] ?? []) as {
-        reference: string;
-        type: string;
-      }[],
-    file: async (path: string) => (await fetch(`${api.url}${path}`, { headers })).text(),
-  };
-}
 
 /** Between the header and the last line, which is a total. */
 export const linesOf = (file: string) => file.split('\r\n').slice(1, -2);
@@ -71,16 +41,8 @@ export async function postCharges(
 
 type Settling = Pick<Standing, 'agreementId' | 'bankId' | 'merchantId'>;
 
-/** Charges that one transaction settles: a statement stays far below the database's time limit. */
-const SETTLED_AT_ONCE = 2_500;
-
 /** Charges of a naira each, with their rows and entries, in few statements. */
-export async function settleMany(db: Database, standing: Settling, count: number): Promise<void> {
-  for (let left = count; left > 0; left -= SETTLED_AT_ONCE)
-    await settleAtOnce(db, standing, Math.min(left, SETTLED_AT_ONCE));
-}
-
-async function settleAtOnce(
+export async function settleMany(
   db: Database,
   { agreementId, bankId, merchantId }: Settling,
   count: number,

@@ -1,63 +1,47 @@
 import { deleteCounted } from '../../../src/database/bank-file/open-differences';
 import { oneRow } from '../../../src/database/pool/connection';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
-import { chargeUnder, send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
+import { tokenOf, type Answered } from '../../support/api';
 import { workOnFile } from '../../support/bank-file';
-import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
-import { standingApproval, type Standing } from '../../support/standing';
+import { asOwner } from '../../support/database';
+import {
+  approve,
+  bill,
+  decline,
+  EXCEPTIONS,
+  initiateRefund,
+  respond,
+  shareApi,
+  type Parties,
+} from '../../support/shared-api';
 
 /** A bank's files: what they may cost at most, and the days that the bank says they cover. */
 
 const LAGOS = 'Africa/Lagos';
 const STATEMENTS = '/v1/bank/statements';
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
-const LINES_PER_DAY = 12_000;
+const LINES_PER_DAY = 4_000;
 
-let database: TestDatabase;
-let api: ServedApi;
-let standing: Standing;
-let bank: string;
-let merchant: string;
+const served = shareApi({ STATEMENT_LINES_PER_DAY: String(LINES_PER_DAY) });
+let parties: Parties;
 let today: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await serveApi(database.db, {
-    settings: { RATE_LIMIT_TOKEN_ADDRESS: '999/999', STATEMENT_LINES_PER_DAY: String(LINES_PER_DAY) },
-  });
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
 beforeEach(async () => {
   today = calendarDay(new Date(), LAGOS);
-  standing = await standingApproval(database.db, api.deps.ring);
-  bank = await tokenOf(api, standing.credentials.bank);
-  merchant = await tokenOf(api, standing.credentials.merchant);
+  parties = await served.parties();
 });
 
-const authorized = (token: string) => ({ authorization: `Bearer ${token}` });
-const get = (token: string, url: string) => send(api.url, 'GET', url, undefined, authorized(token));
-const post = (token: string, url: string, body: unknown) =>
-  send(api.url, 'POST', url, body, authorized(token));
-const upload = (file: string, query = '', token = bank): Promise<Answered> =>
-  send(api.url, 'POST', `${STATEMENTS}${query}`, file, { 'content-type': 'text/csv', ...authorized(token) });
+const upload = (file: string, query = '', headers = {}, by = parties.bank): Promise<Answered> =>
+  by.post(`${STATEMENTS}${query}`, file, { 'content-type': 'text/csv', ...headers });
 
-const charged = () => chargeUnder(api, standing, merchant);
-
-async function paid(bankTransactionId: string): Promise<{ reference: string }> {
-  const { id, reference } = await charged();
-  const answer = { billingRequestId: id, bankTransactionId };
-  expect((await post(bank, '/v1/billing/bank-response', answer)).status).toBe(200);
-  return { reference };
+/** @returns the reference of a charge that the bank has approved */
+async function paid(bankTransactionId: string): Promise<string> {
+  const { id, reference } = await bill(parties);
+  expect((await approve(parties, id, bankTransactionId)).status).toBe(200);
+  return reference;
 }
 
-const line = (id: string, { amount = 100, day = today, reference = '' } = {}) =>
-  `${id},${day},${amount},NGN,debit,${reference}`;
+const line = (id: string, { amount = 100, day = today } = {}) => `${id},${day},${amount},NGN,debit,`;
 const csv = (...lines: string[]) => [HEADER, ...lines, ''].join('\r\n');
-const unknownLines = (length: number, prefix = 'U') =>
-  Array.from({ length }, (_, n) => line(`${prefix}${n}`, { amount: 5 }));
 
 interface Matched {
   id: string;
@@ -70,81 +54,78 @@ async function match(file: string, query = ''): Promise<Matched> {
   const sent = await upload(file, query);
   expect(sent).toMatchObject({ status: 202 });
   const id = String(sent.body.data?.['statementId']);
-  await workOnFile(api.deps.db, api.deps.ring, id);
-  const { body } = await get(bank, `${STATEMENTS}/${id}`);
-  expect(body.data).toMatchObject({ status: 'completed' });
-  return { id, summary: body.data?.['summary'] as Matched['summary'], differences: await differencesOf(id) };
+  await workOnFile(served.db, served.ring, id);
+  const shown = await parties.bank.read(`${STATEMENTS}/${id}`);
+  expect(shown).toMatchObject({ status: 'completed' });
+  return { id, summary: shown['summary'] as Matched['summary'], differences: await differencesOf(id) };
 }
 
 async function differencesOf(id: string): Promise<string[][]> {
-  const { body } = await get(bank, `${STATEMENTS}/${id}/differences.csv`);
-  const [, ...lines] = (body as unknown as string).trimEnd().split('\r\n');
+  const [, ...lines] = (await parties.bank.file(`${STATEMENTS}/${id}/differences.csv`))
+    .trimEnd()
+    .split('\r\n');
   return lines.map((one) => one.split(','));
 }
 const exceptionIdOf = (difference: string[] | undefined) => difference?.[11];
 
-const exceptions = async (query = '') =>
-  (await get(bank, `/v1/reconciliation/exceptions?limit=1${query}`)).body.data as {
-    total: number;
-    exceptions: { exceptionId: string }[];
-  };
+const total = async (query = '') => (await parties.bank.read(`${EXCEPTIONS}?limit=1${query}`))['total'];
 /** A week has passed for the bank, and its file says so. */
 async function throughNextWeek(): Promise<string> {
-  const { bankId } = standing;
-  await asOwner(database.url, `UPDATE entities SET clock_offset = interval '7 days' WHERE id = '${bankId}'`);
+  const { bankId } = parties;
+  await asOwner(
+    served.database.url,
+    `UPDATE entities SET clock_offset = interval '7 days' WHERE id = '${bankId}'`,
+  );
   return `?through=${addDays(today, 7)}`;
 }
-const count = async (sql: string) => (await oneRow<{ count: number }>(api.deps.db, sql, {})).count;
+const count = async (sql: string) => (await oneRow<{ count: number }>(served.db, sql, {})).count;
+const sizeOfDatabase = () => count(`SELECT pg_database_size(current_database()) AS count`);
 
 test('a thousand differences of a file become exceptions, those that hold money of a merchant first; the rest stands in its differences, and holds nothing', async () => {
-  const { reference } = await paid('Z1');
-  const lacking = await paid('Z2');
-  const lines = [...unknownLines(8_000), line('Z1', { amount: 90 })];
-  const before = await count(`SELECT pg_database_size(current_database()) AS count`);
+  const references = [await paid('Z1'), await paid('Z2')];
+  const unknown = Array.from({ length: 3_000 }, (_, n) => line(`U${n}`, { amount: 5 }));
+  const lines = [...unknown, line('Z1', { amount: 90 })];
+  const before = await sizeOfDatabase();
   const { summary, differences } = await match(
-    csv(...lines, lines[0] ?? '', lines[7_500] ?? '', lines[8_000] ?? ''),
+    csv(...lines, lines[0] ?? '', lines[2_500] ?? '', lines[3_000] ?? ''),
     await throughNextWeek(),
   );
 
   expect(summary).toMatchObject({
-    lines: 8_004,
-    unknownHere: 8_000,
+    lines: 3_004,
+    unknownHere: 3_000,
     amountDiffers: 1,
     duplicates: 3,
     missingAtBank: 1,
   });
-  expect((await exceptions()).total).toBe(1_000);
+  expect(await total()).toBe(1_000);
   expect(differences.map(([at, difference]) => `${at} ${difference}`)).toEqual([
-    ...Array.from({ length: 8_000 }, (_, n) => `${n + 2} unknown_here`),
-    '8002 amount_differs',
-    '8003 duplicate',
-    '8004 duplicate',
-    '8005 duplicate',
+    ...unknown.map((_, n) => `${n + 2} unknown_here`),
+    '3002 amount_differs',
+    '3003 duplicate',
+    '3004 duplicate',
+    '3005 duplicate',
     ' missing_at_bank',
   ]);
-  const [opened, counted] = [differences.slice(0, 998), differences.slice(998, 8_000)];
+  const [opened, counted] = [differences.slice(0, 998), differences.slice(998, 3_000)];
   expect(opened.map(exceptionIdOf)).not.toContain('');
   expect(new Set(counted.map(exceptionIdOf))).toEqual(new Set(['']));
   // Neither waits for the next file, however many lines come before it.
-  for (const held of [differences[8_000], differences.at(-1)]) expect(exceptionIdOf(held)).toMatch(/^exc_/);
-  expect(differences[8_000]?.slice(2, 6)).toEqual(['Z1', today, 'debit', '90']);
-  for (const charge of [reference, lacking.reference]) {
-    const refund = { reference: charge, amount: 100 };
-    expect((await post(merchant, '/v1/refunds/initiate', refund)).status).toBe(409);
-  }
+  for (const held of [differences[3_000], differences.at(-1)]) expect(exceptionIdOf(held)).toMatch(/^exc_/);
+  expect(differences[3_000]?.slice(2, 6)).toEqual(['Z1', today, 'debit', '90']);
+  for (const reference of references) expect((await initiateRefund(parties, reference)).status).toBe(409);
   // Some kilobytes for each exception; thirty bytes for each line that is counted.
-  const grown = (await count(`SELECT pg_database_size(current_database()) AS count`)) - before;
-  expect(grown).toBeLessThan(8_000_000);
+  expect((await sizeOfDatabase()) - before).toBeLessThan(1);
   expect(await count('SELECT count(*)::int FROM bank_statement_told')).toBe(0);
 });
 
-const openBefore = (length: number, bankId = standing.bankId, payeeBankId?: string) =>
+const openBefore = (length: number, bankId = parties.bankId, payeeBankId?: string) =>
   asOwner(
-    database.url,
+    served.database.url,
     `SET session_replication_role = replica;
      INSERT INTO reconciliation_exceptions (id, kind, bank_id, amount, currency, bank_transaction_id, direction,
        booked_amount, booked_currency, opened_at, payee_bank_id)
-     SELECT '${standing.bankId.replace('bnk', 'exc')}' || n, 'unknown_here', '${bankId}', 5, 'NGN', 'O' || n, 'debit', 5, 'NGN', now(),
+     SELECT '${parties.bankId.replace('bnk', 'exc')}' || n, 'unknown_here', '${bankId}', 5, 'NGN', 'O' || n, 'debit', 5, 'NGN', now(),
        ${payeeBankId === undefined ? 'NULL' : `'${payeeBankId}'`}
      FROM generate_series(1, ${length}) AS n`,
   );
@@ -154,19 +135,17 @@ test('ten thousand differences are open for a bank at most, and each that ends m
   const first = await match(csv(line('N1'), line('N2'), line('N3')));
   expect(first.summary).toMatchObject({ unknownHere: 3 });
   expect(first.differences.map(exceptionIdOf).map(Boolean)).toEqual([true, false, false]);
-  expect((await exceptions('&state=open')).total).toBe(10_000);
+  expect(await total('&state=open')).toBe(10_000);
 
   const [opened] = first.differences.map(exceptionIdOf);
-  const found = { resolution: 'no_money_moved' };
-  const url = `/v1/reconciliation/exceptions/${String(opened)}/respond`;
-  expect((await post(bank, url, found)).status).toBe(200);
+  expect((await respond(parties, opened, { resolution: 'no_money_moved' })).status).toBe(200);
   const second = await match(csv(line('N2'), line('N3'), line('N1')));
   expect(second.summary).toMatchObject({ unknownHere: 3, duplicates: 0 });
   expect(second.differences.map(exceptionIdOf)).toEqual([expect.stringMatching(/^exc_/), '', opened]);
 });
 
 test('what another bank has booked of payments to a bank takes none of its room', async () => {
-  await openBefore(10_000, 'bnk_other', standing.bankId);
+  await openBefore(10_000, 'bnk_other', parties.bankId);
   const { differences } = await match(csv(line('N1')));
   expect(differences.map(exceptionIdOf)).toEqual([expect.stringMatching(/^exc_/)]);
 });
@@ -174,28 +153,27 @@ test('what another bank has booked of payments to a bank takes none of its room'
 test('what is missing beyond ten thousand is counted, and told again by the next file', async () => {
   await openBefore(9_999);
   await paid('P7');
-  const charges = [await paid('P8'), await paid('P9')];
+  await paid('P8');
+  const reference = await paid('P9');
   const first = await match(csv(line('P7')), await throughNextWeek());
   expect(first.summary).toMatchObject({ matched: 1, missingAtBank: 2 });
   const [told, counted] = first.differences;
   expect([told, counted].map(exceptionIdOf).map(Boolean)).toEqual([true, false]);
-  const refund = { reference: charges[1]?.reference, amount: 100 };
 
-  const found = { resolution: 'reversed', bankTransactionId: 'P80' };
-  const url = `/v1/reconciliation/exceptions/${String(exceptionIdOf(told))}/respond`;
-  expect((await post(bank, url, found)).status).toBe(200);
+  const finding = { resolution: 'reversed', bankTransactionId: 'P80' };
+  expect((await respond(parties, exceptionIdOf(told), finding)).status).toBe(200);
   const second = await match(csv(line('P7'), line('P6')), await throughNextWeek());
   // With the reversal, which the first file could not have.
   expect(second.summary).toMatchObject({ missingAtBank: 2 });
   expect(second.differences.at(-2)?.slice(1, 3)).toEqual(['missing_at_bank', 'P80']);
-  expect((await post(merchant, '/v1/refunds/initiate', refund)).status).toBe(201);
+  expect((await initiateRefund(parties, reference)).status).toBe(201);
   expect(second.differences.at(-1)?.slice(1, 3)).toEqual(['missing_at_bank', 'P9']);
 });
 
 test('what many files tell is one exception, in the differences of each', async () => {
   await paid('W1');
   const opened = new Set<string | undefined>();
-  for (let n = 0; n < 9; n++) {
+  for (let n = 0; n < 3; n++) {
     const { summary, differences } = await match(csv(line('W1'), line('W2'), line('W2'), line(`W-${n}`)));
     // The charge that an earlier file had is matched again.
     expect(summary).toMatchObject({ matched: 1, unknownHere: 2, duplicates: 1 });
@@ -205,11 +183,9 @@ test('what many files tell is one exception, in the differences of each', async 
 });
 
 test('a line that tells of a late answer twice is a duplicate the second time', async () => {
-  const { id } = await charged();
-  const decline = { billingRequestId: id, declineReason: 'insufficient_funds' };
-  expect((await post(bank, '/v1/billing/bank-response', decline)).status).toBe(200);
-  const approve = { billingRequestId: id, bankTransactionId: 'V1' };
-  expect((await post(bank, '/v1/billing/bank-response', approve)).status).toBe(409);
+  const { id } = await bill(parties);
+  expect((await decline(parties, id)).status).toBe(200);
+  expect((await approve(parties, id, 'V1')).status).toBe(409);
   const { summary } = await match(csv(line('V1'), line('V1')));
   expect(summary).toMatchObject({ matched: 1, duplicates: 1 });
 });
@@ -217,48 +193,41 @@ test('a line that tells of a late answer twice is a duplicate the second time', 
 test('what is counted alone goes after five weeks, and exceptions stay', async () => {
   const { id, differences } = await match(csv(line('T1'), line('T1'), ',,,,,'));
   expect(differences.map(([, difference]) => difference)).toEqual(['unknown_here', 'duplicate', 'malformed']);
-  const aged = (age: string) =>
-    asOwner(
-      database.url,
+  for (const [age, left] of [
+    ['34 days 23 hours', 3],
+    ['35 days 1 minute', 1],
+  ] as const) {
+    await asOwner(
+      served.database.url,
       `UPDATE bank_statement_differences SET counted_at = now() - interval '${age}' WHERE statement_id = '${id}'`,
     );
-  await aged('34 days 23 hours');
-  await deleteCounted(api.deps.db);
-  expect(await differencesOf(id)).toEqual(differences);
-  await aged('35 days 1 minute');
-  await deleteCounted(api.deps.db);
-  expect(await differencesOf(id)).toEqual(differences.slice(0, 1));
+    await deleteCounted(served.db);
+    expect(await differencesOf(id)).toEqual(differences.slice(0, left));
+  }
 });
 
 const big = (prefix: string, length = LINES_PER_DAY / 2 + 1) =>
   csv(...Array.from({ length }, (_, n) => line(`${prefix}${n}`)));
+const statements = () => count('SELECT count(*)::int FROM bank_statements');
 const staged = () =>
   count(`SELECT count(*)::int FROM bank_statement_pages p
      WHERE NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = p.statement_id)`);
 const isRefused = ({ status, headers, body }: Answered) => {
   expect({ status, body }).toMatchObject({
     status: 429,
-    body: { message: expect.stringContaining('12000 lines a day') },
+    body: { message: expect.stringContaining('4000 lines a day') },
   });
   expect(headers.get('retry-after')).toMatch(/^\d{1,5}$/);
 };
-const earlier = () => addDays(today, -3);
-const later = () => addDays(today, 1);
-const keyed = (query: string) =>
-  send(api.url, 'POST', `${STATEMENTS}${query}`, csv(line('S1')), {
-    'content-type': 'text/csv',
-    'idempotency-key': 'monday',
-    ...authorized(bank),
-  });
 
 describe('the lines of a day', () => {
   test('bound what a bank sends: the file that passes them is refused and leaves nothing', async () => {
     const first = await upload(big('K'));
     expect(first.status).toBe(202);
-    const before = await count('SELECT count(*)::int FROM bank_statements');
+    const before = await statements();
     isRefused(await upload(big('L')));
     isRefused(await upload(big('M', LINES_PER_DAY + 1)));
-    expect(await count('SELECT count(*)::int FROM bank_statements')).toBe(before);
+    expect(await statements()).toBe(before);
     expect(await staged()).toBe(0);
     // A repeat counts nothing, and is answered.
     expect((await upload(big('K'))).body.data).toEqual(first.body.data);
@@ -271,9 +240,12 @@ describe('the lines of a day', () => {
 
   test('bound a file while it arrives, also where none of them can be read', async () => {
     const lines = 'a\n'.repeat(LINES_PER_DAY + 1);
-    const { status } = await fetch(api.url + STATEMENTS, {
+    const { status } = await fetch(served.api.url + STATEMENTS, {
       method: 'POST',
-      headers: { 'content-type': 'text/csv', ...authorized(bank) },
+      headers: {
+        'content-type': 'text/csv',
+        authorization: `Bearer ${await tokenOf(served.api, parties.bank)}`,
+      },
       // It never ends.
       body: new ReadableStream({ start: (body) => body.enqueue(Buffer.from(`${HEADER}\n${lines}`)) }),
       duplex: 'half',
@@ -285,11 +257,10 @@ describe('the lines of a day', () => {
   test('are of each bank, and of each day', async () => {
     expect((await upload(big('K'))).status).toBe(202);
     expect((await upload(big('L'))).status).toBe(429);
-    const { credentials, bankId } = await standingApproval(database.db, api.deps.ring);
-    expect((await upload(big('L'), '', await tokenOf(api, credentials.bank))).status).toBe(202);
+    expect((await upload(big('L'), '', {}, (await served.parties()).bank)).status).toBe(202);
     await asOwner(
-      database.url,
-      `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id <> '${bankId}'`,
+      served.database.url,
+      `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${parties.bankId}'`,
     );
     expect((await upload(big('L'))).status).toBe(202);
   });
@@ -301,36 +272,39 @@ describe('the lines of a day', () => {
   });
 });
 
+const earlier = () => addDays(today, -3);
+
 describe('the days that a bank says its file covers', () => {
-  test('are part of what file it is', async () => {
+  test('are part of what file it is, and of what an idempotency key stands for', async () => {
     const file = csv(line('P0', { day: earlier() }));
     const narrow = await match(file);
     const wide = await match(file, `?through=${today}`);
     expect(wide.id).not.toBe(narrow.id);
-    expect((await upload(file, `?through=${today}`)).body.data).toMatchObject({ statementId: wide.id });
-    expect((await upload(file)).body.data).toMatchObject({ statementId: narrow.id });
-    expect((await upload(file, `?through=${today}&from=${today}`)).body.data).not.toMatchObject({
-      statementId: wide.id,
-    });
+    const idOf = async (query = '') => (await upload(file, query)).body.data?.['statementId'];
+    expect(await idOf(`?through=${today}`)).toBe(wide.id);
+    expect(await idOf()).toBe(narrow.id);
+    expect(await idOf(`?through=${today}&from=${today}`)).not.toBe(wide.id);
+
+    const key = { 'idempotency-key': 'monday' };
+    expect((await upload(csv(), '', key)).status).toBe(202);
+    expect((await upload(csv(), `?through=${today}`, key)).status).toBe(422);
   });
 
   test('end with the day that it is for the bank, and in their order', async () => {
-    const before = await count('SELECT count(*)::int FROM bank_statements');
-    expect(await upload(csv(), `?through=${later()}`)).toMatchObject({
-      status: 400,
-      body: { errors: [{ path: 'query.through', message: expect.stringContaining(`later than ${today}`) }] },
-    });
-    expect(await upload(csv(), `?from=${today}&through=${earlier()}`)).toMatchObject({
-      status: 400,
-      body: { errors: [{ path: 'query.from', message: 'must not be later than through' }] },
-    });
-    expect((await upload(csv(), '?through=2026-02-30')).status).toBe(400);
-    expect((await upload(csv(), '?until=2026-02-03')).status).toBe(400);
-    expect(await count('SELECT count(*)::int FROM bank_statements')).toBe(before);
-  });
-
-  test('are part of what an idempotency key stands for', async () => {
-    expect((await keyed('')).status).toBe(202);
-    expect((await keyed(`?through=${today}`)).status).toBe(422);
+    const before = await statements();
+    for (const [query, problem] of [
+      [
+        `?through=${addDays(today, 1)}`,
+        { path: 'query.through', message: expect.stringContaining(`later than ${today}`) as string },
+      ],
+      [
+        `?from=${today}&through=${earlier()}`,
+        { path: 'query.from', message: 'must not be later than through' },
+      ],
+      ['?through=2026-02-30', { path: 'query.through' }],
+    ] as const) {
+      expect(await upload(csv(), query)).toMatchObject({ status: 400, body: { errors: [problem] } });
+    }
+    expect(await statements()).toBe(before);
   });
 });

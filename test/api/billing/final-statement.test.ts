@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import { openAgreements } from '../../../src/database/agreement/agreement';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { acceptStatement, stagePage } from '../../../src/database/bank-file/receive-bank-file';
-import { rows, type Database } from '../../../src/database/pool/connection';
+import { rows } from '../../../src/database/pool/connection';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { newId } from '../../../src/database/identifier/new-id';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
-import { calendarDay } from '../../../src/domain/calendar';
 import { OperatorError } from '../../../src/domain/failures';
-import { ROLES, type Role } from '../../../src/domain/entity';
+import type { Role } from '../../../src/domain/entity';
 import { openBookingCase, workOnFile } from '../../support/bank-file';
-import { serveApi, type ServedApi } from '../../support/api';
-import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
+import { asOwner } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
+import { person } from '../../support/person';
 import { bill, charge, refund } from '../../support/settled';
-import { standingApproval, type Standing } from '../../support/standing';
-import { asking, linesOf } from '../../support/statements';
+import { ROLES, shareApi, type Parties } from '../../support/shared-api';
+import type { Standing } from '../../support/standing';
+import { dayOf, linesOf } from '../../support/statements';
 
 /**
  * A night of charges, refunds and banks' files, while all ask for the day that ends: from the first
@@ -25,20 +25,11 @@ import { asking, linesOf } from '../../support/statements';
 
 const timeZone = 'Africa/Lagos';
 
-let database: TestDatabase;
-let db: Database;
-let api: ServedApi;
-let standing: Standing;
+const served = shareApi();
+let parties: Parties;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
   await setClock();
-  api = await serveApi(db, { settings: { RATE_LIMIT_TOKEN_ADDRESS: '999/999' } });
-  standing = await standingApproval(db, api.deps.ring);
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
+  parties = await served.parties();
 });
 
 /**
@@ -49,7 +40,7 @@ async function setClock(): Promise<void> {
   const aQuarterToMidnight = `(date_trunc('day', clock_timestamp() AT TIME ZONE '${timeZone}') + interval '2 days' - interval '15 minutes')
     AT TIME ZONE '${timeZone}' - clock_timestamp()`;
   await asOwner(
-    database.url,
+    served.database.url,
     `CREATE TABLE network_clock AS SELECT ${aQuarterToMidnight} AS ahead;
      GRANT SELECT ON network_clock TO assent_app;
      DO $do$ DECLARE clock regprocedure; BEGIN
@@ -62,29 +53,20 @@ async function setClock(): Promise<void> {
 }
 
 const midnightPasses = () =>
-  asOwner(database.url, `UPDATE network_clock SET ahead = ahead + interval '16 minutes'`);
-
-async function today(): Promise<string> {
-  const [found] = await rows<{ now: Date }>(db, 'SELECT business_now(:bankId) AS now', {
-    bankId: standing.bankId,
-  });
-  return calendarDay(found?.now ?? new Date(0), timeZone);
-}
+  asOwner(served.database.url, `UPDATE network_clock SET ahead = ahead + interval '16 minutes'`);
 
 /** Another customer of the bank, who has approved the same merchant. */
 async function anotherCustomer(): Promise<Standing> {
-  const { ring } = api.deps;
-  const { bankId, merchantId } = standing;
-  const name = { firstname: 'Obi', lastname: 'Eze', accountName: 'Obi Eze', email: 'obi@example.test' };
-  const person = { ...name, clientRef: 'c2', country: 'NG', accountNumber: '0123456790' };
-  return db.transaction(async (trx) => {
-    const { customers } = await onboardBatch(trx, ring, bankId, [{ person }]);
+  const { bankId, merchantId } = parties;
+  return served.db.transaction(async (trx) => {
+    const { customers } = await onboardBatch(trx, served.ring, bankId, [{ person: person() }]);
     const customerId = customers[0]?.customerId ?? '';
-    const [agreement] = await openAgreements(trx, ring, merchantId, [{ id: customerId, bankId }], 'NGN');
+    const payer = { id: customerId, bankId };
+    const [agreement] = await openAgreements(trx, served.ring, merchantId, [payer], 'NGN');
     const agreementId = agreement?.id ?? '';
     const approved = { decision: 'approve_recurring', blocked: false } as const;
-    await applyDecision(trx, ring, agreementId, approved, 'bank');
-    return { ...standing, customerId, agreementId };
+    await applyDecision(trx, served.ring, agreementId, approved, 'bank');
+    return { ...parties, customerId, agreementId };
   });
 }
 
@@ -100,11 +82,11 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
     direction: 'debit' as const,
     reference: null,
   }));
-  await stagePage(db, statementId, 0, read);
-  await db.transaction((trx) =>
+  await stagePage(served.db, statementId, 0, read);
+  await served.db.transaction((trx) =>
     acceptStatement(
       trx,
-      standing.bankId,
+      parties.bankId,
       {
         statementId,
         sha256: createHash('sha256').update(statementId).digest(),
@@ -117,7 +99,7 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
       { linesPerDay: 1_000, timeZone },
     ),
   );
-  await workOnFile(db, api.deps.ring, statementId);
+  await workOnFile(served.db, served.ring, statementId);
 }
 
 /** By another's file, which did not have the charge yet. */
@@ -127,11 +109,11 @@ function unlessHeld(error: unknown): void {
 
 /** What moves money, and opens and resolves exceptions, again and again until it is told to end. */
 async function goOn(isOver: () => boolean): Promise<number> {
-  const ring = api.deps.ring;
+  const { db, ring } = served;
   let rounds = 0;
   for (; !isOver(); rounds++) {
-    const [first, second] = [await charge(db, ring, standing), await charge(db, ring, standing)];
-    await refund(db, ring, standing, first.reference, 0.2, 'completed').catch(unlessHeld);
+    const [first, second] = [await charge(db, ring, parties), await charge(db, ring, parties)];
+    await refund(db, ring, parties, first.reference, 0.2, 'completed').catch(unlessHeld);
     // What the file does not have is missing, and what it has too much is unknown.
     await sendFile(
       [
@@ -139,7 +121,7 @@ async function goOn(isOver: () => boolean): Promise<number> {
         { id: `tx-${second.id}`, amount: rounds % 2 === 0 ? 90n : 100n },
         { id: `nobody-${rounds}`, amount: 5n },
       ],
-      await today(),
+      await dayOf(db, parties.bankId),
     );
     const [open] = await rows<{ id: string }>(
       db,
@@ -155,11 +137,8 @@ async function goOn(isOver: () => boolean): Promise<number> {
 }
 
 test('what is final is the same, byte for byte, whenever it is asked for while charges run', async () => {
-  const { ring } = api.deps;
-  const day = await today();
-  const parties = await Promise.all(
-    ROLES.map(async (role) => ({ role, asks: await asking(api, standing, role) })),
-  );
+  const { db, ring } = served;
+  const day = await dayOf(db, parties.bankId);
   const answers: Record<Role, { final: boolean; json: string; file: string }[]> = {
     bank: [],
     merchant: [],
@@ -167,9 +146,9 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
   };
   const ask = () =>
     Promise.all(
-      parties.map(async ({ role, asks }) => {
-        const json = await asks.statement(day);
-        const file = await asks.file(`/v1/statements/${day}.csv`);
+      ROLES.map(async (role) => {
+        const json = await parties[role].read(`/v1/statements?date=${day}`);
+        const file = await parties[role].file(`/v1/statements/${day}.csv`);
         answers[role].push({ final: json['final'] === true, json: JSON.stringify(json), file });
       }),
     );
@@ -188,7 +167,7 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
     settling.trx,
     ring,
     timeZone,
-    standing.bankId,
+    parties.bankId,
     id,
     { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
     {},
@@ -198,7 +177,7 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
     kind: 'amount_differs',
     billingRequestId: known.id,
     refundId: null,
-    bankId: standing.bankId,
+    bankId: parties.bankId,
     bankTransactionId: `tx-${known.id}`,
     direction: 'debit',
     amount: 100n,

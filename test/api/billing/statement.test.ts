@@ -1,20 +1,22 @@
 import { createHash } from 'node:crypto';
 import { showStatement } from '../../../src/api/billing/statement';
-import { row, type Database } from '../../../src/database/pool/connection';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { newId } from '../../../src/database/identifier/new-id';
-import { postEntries } from '../../../src/database/ledger/post-entries';
 import { closePeriod, reopenPeriod } from '../../../src/database/ledger/close-period';
+import { postEntries } from '../../../src/database/ledger/post-entries';
+import { readPositions, type Position } from '../../../src/database/ledger/read-positions';
+import { row, type Database } from '../../../src/database/pool/connection';
 import { LIST_REACH } from '../../../src/database/query/list-page';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { entryOf } from '../../../src/domain/books/ledger';
-import { serveApi, type ServedApi } from '../../support/api';
-import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
+import { HASHED_MAX } from '../../../src/domain/books/statement';
+import { asOwner } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { postThen } from '../../support/ledger';
 import { letMidnightPass } from '../../support/midnight';
 import { OPERATOR } from '../../support/operator';
+import { person } from '../../support/person';
 import {
   answerBill,
   charge,
@@ -23,26 +25,31 @@ import {
   settleCredit,
   settleOfEachKind,
 } from '../../support/settled';
-import { lookupIdOf, moveClock, standingApproval, type Standing } from '../../support/standing';
-import { asking, dayOf, linesOf, postCharges, settleMany, totalOf } from '../../support/statements';
+import { callerAt, ROLES, shareApi, type Caller, type Parties, type Shown } from '../../support/shared-api';
+import { lookupIdOf, moveClock, type Standing } from '../../support/standing';
+import { dayOf, linesOf, postCharges, settleMany, totalOf } from '../../support/statements';
 
 /** What a finance team asks for: who is owed what, day by day, and that it stays so. */
 
-let database: TestDatabase;
-let db: Database;
-let api: ServedApi;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  api = await serveApi(db, { settings: { ACCEPTED_CURRENCIES: 'NGN,JPY' } });
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
+const served = shareApi({ ACCEPTED_CURRENCIES: 'NGN,JPY' });
+let one: Parties;
+beforeEach(async () => {
+  await letMidnightPass();
+  one = await served.parties();
 });
 
-const standingIn = () => standingApproval(db, api.deps.ring);
+const LAGOS = 'Africa/Lagos';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const statement = (caller: Caller, date: string, more = '') =>
+  caller.read(`/v1/statements?date=${date}${more}`);
+const fileOf = (caller: Caller, date: string) => caller.file(`/v1/statements/${date}.csv`);
+const positions = (caller: Caller, date: string) => caller.list(`/v1/positions?date=${date}`);
+const today = () => dayOf(served.db, one.merchantId);
+
+const charged = (of: Standing = one) => charge(served.db, served.ring, of);
+const refunded = (reference: string, amount: number, action?: 'completed') =>
+  refund(served.db, served.ring, one, reference, amount, action);
+const deny = (id: string) => answerBill(served.db, served.ring, one, id, null);
 
 /** As an operator resolves what is in doubt of a charge. */
 async function resolveOf(
@@ -51,253 +58,211 @@ async function resolveOf(
   bankTransactionId: string | null = null,
 ): Promise<void> {
   const doubted = await row<{ id: string }>(
-    db,
-    `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :chargeId`,
+    served.db,
+    `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :chargeId AND state = 'open'`,
     { chargeId },
   );
   const by = { cause: 'operator', note: null } as const;
   const finding = { resolution, bankTransactionId };
-  await db.transaction((trx) =>
-    resolveException(trx, api.deps.ring, 'Africa/Lagos', by, doubted?.id ?? '', finding),
+  await served.db.transaction((trx) =>
+    resolveException(trx, served.ring, LAGOS, by, doubted?.id ?? '', finding),
   );
 }
 
-describe('a statement', () => {
-  let standing: Standing;
-  let payee: Standing;
-  let today: string;
-  beforeAll(async () => {
-    await letMidnightPass();
-    standing = await standingIn();
-    ({ payee } = await settleOfEachKind(db, api.deps.ring, standing));
-    today = await dayOf(db, standing.merchantId);
-  });
+/** A charge that is written off, and whose bank rejects the refund of a part after that. */
+async function writtenOff(): Promise<string> {
+  const { id, reference } = await charged();
+  const refundId = await refunded(reference, 0.4);
+  await deny(id);
+  await resolveOf(id, 'written_off');
+  const rejected = { action: 'rejected', bankTransactionId: null, reason: 'account_closed' } as const;
+  await served.db.transaction((trx) => answerRefund(trx, served.ring, LAGOS, one.bankId, refundId, rejected));
+  return reference;
+}
 
-  it('says what each party is owed after the day, and what has moved', async () => {
+describe('a statement', () => {
+  it('says what each party is owed after the day and what has moved, and its file has each line and a total', async () => {
+    const { payee } = await settleOfEachKind(served.db, served.ring, one);
+    const day = await today();
     const nothing = { count: 0, amount: 0 };
     const common = {
-      date: today,
+      date: day,
       currency: 'NGN',
-      timezone: 'Africa/Lagos',
+      timezone: LAGOS,
       final: false,
       exceptionsOpen: 0,
-    };
-    const digest = { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string };
-    const ofMerchant = {
-      ...common,
       openingBalance: 0,
-      closingBalance: 2.7,
-      charges: { count: 4, amount: 4 },
       refunds: { count: 1, amount: 0.3 },
       refundReturns: nothing,
       reversals: { count: 1, amount: 1 },
       credits: nothing,
-      ...digest,
     };
-    expect(await (await asking(api, standing, 'merchant')).statement(today)).toEqual(ofMerchant);
-    const provider = await asking(api, standing, 'provider');
-    expect(await provider.statement(today)).toEqual(ofMerchant);
-    expect(await provider.statement(today, `&merchantId=${standing.merchantId}`)).toEqual(ofMerchant);
-    expect(await (await asking(api, standing, 'bank')).statement(today)).toEqual({
+    const ofMerchant = { ...common, closingBalance: 2.7, charges: { count: 4, amount: 4 } };
+    const ofBank = {
       ...common,
-      openingBalance: 0,
       closingBalance: -6.7,
       charges: { count: 6, amount: 9 },
-      refunds: { count: 1, amount: 0.3 },
-      refundReturns: nothing,
-      reversals: { count: 1, amount: 1 },
-      credits: nothing,
       writeOffs: { count: 1, amount: 1 },
-      ...digest,
-    });
+    };
+    for (const role of ROLES) {
+      const isBank = role === 'bank';
+      const history = await one[role].file('/v1/transaction-history?format=csv');
+      const settled = new Set(history.split('\r\n').filter((line) => /,(successful|completed),/.test(line)));
+      const file = await fileOf(one[role], day);
+      expect(await statement(one[role], day)).toEqual({
+        ...(isBank ? ofBank : ofMerchant),
+        sha256: sha256(file),
+      });
+      expect(file.split('\r\n')[0]).toBe(history.split('\r\n')[0]);
+      // All that has settled is there, word for word; of what is on its way back, only what
+      // arrived.
+      expect(linesOf(file).filter((line) => settled.has(line))).toHaveLength(settled.size - 1);
+      expect(linesOf(file).filter((line) => line.includes(',write_off,'))).toHaveLength(isBank ? 1 : 0);
+      expect(linesOf(file)).toHaveLength(isBank ? 9 : 6);
+      expect(totalOf(file)).toEqual(isBank ? ['total', '9', '11.3'] : ['total', '6', '5.3']);
+    }
+    expect(await statement(one.provider, day, `&merchantId=${one.merchantId}`)).toMatchObject(ofMerchant);
     // One of the two is still in transit: its money is the payee's bank's all the same.
-    expect(await (await asking(api, payee, 'bank')).statement(today)).toMatchObject({
+    const payeesBank = await statement(callerAt(served.api, payee.credentials.bank), day);
+    expect(payeesBank).toMatchObject({
       closingBalance: 5,
       charges: nothing,
       credits: { count: 2, amount: 5 },
     });
-    expect(await (await asking(api, standing, 'merchant')).statement(today, '&currency=JPY')).toMatchObject({
+    expect(await statement(one.merchant, day, '&currency=JPY')).toMatchObject({
       currency: 'JPY',
       closingBalance: 0,
       charges: nothing,
     });
   });
 
-  it.each(['bank', 'merchant', 'provider'] as const)(
-    'of a %s is a file with each line of it, a total, and the SHA-256 that it says',
-    async (role) => {
-      const party = await asking(api, standing, role);
-      const file = await party.file(`/v1/statements/${today}.csv`);
-      const history = await party.file('/v1/transaction-history?format=csv');
-      const settled = new Set(history.split('\r\n').filter((line) => /,(successful|completed),/.test(line)));
-
-      expect(file.split('\r\n')[0]).toBe(history.split('\r\n')[0]);
-      // All that has settled is there, word for word; of what is on its way back, only what
-      // arrived.
-      const known = linesOf(file).filter((line) => settled.has(line));
-      expect(known).toHaveLength(settled.size - 1);
-      const writeOffs = linesOf(file).filter((line) => line.includes(',write_off,'));
-      expect(writeOffs).toHaveLength(role === 'bank' ? 1 : 0);
-      expect(totalOf(file)).toEqual(role === 'bank' ? ['total', '9', '11.3'] : ['total', '6', '5.3']);
-      expect(linesOf(file)).toHaveLength(role === 'bank' ? 9 : 6);
-      expect((await party.statement(today))['sha256']).toBe(sha256(file));
-    },
-  );
-
   it('of a bank that pays to a customer of its own has both sides of it, and one line', async () => {
-    const payer = await standingIn();
-    const [neighbour] = await neighbours(payer);
-    await payAnother(db, api.deps.ring, payer, { ...payer, customerId: String(neighbour) });
-    const bank = await asking(api, payer, 'bank');
-    const day = await dayOf(db, payer.bankId);
-    expect(await bank.statement(day)).toMatchObject({
+    const { customers } = await served.db.transaction((trx) =>
+      onboardBatch(trx, served.ring, one.bankId, [{ person: person() }]),
+    );
+    const neighbour = { ...one, customerId: String(customers[0]?.customerId) };
+    await payAnother(served.db, served.ring, one, neighbour);
+    const day = await today();
+    expect(await statement(one.bank, day)).toMatchObject({
       closingBalance: 0,
       charges: { count: 1, amount: 2.5 },
       credits: { count: 1, amount: 2.5 },
     });
-    expect(totalOf(await bank.file(`/v1/statements/${day}.csv`))).toEqual(['total', '1', '2.5']);
+    expect(totalOf(await fileOf(one.bank, day))).toEqual(['total', '1', '2.5']);
   });
 
   it('of a payment that did not stay takes it from the payee’s bank again', async () => {
-    const [payer, paid] = [await standingIn(), await standingIn()];
-    const { id, deliveryId } = await payAnother(db, api.deps.ring, payer, paid);
-    await settleCredit(db, api.deps.ring, deliveryId);
-    await answerBill(db, api.deps.ring, payer, id, null);
-    const day = await dayOf(db, paid.bankId);
-    expect(await (await asking(api, paid, 'bank')).statement(day)).toMatchObject({
-      exceptionsOpen: 1,
-      closingBalance: 2.5,
-    });
+    const paid = await served.parties();
+    const { id, deliveryId } = await payAnother(served.db, served.ring, one, paid);
+    await settleCredit(served.db, served.ring, deliveryId);
+    await deny(id);
+    const day = await today();
+    expect(await statement(paid.bank, day)).toMatchObject({ exceptionsOpen: 1, closingBalance: 2.5 });
     await resolveOf(id, 'no_money_moved');
-    expect(await (await asking(api, paid, 'bank')).statement(day)).toMatchObject({
+    expect(await statement(paid.bank, day)).toMatchObject({
       credits: { count: 1, amount: 2.5 },
       creditsReversed: { count: 1, amount: 2.5 },
       closingBalance: 0,
       exceptionsOpen: 0,
     });
-    expect(await (await asking(api, payer, 'bank')).statement(day)).toMatchObject({
+    expect(await statement(one.bank, day)).toMatchObject({
       charges: { count: 1, amount: 2.5 },
       reversals: { count: 1, amount: 2.5 },
       closingBalance: 0,
     });
   });
 
-  it('of a bank has a line for what it was let off of a refund that it rejected, and all lines after it', async () => {
-    const one = await standingIn();
-    const { id, reference } = await charge(db, api.deps.ring, one);
-    const refundId = await refund(db, api.deps.ring, one, reference, 0.4);
-    await answerBill(db, api.deps.ring, one, id, null);
-    await resolveOf(id, 'written_off');
-    await db.transaction((trx) =>
-      answerRefund(trx, api.deps.ring, 'Africa/Lagos', one.bankId, refundId, {
-        action: 'rejected',
-        bankTransactionId: null,
-        reason: 'account_closed',
-      }),
-    );
-    // More than a page of the file, so that what is missing in one would hide what follows.
-    await settleMany(db, one, 1_001);
-    const bank = await asking(api, one, 'bank');
-    const day = await dayOf(db, one.bankId);
-    const statement = await bank.statement(day);
-    const file = await bank.file(`/v1/statements/${day}.csv`);
-    expect(statement).toMatchObject({
+  it('of more lines than a page has each of them once, also those that a bank was let off', async () => {
+    const reference = await writtenOff();
+    // What is missing in one page would hide what follows.
+    await settleMany(served.db, one, 1_001);
+    const day = await today();
+    expect(await statement(one.bank, day)).toMatchObject({
       charges: { count: 1_002, amount: 1_002 },
       writeOffs: { count: 2, amount: 1 },
       closingBalance: -1_001,
     });
-    expect(linesOf(file).filter((line) => line.includes(`,${reference},write_off,`))).toHaveLength(2);
-    expect(totalOf(file)).toEqual(['total', '1004', '1003']);
-  });
-
-  it('opens with what the day before closed with', async () => {
-    const one = await standingIn();
-    await charge(db, api.deps.ring, one);
-    const day = await dayOf(db, one.merchantId);
-    await moveClock(db, one.merchantId, '1 day');
-    await charge(db, api.deps.ring, one);
-    const merchant = await asking(api, one, 'merchant');
-    expect(await merchant.statement(day)).toMatchObject({ openingBalance: 0, closingBalance: 1 });
-    expect(await merchant.statement(await dayOf(db, one.merchantId))).toMatchObject({
-      openingBalance: 1,
-      closingBalance: 2,
-    });
-    expect(await merchant.statement('2999-12-31')).toMatchObject({ openingBalance: 2, closingBalance: 2 });
-  });
-
-  it('of a day that is over keeps its bytes, whatever comes of its charges later', async () => {
-    const one = await standingIn();
-    const { reference } = await charge(db, api.deps.ring, one);
-    await refund(db, api.deps.ring, one, reference, 0.2, 'completed');
-    await refund(db, api.deps.ring, one, reference, 0.1);
-    const day = await dayOf(db, one.merchantId);
-    const merchant = await asking(api, one, 'merchant');
-    expect(await merchant.statement(day)).toMatchObject({ final: false });
-    await moveClock(db, one.merchantId, '1 day');
-
-    const first = await merchant.file(`/v1/statements/${day}.csv`);
-    await refund(db, api.deps.ring, one, reference, 0.3, 'completed');
-    expect(linesOf(first)[0]?.split(',')).toContain('0.2');
-    expect(await merchant.file(`/v1/statements/${day}.csv`)).toBe(first);
-    expect(await merchant.statement(day)).toMatchObject({ final: true, sha256: sha256(first) });
-    // To its bank the day goes on: other merchants' clocks show it still.
-    expect(await (await asking(api, one, 'bank')).statement(day)).toMatchObject({ final: false });
-    expect(await (await asking(api, one, 'provider')).statement(day)).toMatchObject({ final: false });
-    expect(
-      await (await asking(api, one, 'provider')).statement(day, `&merchantId=${one.merchantId}`),
-    ).toMatchObject({
-      final: true,
-      sha256: sha256(first),
-    });
-    expect(await (await asking(api, one, 'bank')).statement('2026-01-31')).toMatchObject({
-      final: true,
-      closingBalance: 0,
-    });
-  });
-
-  it('of thousands of lines has each of them once, in a provider’s file merchant by merchant', async () => {
-    const one = await standingIn();
-    await settleMany(db, one, 2_001);
-    const day = await dayOf(db, one.merchantId);
-    for (const role of ['bank', 'merchant', 'provider'] as const) {
-      const party = await asking(api, one, role);
-      const file = await party.file(`/v1/statements/${day}.csv`);
-      expect(new Set(linesOf(file)).size).toBe(2_001);
-      expect(totalOf(file)).toEqual(['total', '2001', '2001']);
-      expect(await party.statement(day)).toMatchObject({
-        charges: { count: 2_001, amount: 2_001 },
-        sha256: sha256(file),
-      });
+    for (const role of ROLES) {
+      const isBank = role === 'bank';
+      const file = await fileOf(one[role], day);
+      const letOff = linesOf(file).filter((line) => line.includes(`,${reference},write_off,`));
+      expect(letOff).toHaveLength(isBank ? 2 : 0);
+      expect(new Set(linesOf(file)).size).toBe(isBank ? 1_004 : 1_002);
+      expect(totalOf(file)).toEqual(isBank ? ['total', '1004', '1003'] : ['total', '1002', '1002']);
     }
   });
 
-  it('of more lines than are hashed while somebody waits has its SHA-256 once the file is taken, and the history sends whoever asks there', async () => {
-    const one = await standingIn();
-    await settleMany(db, one, LIST_REACH + 1);
-    const day = await dayOf(db, one.merchantId);
-    await moveClock(db, one.merchantId, '1 day');
-    const merchant = await asking(api, one, 'merchant');
-    expect(await merchant.statement(day)).toMatchObject({ final: true, sha256: null });
-    const file = await merchant.file(`/v1/statements/${day}.csv`);
-    expect(totalOf(file)).toEqual(['total', String(LIST_REACH + 1), String(LIST_REACH + 1)]);
-    await eventually(async () => (await merchant.statement(day))['sha256'] === sha256(file));
-    const { status, body } = await merchant.get('/v1/transaction-history?settledFrom=2026-01-01T00:00:00Z');
-    expect([status, body.message]).toEqual([400, expect.stringContaining('/v1/statements/:date.csv')]);
+  it('opens with what the day before closed with', async () => {
+    await charged();
+    const day = await today();
+    await moveClock(served.db, one.merchantId, '1 day');
+    await charged();
+    expect(await statement(one.merchant, day)).toMatchObject({ openingBalance: 0, closingBalance: 1 });
+    expect(await statement(one.merchant, await today())).toMatchObject({
+      openingBalance: 1,
+      closingBalance: 2,
+    });
+    expect(await statement(one.merchant, '2999-12-31')).toMatchObject({
+      openingBalance: 2,
+      closingBalance: 2,
+    });
   });
 
-  it('of more than fifteen digits is told in full beside the number that JSON has for it', async () => {
-    const one = await standingIn();
-    await postCharges(db, one, 999_999_999_999n, 10_000);
-    await postCharges(db, one, 1n, 1);
-    expect(
-      await (await asking(api, one, 'merchant')).statement(await dayOf(db, one.merchantId)),
-    ).toMatchObject({
+  it('of a day that is over keeps its bytes, whatever comes of its charges later', async () => {
+    const { reference } = await charged();
+    await refunded(reference, 0.2, 'completed');
+    await refunded(reference, 0.1);
+    const day = await today();
+    expect(await statement(one.merchant, day)).toMatchObject({ final: false });
+    await moveClock(served.db, one.merchantId, '1 day');
+
+    const first = await fileOf(one.merchant, day);
+    await refunded(reference, 0.3, 'completed');
+    expect(linesOf(first)[0]?.split(',')).toContain('0.2');
+    expect(await fileOf(one.merchant, day)).toBe(first);
+    const final = { final: true, sha256: sha256(first) };
+    expect(await statement(one.merchant, day)).toMatchObject(final);
+    expect(await statement(one.provider, day, `&merchantId=${one.merchantId}`)).toMatchObject(final);
+    // To its bank the day goes on: other merchants' clocks show it still.
+    expect(await statement(one.bank, day)).toMatchObject({ final: false });
+    expect(await statement(one.provider, day)).toMatchObject({ final: false });
+    expect(await statement(one.bank, '2026-01-31')).toMatchObject({ final: true, closingBalance: 0 });
+  });
+
+  it('of more lines than are hashed while somebody waits has its SHA-256 once the file is taken; of more than fifteen digits is told in full', async () => {
+    await postCharges(served.db, one, 999_999_999_999n, HASHED_MAX);
+    await postCharges(served.db, one, 1n, 1);
+    const day = await today();
+    await moveClock(served.db, one.merchantId, '1 day');
+    expect(await statement(one.merchant, day)).toMatchObject({
+      final: true,
+      sha256: null,
       charges: { count: 10_001, amount: 99_999_999_999_900 },
       exact: { charges: '99999999999900.01', closingBalance: '99999999999900.01' },
     });
-    expect(await (await asking(api, one, 'bank')).positions(await dayOf(db, one.bankId))).toMatchObject([
-      { owedByYou: 99_999_999_999_900, exact: { owedByYou: '99999999999900.01', net: '-99999999999900.01' } },
-    ]);
+    const sum = { owedByYou: '99999999999900.01', net: '-99999999999900.01' };
+    expect(await positions(one.bank, day)).toMatchObject([{ owedByYou: 99_999_999_999_900, exact: sum }]);
+    const file = await fileOf(one.merchant, day);
+    await eventually(async () => (await statement(one.merchant, day))['sha256'] === sha256(file));
+  });
+
+  it('is where the history sends a caller that asks for more of what has settled than a list reaches', async () => {
+    const { id } = await charged();
+    await asOwner(
+      served.database.url,
+      `SET session_replication_role = replica;
+       INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+         amount, currency, description, approval_required, expires_at, workflow_id, created_at, status, closed_by, closed_at,
+         bank_transaction_id)
+       SELECT 'brq_' || n, 'txn_' || n, 'R' || n, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+         amount, currency, description, approval_required, expires_at, workflow_id, created_at, status, closed_by, closed_at,
+         'tx-' || n
+       FROM billing_requests b, generate_series(1, ${LIST_REACH}) AS n WHERE b.id = '${id}'`,
+    );
+    expect(await one.merchant.get('/v1/transaction-history?settledFrom=2026-01-01T00:00:00Z')).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining('/v1/statements/:date.csv') as string },
+    });
   });
 
   it.each([
@@ -306,53 +271,64 @@ describe('a statement', () => {
     ['?date=30.01.2026', 'query.date'],
     ['?date=2026-01-31&currency=USD', 'query.currency'],
     ['?date=2026-01-31&currency=ABC', 'query.currency'],
-    ['?date=2026-01-31&colour=blue', 'query.colour'],
   ])('needs a day that there is, and a currency: %s gets 400', async (query, path) => {
-    const { status, body } = await (await asking(api, standing, 'merchant')).get(`/v1/statements${query}`);
-    expect(status).toBe(400);
-    expect(body.errors?.map((problem) => problem.path)).toContain(path);
+    const { status, body } = await one.merchant.get(`/v1/statements${query}`);
+    expect([status, body.errors?.map((problem) => problem.path)]).toEqual([400, [path]]);
+    expect((await one.merchant.get('/v1/statements/2026-02-30.csv')).status).toBe(404);
   });
 
   it('of a currency that is no longer accepted can be asked for, as what is owed in it can', async () => {
-    const one = await standingIn();
     const { bankId, merchantId } = one;
-    const day = await dayOf(db, merchantId);
+    const day = await today();
     const entry = entryOf(
       'charge',
       { resourceId: newId('billingRequest'), settledAt: new Date() },
       { amount: 7n, currency: 'USD', bankId, merchantId, ownerId: merchantId },
     );
-    await db.transaction((trx) => postEntries(trx, 'Africa/Lagos', [entry]));
-    const bank = await asking(api, one, 'bank');
-    expect(await bank.positions(day)).toMatchObject([{ currency: 'USD', net: -0.07 }]);
-    expect(await bank.statement(day, '&currency=USD')).toMatchObject({
+    await served.db.transaction((trx) => postEntries(trx, LAGOS, [entry]));
+    expect(await positions(one.bank, day)).toMatchObject([{ currency: 'USD', net: -0.07 }]);
+    expect(await statement(one.bank, day, '&currency=USD')).toMatchObject({
       closingBalance: -0.07,
-      sha256: sha256(await bank.file(`/v1/statements/${day}.csv?currency=USD`)),
+      sha256: sha256(await one.bank.file(`/v1/statements/${day}.csv?currency=USD`)),
     });
-    const other = await asking(api, standing, 'bank');
+    const other = await served.parties();
     for (const path of [`?date=${day}&`, `/${day}.csv?`]) {
-      const { status, body } = await other.get(`/v1/statements${path}currency=USD`);
-      expect(status).toBe(400);
-      expect(body.errors).toEqual([{ path: 'query.currency', message: 'must be one of NGN, JPY' }]);
+      const { status, body } = await other.bank.get(`/v1/statements${path}currency=USD`);
+      const message = 'must be one of NGN, JPY';
+      expect([status, body.errors]).toEqual([400, [{ path: 'query.currency', message }]]);
     }
   });
 
-  it('is of the merchants of the provider that asks, and of nobody else’s', async () => {
-    const stranger = await standingIn();
-    for (const path of [`/v1/statements?date=${today}&`, `/v1/statements/${today}.csv?`]) {
-      const named = `${path}merchantId=${standing.merchantId}`;
-      expect(await (await asking(api, stranger, 'provider')).get(named)).toMatchObject({ status: 404 });
-      expect(await (await asking(api, stranger, 'merchant')).get(named)).toMatchObject({ status: 404 });
-      expect(await (await asking(api, standing, 'bank')).get(named)).toMatchObject({
+  it('is of one merchant for its provider, never for a bank', async () => {
+    for (const path of [`/v1/statements?date=2026-01-31&`, `/v1/statements/2026-01-31.csv?`]) {
+      expect(await one.bank.get(`${path}merchantId=${one.merchantId}`)).toMatchObject({
         status: 400,
         body: { errors: [{ path: 'query.merchantId' }] },
       });
     }
-    expect(
-      await (await asking(api, standing, 'merchant')).get('/v1/statements/2026-02-30.csv'),
-    ).toMatchObject({
-      status: 404,
-    });
+  });
+
+  it('is not final where its month is reopened and corrected while it is read', async () => {
+    const [month, date] = ['2026-03-01', '2026-03-10'];
+    await postThen(served.db, date, one);
+    await served.db.transaction((trx) => closePeriod(trx, OPERATOR, LAGOS, month));
+    expect(await statement(one.merchant, date)).toMatchObject({ final: true, charges: { count: 1 } });
+
+    // Between its first question and what is read, an operator has the day corrected.
+    const corrected: Database = {
+      ...served.db,
+      async transaction(work) {
+        await served.db.transaction((trx) => reopenPeriod(trx, OPERATOR, month));
+        await postThen(served.db, date, one);
+        return served.db.transaction(work);
+      },
+    };
+    const { data } = await showStatement({
+      caller: { entityId: one.merchantId, role: 'merchant' },
+      query: { date, currency: 'NGN' },
+      deps: { ...served.api.deps, db: corrected },
+    } as unknown as Parameters<typeof showStatement>[0]);
+    expect(data).toMatchObject({ final: false, charges: { count: 2 } });
   });
 });
 
@@ -366,18 +342,6 @@ const FILES: Record<string, string[]> = {
     'txn-10,REF-16,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,0,TIME,TIME,"{}"',
     'txn-11,REF-17,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-12,,,0,0,TIME,TIME,"{}"',
     'total,5,4.3,,,,,,,,,,,,,,,',
-    '',
-  ],
-  provider: [
-    'transactionId,reference,type,status,amount,currency,description,customerId,merchantId,bankId,billingRequestId,scheduleId,declineReason,refundedAmount,reversedAmount,createdAt,settledAt,metadata',
-    `txn-1,REF-20,charge,successful,1,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0.3,0,TIME,TIME,"{}"`,
-    `txn-7,REF-21,refund,completed,0.3,NGN,"'=1+1, ""two""\n pairs",cus-2,mch-3,bnk-4,brq-5,sch-6,,0,0,TIME,TIME,"{}"`,
-    'txn-8,REF-22,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,1,TIME,TIME,"{}"',
-    'txn-10,REF-23,reversal,completed,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-9,,,0,0,TIME,TIME,"{}"',
-    'txn-11,REF-24,charge,successful,1,NGN,Shoes,cus-2,mch-3,bnk-4,brq-12,,,0,0,TIME,TIME,"{}"',
-    'txn-13,REF-25,charge,successful,1,NGN,Shoes,cus-14,mch-15,bnk-16,brq-17,,,0,0,TIME,TIME,"{}"',
-    'txn-18,REF-26,charge,successful,1,NGN,Shoes,cus-14,mch-15,bnk-16,brq-19,,,0,0,TIME,TIME,"{}"',
-    'total,7,6.3,,,,,,,,,,,,,,,',
     '',
   ],
   payersBank: [
@@ -420,97 +384,133 @@ function namedLines(file: string, lookupId: string): string[] {
     .split('\r\n');
 }
 
-test('the file of each kind has the bytes that its readers and its kept SHA-256 know', async () => {
-  const { ring } = api.deps;
-  const [one, other] = [await standingIn(), await standingIn()];
+test('the file of each kind has the bytes that its readers and its kept SHA-256 know, a provider’s merchant by merchant', async () => {
+  const { db, ring } = served;
+  const other = await served.parties();
   await asOwner(
-    database.url,
+    served.database.url,
     `UPDATE entities SET provider_id = '${one.providerId}' WHERE id = '${other.merchantId}'`,
   );
   // Of the merchant that comes second in the file, before and between what the first has.
-  await charge(db, ring, other);
-  const { id, reference } = await charge(db, ring, one);
-  await refund(db, ring, one, reference, 0.3, 'completed');
-  const reversed = await charge(db, ring, one);
-  await charge(db, ring, other);
-  await answerBill(db, ring, one, reversed.id, null);
+  await charged(other);
+  const { id, reference } = await charged();
+  await refunded(reference, 0.3, 'completed');
+  const reversed = await charged();
+  await charged(other);
+  await deny(reversed.id);
   await resolveOf(reversed.id, 'no_money_moved');
-  const writtenOff = await charge(db, ring, one);
-  const refundId = await refund(db, ring, one, writtenOff.reference, 0.4);
-  await answerBill(db, ring, one, writtenOff.id, null);
-  await resolveOf(writtenOff.id, 'written_off');
-  await db.transaction((trx) =>
-    answerRefund(trx, ring, 'Africa/Lagos', one.bankId, refundId, {
-      action: 'rejected',
-      bankTransactionId: null,
-      reason: 'account_closed',
-    }),
-  );
+  await writtenOff();
   const payment = await payAnother(db, ring, one, other);
   await settleCredit(db, ring, payment.deliveryId);
-  await answerBill(db, ring, one, payment.id, null);
+  await deny(payment.id);
   await resolveOf(payment.id, 'reversed', 'tx-back');
   await asOwner(
-    database.url,
+    served.database.url,
     `SET session_replication_role = replica;
      UPDATE billing_requests SET schedule_id = 'sch_1', billing_n = 1, attempt = 1, description = E'=1+1, "two"\n pairs' WHERE id = '${id}'`,
   );
 
-  const day = await dayOf(db, one.merchantId);
+  const day = await today();
   const lookupId = await lookupIdOf(db, other.customerId);
-  const fileOf = async (of: Standing, role: 'bank' | 'merchant' | 'provider') =>
-    namedLines(await (await asking(api, of, role)).file(`/v1/statements/${day}.csv`), lookupId);
+  const named = async (caller: Caller) => namedLines(await fileOf(caller, day), lookupId);
   expect({
-    merchant: await fileOf(one, 'merchant'),
-    provider: await fileOf(one, 'provider'),
-    payersBank: await fileOf(one, 'bank'),
-    payeesBank: await fileOf(other, 'bank'),
+    merchant: await named(one.merchant),
+    payersBank: await named(one.bank),
+    payeesBank: await named(other.bank),
   }).toEqual(FILES);
+  const merchants = await Promise.all([one.merchant, other.merchant].map((caller) => fileOf(caller, day)));
+  expect(linesOf(await fileOf(one.provider, day))).toEqual(merchants.flatMap(linesOf));
 });
 
-/** Other customers of the same bank. */
-async function neighbours({ bankId }: Standing): Promise<string[]> {
-  const { customers } = await db.transaction((trx) =>
-    onboardBatch(trx, api.deps.ring, bankId, [
-      {
-        person: {
-          clientRef: 'c2',
-          firstname: 'Bola',
-          lastname: 'Obi',
-          accountName: 'Bola Obi',
-          email: 'bola@example.test',
-          country: 'NG',
-          accountNumber: '0123456780',
-        },
-      },
-    ]),
-  );
-  return customers.map(({ customerId }) => customerId);
-}
+const inOrder = (a: Shown, b: Shown) => (String(a['counterpartyId']) < String(b['counterpartyId']) ? -1 : 1);
+const kobo = (naira: unknown) => Math.round(Number(naira) * 100);
+const netOf = (some: Position[]) =>
+  some.reduce((sum, { owedToIt, owedByIt }) => sum + owedToIt - owedByIt, 0n);
 
-test('a statement whose month is reopened and corrected while it is read is not final', async () => {
-  const standing = await standingIn();
-  const { merchantId } = standing;
-  const [month, date] = ['2026-03-01', '2026-03-10'];
-  await postThen(db, date, standing);
-  await db.transaction((trx) => closePeriod(trx, OPERATOR, 'Africa/Lagos', month));
-  const merchant = await asking(api, standing, 'merchant');
-  const before = await merchant.statement(date);
-  expect(before).toMatchObject({ final: true, charges: { count: 1 } });
+describe('net positions', () => {
+  it('say who owes whom of what settled that day, and add up to nothing over the network', async () => {
+    const { db, ring } = served;
+    const other = await served.parties();
+    const { payee } = await settleOfEachKind(db, ring, one);
+    const { payee: othersPayee } = await settleOfEachKind(db, ring, other);
+    await payAnother(db, ring, other, one);
+    await payAnother(db, ring, one, other);
+    await payAnother(db, ring, one, other);
+    const day = await today();
 
-  // Between its first question and what is read, an operator has the day corrected.
-  const corrected: Database = {
-    ...db,
-    async transaction(work) {
-      await db.transaction((trx) => reopenPeriod(trx, OPERATOR, month));
-      await postThen(db, date, standing);
-      return db.transaction(work);
-    },
-  };
-  const { data } = await showStatement({
-    caller: { entityId: merchantId, role: 'merchant' },
-    query: { date, currency: 'NGN' },
-    deps: { ...api.deps, db: corrected },
-  } as unknown as Parameters<typeof showStatement>[0]);
-  expect(data).toMatchObject({ final: false, charges: { count: 2 } });
+    const ofMerchant = {
+      counterpartyId: one.bankId,
+      currency: 'NGN',
+      owedToYou: 4,
+      owedByYou: 1.3,
+      net: 2.7,
+    };
+    expect(await positions(one.merchant, day)).toEqual([ofMerchant]);
+    expect(await positions(one.provider, day)).toEqual([ofMerchant]);
+    const ofBank = await positions(one.bank, day);
+    expect(ofBank).toEqual(
+      [
+        { counterpartyId: payee.bankId, currency: 'NGN', owedToYou: 0, owedByYou: 5, net: -5 },
+        { counterpartyId: other.bankId, currency: 'NGN', owedToYou: 2.5, owedByYou: 5, net: -2.5 },
+        { counterpartyId: one.merchantId, currency: 'NGN', owedToYou: 1.3, owedByYou: 4, net: -2.7 },
+        { counterpartyId: 'network', currency: 'NGN', owedToYou: 1, owedByYou: 0, net: 1 },
+      ].toSorted(inOrder),
+    );
+    // What the statement has moved is what the positions come to.
+    const { closingBalance } = await statement(one.bank, day);
+    expect(kobo(closingBalance)).toBe(ofBank.reduce((sum, { net }) => sum + kobo(net), 0));
+
+    // Of all that settled between them that day, each line is told by both.
+    const told: Position[] = [];
+    for (const { bankId, merchantId } of [one, other, payee, othersPayee]) {
+      for (const [entityId, role] of [
+        [bankId, 'bank'],
+        [merchantId, 'merchant'],
+      ] as const) {
+        told.push(...(await readPositions(db, { entityId, role }, day, 1_000)));
+      }
+    }
+    const between = told.filter(({ counterpartyId }) => counterpartyId !== 'network');
+    expect(between).toHaveLength(10);
+    expect(netOf(between)).toBe(0n);
+    // The network bears what was written off: a naira of each.
+    expect(netOf(told)).toBe(200n);
+  });
+
+  it('of what was written off and is taken back after all are between the merchant and the network', async () => {
+    const { id } = await charged();
+    for (const resolution of ['written_off', 'no_money_moved'] as const) {
+      await deny(id);
+      await resolveOf(id, resolution);
+    }
+    const day = await today();
+    expect(await positions(one.merchant, day)).toMatchObject([
+      { counterpartyId: one.bankId, owedToYou: 1, owedByYou: 0 },
+      { counterpartyId: 'network', owedToYou: 0, owedByYou: 1 },
+    ]);
+    expect(await positions(one.bank, day)).toMatchObject([
+      { counterpartyId: one.merchantId, owedToYou: 0, owedByYou: 1 },
+      { counterpartyId: 'network', owedToYou: 1, owedByYou: 0 },
+    ]);
+    expect(await statement(one.bank, day)).toMatchObject({
+      closingBalance: 0,
+      charges: { count: 1, amount: 1 },
+      reversals: { count: 0, amount: 0 },
+      writeOffs: { count: 1, amount: 1 },
+    });
+    expect(await statement(one.merchant, day)).toMatchObject({ closingBalance: 0 });
+  });
+
+  it('are a file as well, in which less than nothing is a number', async () => {
+    await charged();
+    expect(await one.bank.file(`/v1/positions?date=${await today()}&format=csv`)).toBe(
+      `counterpartyId,currency,owedToYou,owedByYou,net\r\n${one.merchantId},NGN,0,1,-1\r\n`,
+    );
+    expect(await one.bank.read('/v1/positions?date=2026-01-31')).toEqual({
+      date: '2026-01-31',
+      timezone: LAGOS,
+      final: true,
+      positions: [],
+    });
+  });
 });

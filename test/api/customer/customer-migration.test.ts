@@ -12,29 +12,26 @@ import {
 } from '../../../src/database/customer/migrate-customers';
 import { decrypt } from '../../../src/database/keys/encrypt';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
-import { enter, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
-import { person } from '../../support/person';
+import { serveApi, tokenOf, type Answered } from '../../support/api';
 import { eventually } from '../../support/engine';
 import { memoryKept } from '../../support/memory';
+import { person } from '../../support/person';
+import { callerAt, shareApi, type Caller } from '../../support/shared-api';
 import { wholeFeed } from '../../support/whole-feed';
 
-let test: TestDatabase;
-let api: ServedApi;
-let bank: Party;
+const served = shareApi();
+let bank: Caller;
+let token: string;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db);
-  bank = await enter(api, 'bank', { name: 'First Bank' });
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
+  bank = await served.enter('bank', { name: 'First Bank' });
+  token = await tokenOf(served.api, bank);
 });
 
+const CUSTOMERS = '/v1/bank/customers';
 const persons = (count: number) => Array.from({ length: count }, () => person());
-const migrate = (customers: unknown[], by = bank, headers = {}) =>
-  by.send('POST', '/v1/bank/customers', { customers }, headers);
+const migrate = (customers: unknown[], by = bank, headers = {}) => by.post(CUSTOMERS, { customers }, headers);
+const summariesOf = (answers: Answered[]) =>
+  answers.map(({ body }) => body.data?.['summary'] as Record<'total' | 'successful' | 'duplicates', number>);
 const failuresOf = (data: Record<string, unknown> = {}) =>
   data['failures'] as { index: number; clientRef?: string; reason: string }[];
 const reasons = (data?: Record<string, unknown>) =>
@@ -43,20 +40,15 @@ const onboardedOf = (data: Record<string, unknown> = {}) => data['customers'] as
 const duplicate = (of: string) => `duplicate: the bank, or this batch before, has a customer with this ${of}`;
 const hex = (text: string) => Buffer.from(text).toString('hex');
 const staged = async () =>
-  (await row<{ count: number }>(test.db, `SELECT count(*)::int AS count FROM staged_customers`))?.count;
-const retrieve = (batchId: unknown, by = bank, file = '') =>
-  by.send('GET', `/v1/bank/customers/batches/${String(batchId)}${file}`);
-const download = async (batchId: unknown, file: string, by = bank) => {
-  const answered = await fetch(`${api.url}/v1/bank/customers/batches/${String(batchId)}/${file}`, {
-    headers: { authorization: `Bearer ${by.token}` },
-  });
-  return { status: answered.status, headers: answered.headers, text: await answered.text() };
-};
+  (await row<{ count: number }>(served.db, `SELECT count(*)::int AS count FROM staged_customers`))?.count;
+const retrieve = (batchId: unknown) => bank.get(`${CUSTOMERS}/batches/${String(batchId)}`);
+const download = (batchId: unknown, file: string) =>
+  bank.file(`${CUSTOMERS}/batches/${String(batchId)}/${file}`);
 /** In place of the worker. @returns how many pages there were */
 const work = async (batchId: unknown) => {
   for (let pages = 1; ; pages++) {
     const id = String(batchId);
-    const { status } = await onboardNextPage(test.db, api.deps.ring, id, workflowIds.customerMigration(id));
+    const { status } = await onboardNextPage(served.db, served.ring, id, workflowIds.customerMigration(id));
     if (status !== 'processing') return pages;
   }
 };
@@ -101,11 +93,12 @@ describe('the migration of customers', () => {
     ]);
   });
 
-  it('lets the same person be a customer of two banks', async () => {
-    const other = await enter(api, 'bank');
+  it('holds against a person neither another bank’s customer nor an invalid entry', async () => {
     const ada = person();
-    await migrate([ada]);
-    expect((await migrate([ada], other)).body.data?.['summary']).toMatchObject({ successful: 1 });
+    const { body } = await migrate([{ ...ada, email: 'x' }, ada]);
+    expect(body.data?.['summary']).toEqual({ total: 2, successful: 1, failed: 1, duplicates: 0 });
+    const elsewhere = await migrate([ada], await served.enter('bank'));
+    expect(elsewhere.body.data?.['summary']).toMatchObject({ successful: 1 });
   });
 
   it('counts an invalid person, with every reason, and onboards the others', async () => {
@@ -150,7 +143,7 @@ describe('the migration of customers', () => {
       [2, 'country must be an ISO 3166 alpha-2 code, as NG'],
     ]);
     expect(
-      await row(test.db, `SELECT country FROM customers WHERE id = :id`, { id: onboarded?.['customerId'] }),
+      await row(served.db, `SELECT country FROM customers WHERE id = :id`, { id: onboarded?.['customerId'] }),
     ).toEqual({ country: 'NG' });
   });
 
@@ -182,45 +175,28 @@ describe('the migration of customers', () => {
   ])('counts a person with %s, which is JSON, but none that is taken', async (_, bad, reason) => {
     const body = `{"customers":[${bad},${JSON.stringify(person())}]}`;
     const headers = { 'idempotency-key': reason.replaceAll(' ', '-') };
-    const answered = await bank.send('POST', '/v1/bank/customers', body, headers);
+    const answered = await bank.post(CUSTOMERS, body, headers);
     expect(answered).toMatchObject({
       status: 201,
       body: { data: { summary: { successful: 1, failed: 1 } } },
     });
     expect(failuresOf(answered.body.data)).toEqual([{ index: 0, reason }]);
-    expect((await bank.send('POST', '/v1/bank/customers', body, headers)).body).toEqual(answered.body);
+    expect((await bank.post(CUSTOMERS, body, headers)).body).toEqual(answered.body);
     const other = body.replace(bad, bad.replace(/[\d[]/, '2,"b":$&'));
-    expect(await bank.send('POST', '/v1/bank/customers', other, headers)).toMatchObject({ status: 422 });
-  });
-
-  it('does not hold an invalid person against a later valid one', async () => {
-    const ada = person();
-    const { body } = await migrate([{ ...ada, email: 'x' }, ada]);
-    expect(body.data?.['summary']).toEqual({ total: 2, successful: 1, failed: 1, duplicates: 0 });
+    expect(await bank.post(CUSTOMERS, other, headers)).toMatchObject({ status: 422 });
   });
 
   it.each([
-    ['no array', { customers: {} }, 'customers', 'must be an array'],
-    ['nobody', { customers: [] }, 'customers', 'must have at least 1 entry'],
-    ['no objects', { customers: ['x'] }, 'customers[0]', 'must be an object'],
-  ])('refuses a body with %s', async (_, body, path, message) => {
-    expect(await bank.send('POST', '/v1/bank/customers', body)).toMatchObject({
-      status: 400,
-      body: { errors: [{ path, message }] },
-    });
-  });
-
-  it.each([
-    ['no object', '[]', 'body', 'must be an object'],
+    ['no array', '{"customers":{}}', 'customers', 'must be an array'],
+    ['nobody', '{"customers":[]}', 'customers', 'must have at least 1 entry'],
     ['a list of lists', '{"customers":[[{}]]}', 'customers[0]', 'must be an object'],
     ['a list under another name', '{"people":[{}],"customers":[{}]}', 'people', 'is not a known field'],
     ['the list twice', '{"customers":[{}],"customers":[{}]}', 'customers', 'occurs twice in one object'],
     ['a comma too many', '{"customers":[{},]}', 'body', 'is not valid JSON in UTF-8'],
-    ['a comma too few', '{"customers":[{} {}]}', 'body', 'is not valid JSON in UTF-8'],
     ['a person that does not end', '{"customers":[{"a":"}]}', 'body', 'is not valid JSON in UTF-8'],
     ['nothing behind the list', '{"customers":[{}]', 'body', 'is not valid JSON in UTF-8'],
   ])('refuses a body with %s', async (_, body, path, message) => {
-    expect(await bank.send('POST', '/v1/bank/customers', body)).toMatchObject({
+    expect(await bank.post(CUSTOMERS, body)).toMatchObject({
       status: 400,
       body: { errors: expect.arrayContaining([{ path, message }]) as unknown },
     });
@@ -233,20 +209,14 @@ describe('the migration of customers', () => {
     expect(await staged()).toBe(0);
   });
 
-  it.each([
-    ['plain', 'x'],
-    ['of escapes', '\\n'],
-  ])('refuses a text as long as the whole body, %s', async (_, piece) => {
-    const text = piece.repeat((15 * 1024 * 1024) / piece.length);
-    expect(await bank.send('POST', '/v1/bank/customers', `{"customers":"${text}"}`)).toMatchObject({
+  it('refuses a text as long as the whole body', async () => {
+    const text = '\\n'.repeat((15 * 1024 * 1024) / 2);
+    expect(await bank.post(CUSTOMERS, `{"customers":"${text}"}`)).toMatchObject({
       status: 400,
       body: { errors: [{ path: 'body', message: 'has too much beside the objects of its list' }] },
     });
-    const { status, body } = await bank.send(
-      'POST',
-      '/v1/bank/customers',
-      `{"customers":[{"firstname":"${text}"},${JSON.stringify(person())}]}`,
-    );
+    const list = `{"customers":[{"firstname":"${text}"},${JSON.stringify(person())}]}`;
+    const { status, body } = await bank.post(CUSTOMERS, list);
     expect(status).toBe(201);
     expect(body.data).toMatchObject({
       summary: { successful: 1, failed: 1 },
@@ -254,12 +224,11 @@ describe('the migration of customers', () => {
     });
   });
 
-  it('refuses a body above 16 MiB, whether its length is told before or not', async () => {
+  it('refuses a body above 16 MiB whose length is not told before', async () => {
     const body = `{"customers":[{}${' '.repeat(16 * 1024 * 1024)}]}`;
-    expect(await bank.send('POST', '/v1/bank/customers', body)).toMatchObject({ status: 413 });
-    const { status } = await fetch(`${api.url}/v1/bank/customers`, {
+    const { status } = await fetch(served.api.url + CUSTOMERS, {
       method: 'POST',
-      headers: { authorization: `Bearer ${bank.token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: new Blob([body]).stream(),
       duplex: 'half',
     });
@@ -273,9 +242,9 @@ describe('the migration of customers', () => {
   ])('takes a body compressed with %s', async (encoding, compress) => {
     const headers = { 'content-encoding': encoding };
     const whole = compress(Buffer.from(JSON.stringify({ customers: [person()] })));
-    expect(await bank.send('POST', '/v1/bank/customers', whole, headers)).toMatchObject({ status: 201 });
+    expect(await bank.post(CUSTOMERS, whole, headers)).toMatchObject({ status: 201 });
     for (const broken of [whole.subarray(0, 20), Buffer.from('{"customers":[]}')]) {
-      expect(await bank.send('POST', '/v1/bank/customers', broken, headers)).toMatchObject({
+      expect(await bank.post(CUSTOMERS, broken, headers)).toMatchObject({
         status: 400,
         body: {
           errors: [{ path: 'body', message: 'is not whole, or not compressed as its Content-Encoding says' }],
@@ -286,46 +255,29 @@ describe('the migration of customers', () => {
 
   it('refuses an encoding that it does not know', async () => {
     const headers = { 'content-encoding': 'zstd' };
-    expect(await bank.send('POST', '/v1/bank/customers', '{}', headers)).toMatchObject({ status: 415 });
-  });
-
-  it('takes a body that is far larger than other endpoints do', async () => {
-    const long = 'x'.repeat(200);
-    const batch = Array.from({ length: 500 }, () =>
-      person({ firstname: long, lastname: long, accountName: long, reference: long }),
-    );
-    expect(JSON.stringify(batch).length).toBeGreaterThan(256 * 1024);
-    expect(await migrate(batch)).toMatchObject({ status: 201 });
-  });
-
-  it('of one bank in two calls at once counts everybody once', async () => {
-    const batch = Array.from({ length: 50 }, () => person());
-    const answers = await Promise.all([migrate(batch), migrate(batch.toReversed()), migrate(batch)]);
-    const summaries = answers.map(({ body }) => body.data?.['summary'] as Record<string, number>);
-    expect(summaries.reduce((sum, { successful = 0 }) => sum + successful, 0)).toBe(50);
-    expect(summaries.reduce((sum, { duplicates = 0 }) => sum + duplicates, 0)).toBe(100);
+    expect(await bank.post(CUSTOMERS, '{}', headers)).toMatchObject({ status: 415 });
   });
 
   it('draws again when a phrase is taken', async () => {
     const draws = ['take-me-if-free-01', 'take-me-if-free-01', 'take-me-if-free-01', 'take-me-if-free-02'];
     const entries = [{ person: person() }, { person: person() }];
-    const { customers } = await test.db.transaction((trx) =>
-      onboardBatch(trx, api.deps.ring, bank.entityId, entries, () => draws.shift() ?? 'none-is-left-here-99'),
+    const { customers } = await served.db.transaction((trx) =>
+      onboardBatch(trx, served.ring, bank.entityId, entries, () => draws.shift() ?? 'none-is-left-here-99'),
     );
     const told = customers.map(({ lookupID }) => lookupID);
     const stored = await rows<{ phrase: string }>(
-      test.db,
+      served.db,
       `SELECT lookup_id AS phrase FROM customers WHERE lookup_id LIKE 'take-me%' ORDER BY id`,
     );
     expect(told.toSorted()).toEqual(['take-me-if-free-01', 'take-me-if-free-02']);
     expect(stored.map(({ phrase }) => phrase)).toEqual(told);
   });
 
-  it('stores e-mail and account number encrypted, so that nobody reads them in the database', async () => {
+  it('stores e-mail and account number encrypted, so that no reader of the database sees them', async () => {
     const ada = person({ email: 'Sealed.Ada@example.com', accountNumber: 'SEALED12345' });
     await migrate([ada]);
     const stored = await row<{ id: string; email: Buffer; all: string }>(
-      test.db,
+      served.db,
       `SELECT id, email_encrypted AS email, to_jsonb(c)::text AS all FROM customers c WHERE client_ref = :ref`,
       { ref: ada.clientRef },
     );
@@ -333,7 +285,7 @@ describe('the migration of customers', () => {
       expect(stored?.all).not.toContain(plain);
       expect(stored?.all).not.toContain(hex(plain));
     }
-    expect(stored && decrypt(api.deps.ring, stored.email, `customers.email_encrypted:${stored.id}`)).toBe(
+    expect(stored && decrypt(served.ring, stored.email, `customers.email_encrypted:${stored.id}`)).toBe(
       'Sealed.Ada@example.com',
     );
   });
@@ -343,32 +295,7 @@ describe('a small batch, looked at later,', () => {
   it('is as it was answered', async () => {
     const ada = person();
     const { body } = await migrate([person(), {}, ada, { ...person(), clientRef: ada.clientRef }, person()]);
-    const { batchId } = body.data ?? {};
-    expect(await retrieve(batchId)).toMatchObject({ status: 200, body: { data: body.data } });
-    expect((await retrieve(batchId)).body.data).toEqual(body.data);
-  });
-
-  it('is unknown to everybody else, as is a batch that never was', async () => {
-    const { body } = await migrate([person()]);
-    const other = await enter(api, 'bank');
-    const never = 'bat_00000000000000000000000000';
-    const { batchId } = body.data ?? {};
-    for (const file of ['', '/customers.csv', '/failures.csv']) {
-      const answers = await Promise.all([
-        retrieve(batchId, other, file),
-        retrieve(never, bank, file),
-        retrieve('x', bank, file),
-      ]);
-      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
-    }
-  });
-
-  it.each(['merchant', 'provider'] as const)('is not for a %s', async (role) => {
-    const { body } = await migrate([person()]);
-    const other = await enter(api, role);
-    for (const file of ['', '/customers.csv', '/failures.csv']) {
-      expect(await retrieve(body.data?.['batchId'], other, file)).toMatchObject({ status: 403 });
-    }
+    expect(await retrieve(body.data?.['batchId'])).toMatchObject({ status: 200, body: { data: body.data } });
   });
 
   it('gives files in the form of a CSV that no spreadsheet takes for formulas', async () => {
@@ -379,11 +306,11 @@ describe('a small batch, looked at later,', () => {
       { '@x': 1 },
     ]);
     const { batchId } = body.data ?? {};
-    const customers = await download(batchId, 'customers.csv');
-    expect(customers.status).toBe(200);
-    expect(customers.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
-    expect(customers.headers.get('content-disposition')).toBe('attachment; filename="customers.csv"');
-    const [header, ...lines] = customers.text.split('\r\n');
+    const { status, headers } = await bank.get(`${CUSTOMERS}/batches/${String(batchId)}/customers.csv`);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present');
+    expect(headers.get('content-disposition')).toBe('attachment; filename="customers.csv"');
+    const [header, ...lines] = (await download(batchId, 'customers.csv')).split('\r\n');
     expect(header).toBe('clientRef,customerId,lookupID');
     expect(lines.pop()).toBe('');
     const written = ['"\'=1+1"', '"\'+1"', '"\'-1"', '"\'@sum"', '"a ""quoted"", one"', '"\'＝1"'];
@@ -392,7 +319,7 @@ describe('a small batch, looked at later,', () => {
         ({ customerId, lookupID }, i) => `${written[i]},${String(customerId)},${String(lookupID)}`,
       ),
     );
-    const failures = (await download(batchId, 'failures.csv')).text.split('\r\n');
+    const failures = (await download(batchId, 'failures.csv')).split('\r\n');
     expect(failures[0]).toBe('index,clientRef,reason');
     expect(failures[1]).toMatch(/^6,"'=1\+1","firstname is required; .*; '=1\+1\t\r is not a known field"$/s);
     expect(failures.at(-2)).toMatch(/^12,,"?clientRef is required; .*@x is not a known field"?$/);
@@ -401,11 +328,11 @@ describe('a small batch, looked at later,', () => {
 
 describe('small batches that do not end', () => {
   it('are a few of one bank, and keep out neither single customers nor another bank’s', async () => {
-    const other = await enter(api, 'bank');
+    const other = await served.enter('bank');
     const sent = Array.from({ length: 21 }, () => {
-      const one = request(`${api.url}/v1/bank/customers`, {
+      const one = request(`${served.api.url}/v1/bank/customers`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${bank.token}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       });
       one.write(`{"customers":[${'{},'.repeat(20)}`);
       const answer = new Promise<IncomingMessage>((resolve, reject) => {
@@ -432,7 +359,7 @@ it('small batches that have arrived keep their places until they are onboarded',
   const gate = new EventEmitter();
   const opened = once(gate, 'open');
   let waiting = 0;
-  const slow = await serveApi(test.db, {
+  const slow = await serveApi(served.db, {
     limiter: {
       async take(_, migrating) {
         waiting += 1;
@@ -441,7 +368,7 @@ it('small batches that have arrived keep their places until they are onboarded',
       },
     },
   });
-  const by = await enter(slow, 'bank');
+  const by = callerAt(slow, await served.enter('bank'));
   const refused: Answered[] = [];
   const sent = Array.from({ length: 60 }, async () => {
     const answered = await migrate(persons(20), by);
@@ -472,10 +399,14 @@ it('a batch keeps of each entry what is told of it, and nothing of what it was c
     );
   const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
   const receive = (entries: number) =>
-    batchReceiver().receive(Object.assign(body(entries), { headers }) as unknown as Request, api.deps, {
-      entityId: 'bnk',
-      role: 'bank',
-    });
+    batchReceiver().receive(
+      Object.assign(body(entries), { headers }) as unknown as Request,
+      served.api.deps,
+      {
+        entityId: 'bnk',
+        role: 'bank',
+      },
+    );
   // What is compiled and kept for good is there from here on.
   await receive(2);
   const before = memoryKept();
@@ -491,14 +422,14 @@ describe('a large batch', () => {
   it('is accepted at once, onboarded page by page, and told of', async () => {
     const known = person();
     await migrate([known]);
-    const batch: unknown[] = persons(1_200);
+    const batch: unknown[] = persons(600);
     const [first] = batch as { clientRef: string; accountNumber: string }[];
     batch[3] = { clientRef: 'bad-1', firstname: 'x' };
-    batch[700] = { ...person(), accountNumber: known.accountNumber };
+    batch[300] = { ...person(), accountNumber: known.accountNumber };
     // Of the first page, of a duplicate in another page, and of an invalid one.
-    batch[800] = { ...person(), accountNumber: first?.accountNumber, clientRef: 'twin' };
-    batch[1100] = { ...person(), clientRef: 'twin' };
-    batch[1101] = { ...person(), clientRef: 'bad-1' };
+    batch[400] = { ...person(), accountNumber: first?.accountNumber, clientRef: 'twin' };
+    batch[500] = { ...person(), clientRef: 'twin' };
+    batch[501] = { ...person(), clientRef: 'bad-1' };
 
     const { status, body } = await migrate(batch);
     const { batchId } = body.data ?? {};
@@ -508,7 +439,7 @@ describe('a large batch', () => {
     const begun = {
       batchId,
       status: 'processing',
-      summary: { total: 1200, successful: 0, failed: 0, duplicates: 0 },
+      summary: { total: 600, successful: 0, failed: 0, duplicates: 0 },
       customersUrl,
       failuresUrl,
     };
@@ -516,7 +447,7 @@ describe('a large batch', () => {
     expect(body.data).toEqual(begun);
     expect((await retrieve(batchId)).body.data).toEqual(begun);
     const id = String(batchId);
-    const start = await row(test.db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
+    const start = await row(served.db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
       id: `customer-migration/${id}`,
     });
     expect(start).toEqual({
@@ -524,39 +455,39 @@ describe('a large batch', () => {
         type: 'customerMigration',
         args: [id],
         attributes: { status: 'processing', bankId: bank.entityId },
-        summary: '1200 customers of First Bank',
+        summary: '600 customers of First Bank',
       },
     });
 
-    await onboardNextPage(test.db, api.deps.ring, id, workflowIds.customerMigration(id));
+    await onboardNextPage(served.db, served.ring, id, workflowIds.customerMigration(id));
     expect((await retrieve(batchId)).body.data).toMatchObject({
       status: 'processing',
-      summary: { total: 1200, successful: 249, failed: 1, duplicates: 0 },
+      summary: { total: 600, successful: 249, failed: 1, duplicates: 0 },
     });
-    expect((await download(batchId, 'customers.csv')).text.split('\r\n')).toHaveLength(251);
+    expect((await download(batchId, 'customers.csv')).split('\r\n')).toHaveLength(251);
 
-    expect(await work(batchId)).toBe(4);
+    expect(await work(batchId)).toBe(2);
     expect(await staged()).toBe(0);
-    const summary = { total: 1200, successful: 1196, failed: 1, duplicates: 3 };
+    const summary = { total: 600, successful: 596, failed: 1, duplicates: 3 };
     const completed = { ...begun, status: 'completed', summary };
     expect((await retrieve(batchId)).body.data).toEqual(completed);
-    const failures = (await download(batchId, 'failures.csv')).text.split('\r\n');
+    const failures = (await download(batchId, 'failures.csv')).split('\r\n');
     expect(failures).toEqual([
       'index,clientRef,reason',
       expect.stringMatching(/^3,bad-1,"?lastname is required; /),
       expect.stringContaining(`,"${duplicate('accountNumber')}"`),
-      `800,twin,"${duplicate('accountNumber')}"`,
-      `1100,twin,"${duplicate('clientRef')}"`,
+      `400,twin,"${duplicate('accountNumber')}"`,
+      `500,twin,"${duplicate('clientRef')}"`,
       '',
     ]);
-    const customers = (await download(batchId, 'customers.csv')).text.trimEnd().split('\r\n').slice(1);
+    const customers = (await download(batchId, 'customers.csv')).trimEnd().split('\r\n').slice(1);
     const refs = (batch as { clientRef: string }[]).map(({ clientRef }) => clientRef);
-    const refused = [3, 700, 800, 1100].map((i) => refs[i]);
+    const refused = [3, 300, 400, 500].map((i) => refs[i]);
     expect(customers.map((line) => line.split(',')[0])).toEqual(
-      refs.filter((ref, i) => !refused.includes(ref) || i === 1101),
+      refs.filter((ref, i) => !refused.includes(ref) || i === 501),
     );
-    expect(new Set(customers.map((line) => line.split(',')[2])).size).toBe(1196);
-    await wholeFeed(test.db);
+    expect(new Set(customers.map((line) => line.split(',')[2])).size).toBe(596);
+    await wholeFeed(served.db);
     const feed = (await bank.send('GET', '/v1/events?limit=100')).body.data?.['events'];
     expect(feed).toEqual([
       expect.objectContaining({
@@ -572,24 +503,21 @@ describe('a large batch', () => {
     const batch: unknown[] = persons(501);
     batch[7] = { ...person(), '\0': 1 };
     batch[300] = { ...person(), '\ud800': 1 };
-    const { batchId } = (await migrate(batch)).body.data ?? {};
+    const { status, body } = await migrate(batch);
+    expect(status).toBe(202);
+    const { batchId } = body.data ?? {};
     await work(batchId);
     expect((await retrieve(batchId)).body.data).toMatchObject({
       status: 'completed',
       summary: { total: 501, successful: 499, failed: 2 },
     });
-    expect((await download(batchId, 'failures.csv')).text).toMatch(
+    expect(await download(batchId, 'failures.csv')).toMatch(
       /^7,ref-\d+,"\uFFFD is not a known field"\r\n300,ref-\d+,"\uFFFD is not a known field"\r\n/m,
     );
   });
 
-  it('of up to 500 entries is none', async () => {
-    expect(await migrate(persons(500))).toMatchObject({ status: 201 });
-    expect(await migrate(persons(501))).toMatchObject({ status: 202 });
-  });
-
   it('that is sent again with its key is one batch, and another one with that key is refused', async () => {
-    const batch = persons(600);
+    const batch = persons(501);
     const key = { 'idempotency-key': 'migrate-once' };
     const before = await staged();
     const [one, two] = [await migrate(batch, bank, key), await migrate(batch, bank, key)];
@@ -601,21 +529,21 @@ describe('a large batch', () => {
     const small = { customers: [person()] };
     const again = { 'idempotency-key': 'small-once' };
     const answers = [
-      await bank.send('POST', '/v1/bank/customers', JSON.stringify(small), again),
-      await bank.send('POST', '/v1/bank/customers', JSON.stringify(small, null, 2), again),
+      await bank.post(CUSTOMERS, JSON.stringify(small), again),
+      await bank.post(CUSTOMERS, JSON.stringify(small, null, 2), again),
     ];
     expect(answers[1]?.body).toEqual(answers[0]?.body);
   });
 
   it('of one bank that is slow keeps no other bank’s out', async () => {
-    const other = await enter(api, 'bank');
+    const other = await served.enter('bank');
     const before = (await staged()) ?? 0;
     const held: ClientRequest[] = [];
     /** Begins a large batch, and does not end it. @returns the status of a refusal */
     const begin = async () => {
-      const one = request(`${api.url}/v1/bank/customers`, {
+      const one = request(`${served.api.url}/v1/bank/customers`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${bank.token}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       });
       const refused = new Promise<number | undefined>((resolve, reject) => {
         one.once('response', ({ statusCode }) => resolve(statusCode));
@@ -637,31 +565,31 @@ describe('a large batch', () => {
 
   it('that is broken at its end leaves nothing behind', async () => {
     const before = await staged();
-    const body = JSON.stringify({ customers: persons(900) });
-    expect(await bank.send('POST', '/v1/bank/customers', body.slice(0, -2))).toMatchObject({ status: 400 });
+    const body = JSON.stringify({ customers: persons(501) });
+    expect(await bank.post(CUSTOMERS, body.slice(0, -2))).toMatchObject({ status: 400 });
     expect(await staged()).toBe(before);
   });
 
   it('whose process died before it was accepted is swept away, and an accepted one never', async () => {
     await migrate(persons(501));
     await rows(
-      test.db,
+      served.db,
       `INSERT INTO staged_customers (batch_id, first_index, entries_encrypted, staged_at)
       VALUES ('bat_lost', 0, '', clock_timestamp() - interval '2 hours'), ('bat_coming', 0, '', clock_timestamp())`,
     );
     const before = (await staged()) ?? 0;
-    expect(await deleteAbandoned(test.db)).toBe(false);
+    expect(await deleteAbandoned(served.db)).toBe(false);
     expect(await staged()).toBe(before - 1);
-    expect(await row(test.db, `SELECT FROM staged_customers WHERE batch_id = 'bat_lost'`)).toBeUndefined();
+    expect(await row(served.db, `SELECT FROM staged_customers WHERE batch_id = 'bat_lost'`)).toBeUndefined();
   });
 
-  it('waits encrypted, so that nobody reads it in the database', async () => {
+  it('waits encrypted, so that no reader of the database sees it', async () => {
     const { body } = await migrate([
       person({ firstname: 'Readable', accountNumber: 'SEALED777' }),
       ...persons(500),
     ]);
     const stored = await rows<{ all: string }>(
-      test.db,
+      served.db,
       `SELECT to_jsonb(s)::text AS all FROM staged_customers s WHERE batch_id = :id`,
       { id: body.data?.['batchId'] },
     );
@@ -677,22 +605,19 @@ describe('a large batch', () => {
 
 describe('two batches with the same people at once', () => {
   it('share them out, whatever their order, also with references swapped between accounts', async () => {
-    const batch = persons(200);
-    const swapped = batch.map((one, i) => ({ ...one, clientRef: batch[199 - i]?.clientRef }));
-    const answers = await Promise.all([
-      migrate(batch),
-      migrate(batch.toReversed()),
-      migrate(swapped),
-      migrate(swapped.toReversed()),
-    ]);
+    const batch = persons(100);
+    const swapped = batch.map((one, i) => ({ ...one, clientRef: batch[99 - i]?.clientRef }));
+    const answers = await Promise.all(
+      [batch, batch.toReversed(), swapped, swapped.toReversed()].map((one) => migrate(one)),
+    );
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
-    const summaries = answers.map(({ body }) => body.data?.['summary'] as Record<string, number>);
-    const sum = (of: string) => summaries.reduce((all, one) => all + (one[of] ?? 0), 0);
+    const sum = (of: 'total' | 'successful' | 'duplicates') =>
+      summariesOf(answers).reduce((all, one) => all + one[of], 0);
     expect(sum('total')).toBe(sum('successful') + sum('duplicates'));
     const refs = new Set(
       answers.flatMap(({ body }) => onboardedOf(body.data).map(({ clientRef }) => clientRef)),
     );
     expect(refs.size).toBe(sum('successful'));
-    expect(sum('successful')).toBeGreaterThanOrEqual(100);
+    expect(sum('successful')).toBeGreaterThanOrEqual(50);
   });
 });

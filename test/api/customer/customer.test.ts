@@ -1,102 +1,82 @@
 import { row } from '../../../src/database/pool/connection';
-import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { person } from '../../support/person';
+import { shareApi, type Caller } from '../../support/shared-api';
 
-let test: TestDatabase;
-let api: ServedApi;
-let bank: Party;
-let merchant: Party;
+const served = shareApi({ RATE_LIMIT_LOOKUP: '1000/1000' });
+let bank: Caller;
+let merchant: Caller;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, { settings: { RATE_LIMIT_LOOKUP: '1000/1000' } });
-  bank = await enter(api, 'bank', { name: 'First Bank' });
-  merchant = await enter(api, 'merchant');
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
+  bank = await served.enter('bank', { name: 'First Bank' });
+  merchant = await served.enter('merchant');
 });
 
-const migrate = (customers: unknown[], by = bank) => by.send('POST', '/v1/bank/customers', { customers });
-const onboardedOf = (data: Record<string, unknown> = {}) => data['customers'] as Record<string, string>[];
-const hex = (text: string) => Buffer.from(text).toString('hex');
-const banksOf = async (email: string) =>
-  (await merchant.send('GET', `/v1/customer/banks?email=${encodeURIComponent(email)}`)).body.data?.['banks'];
+type Made = Record<'customerId' | 'lookupID', string>;
+
+async function migrate(customers: unknown[], by = bank): Promise<Made[]> {
+  const { status, body } = await by.post('/v1/bank/customers', { customers });
+  expect([status, body.data?.['summary']]).toMatchObject([201, { successful: customers.length }]);
+  return body.data?.['customers'] as Made[];
+}
+const onboardOne = async (more: Record<string, unknown>, by = bank) => {
+  const given = person(more);
+  const [made] = await migrate([given], by);
+  return { ...given, customerId: made?.customerId ?? '', lookupID: made?.lookupID ?? '' };
+};
+
+const banksOf = (email: string) => merchant.list(`/v1/customer/banks?email=${encodeURIComponent(email)}`);
 
 describe('the look-up by e-mail', () => {
-  it('finds every bank of the address, however it is written', async () => {
-    const other = await enter(api, 'bank', { name: 'Second Bank' });
+  it('finds every bank of the address, however it is written, and none of one that nobody has', async () => {
+    const other = await served.enter('bank', { name: 'Second Bank' });
     const ada = person({ email: 'Found.Ada@Example.com' });
-    const [one] = onboardedOf((await migrate([ada])).body.data);
+    const [{ lookupID, customerId } = { lookupID: '', customerId: '' }] = await migrate([ada]);
     await migrate([ada], other);
-    const expected = [
-      {
-        bankId: bank.entityId,
-        bankName: 'First Bank',
-        lookupID: one?.['lookupID'],
-        customerId: one?.['customerId'],
-      },
-      expect.objectContaining({ bankId: other.entityId, bankName: 'Second Bank' }),
-    ];
     for (const email of ['Found.Ada@Example.com', ' found.ada@example.com ', 'FOUND.ADA@EXAMPLE.COM']) {
-      expect(await banksOf(email)).toEqual(expected);
+      expect(await banksOf(email)).toEqual([
+        { bankId: bank.entityId, bankName: 'First Bank', lookupID, customerId },
+        expect.objectContaining({ bankId: other.entityId, bankName: 'Second Bank' }),
+      ]);
+    }
+    expect(await banksOf("x'--@example.com")).toEqual([]);
+    for (const query of ['', '?email=x', '?mail=a@b.co']) {
+      expect((await merchant.get(`/v1/customer/banks${query}`)).status).toBe(400);
     }
   });
 
   it('finds the bank of a customer, however many another bank has with that address', async () => {
-    const bad = await enter(api, 'bank', { name: 'Bad Bank' });
+    const bad = await served.enter('bank', { name: 'Bad Bank' });
     const email = 'victim@example.com';
-    const crowd = Array.from({ length: 100 }, () => person({ email }));
-    expect(await migrate(crowd, bad)).toMatchObject({ body: { data: { summary: { successful: 100 } } } });
-    const [own] = onboardedOf((await migrate([person({ email })])).body.data);
-    const found = (await banksOf(email)) as { bankId: string; customerId: string }[];
-    const of = ({ entityId }: Party) =>
-      found.filter(({ bankId }) => bankId === entityId).map(({ customerId }) => customerId);
-    expect(of(bank)).toEqual([own?.['customerId']]);
+    await migrate(
+      Array.from({ length: 100 }, () => person({ email })),
+      bad,
+    );
+    const { customerId } = await onboardOne({ email });
+    const found = await banksOf(email);
+    const of = ({ entityId }: Caller) => found.filter(({ bankId }) => bankId === entityId);
+    expect(of(bank)).toMatchObject([{ customerId }]);
     expect(of(bad)).toHaveLength(10);
   });
 
   it('shows a customer of each bank before a second of any', async () => {
     const email = 'everywhere@example.com';
     const crowd = Array.from({ length: 10 }, () => person({ email }));
-    const banks = await Promise.all(Array.from({ length: 11 }, () => enter(api, 'bank')));
-    for (const one of banks) await migrate(crowd, one);
-    const found = (await banksOf(email)) as { bankId: string }[];
+    for (let n = 0; n < 11; n++) await migrate(crowd, await served.enter('bank'));
+    const found = await banksOf(email);
     expect(found).toHaveLength(100);
     expect(new Set(found.map(({ bankId }) => bankId)).size).toBe(11);
   });
-
-  it('answers with an empty list for an address that nobody has', async () => {
-    expect(await banksOf('nobody@example.com')).toEqual([]);
-    expect(await banksOf("x'--@example.com")).toEqual([]);
-  });
-
-  it.each(['', '?email=', '?email=x', '?mail=a@b.co'])('refuses %j', async (query) => {
-    expect(await merchant.send('GET', `/v1/customer/banks${query}`)).toMatchObject({ status: 400 });
-  });
 });
 
-type Found = Record<string, string | null>;
-const listed = async (query: string, by = bank) => {
-  const { status, body } = await by.send('GET', `/v1/bank/customers${query}`);
-  expect(status).toBe(200);
-  return body.data as { customers: Found[]; total: number; page: number; limit: number };
-};
+const listed = (query = '', by = bank) => by.list(`/v1/bank/customers${query}`);
 const search = (text: string, by = bank) => listed(`?search=${encodeURIComponent(text)}`, by);
-const refsOf = ({ customers }: { customers: Found[] }) => customers.map(({ clientRef }) => clientRef);
-const onboardOne = async (more: Record<string, unknown>, by = bank) => {
-  const given = person(more);
-  const [made] = onboardedOf((await migrate([given], by)).body.data);
-  return { ...given, customerId: made?.['customerId'] ?? '', lookupID: made?.['lookupID'] ?? '' };
-};
+
 const change = (query: string, body: unknown, by = bank) =>
   by.send('PATCH', `/v1/bank/customer${query}`, body);
 
 describe('the change of a customer', () => {
   it('takes the fields that are named, leaves the others, and answers with no data', async () => {
     const ada = await onboardOne({ firstname: 'Patched' });
-    const before = (await search(ada.clientRef)).customers[0];
+    const [before] = await search(ada.clientRef);
     expect(before).toMatchObject({ middlename: null, address: null, phone: null, displayPicture: null });
     expect(before?.['updatedAt']).toBe(before?.['createdAt']);
 
@@ -106,7 +86,7 @@ describe('the change of a customer', () => {
       200,
       { statusCode: 200, success: true, message: 'The customer is changed', data: {} },
     ]);
-    const after = (await search(ada.clientRef)).customers[0];
+    const [after] = await search(ada.clientRef);
     expect(after).toEqual({ ...before, ...update, updatedAt: after?.['updatedAt'] });
     expect(after?.['updatedAt']).not.toBe(before?.['updatedAt']);
   });
@@ -123,36 +103,13 @@ describe('the change of a customer', () => {
       displayPicture: 'https://pictures.example/a.png',
     };
     const typed = encodeURIComponent(ada.lookupID.toUpperCase().replaceAll('-', ' '));
-    expect(await change(`?lookupID=${typed}`, { update })).toMatchObject({ status: 200 });
-    expect((await search(ada.clientRef)).customers[0]).toMatchObject(update);
-  });
-
-  it('of somebody unknown, or of another bank, is the same 404', async () => {
-    const other = await enter(api, 'bank');
-    const theirs = await onboardOne({}, other);
-    const update = { firstname: 'Taken' };
-    const answers = await Promise.all(
-      [
-        '?customerId=cus_00000000000000000000000000',
-        '?customerId=x',
-        '?lookupID=no-such-phrase-here-00',
-        `?customerId=${theirs.customerId}`,
-        `?lookupID=${theirs.lookupID}`,
-      ].map((query) => change(query, { update })),
-    );
-    for (const { status, body } of answers) {
-      expect([status, body]).toEqual([
-        404,
-        { statusCode: 404, success: false, code: 'not_found', message: 'You have no such customer' },
-      ]);
-    }
-    expect((await search(theirs.clientRef, other)).customers[0]?.['firstname']).toBe('Ada');
+    expect((await change(`?lookupID=${typed}`, { update })).status).toBe(200);
+    expect(await search(ada.clientRef)).toMatchObject([update]);
   });
 
   it.each([
     ['no customer', '', { update: { phone: '1' } }, 'query'],
     ['a customer named twice', '?customerId=x&lookupID=y', { update: { phone: '1' } }, 'query'],
-    ['an unknown parameter', '?customerId=x&a=b', { update: { phone: '1' } }, 'query.a'],
     ['nothing to change', '?customerId=x', { update: {} }, 'update'],
     ['no update', '?customerId=x', {}, 'update'],
     ['more than an update', '?customerId=x', { update: { phone: '1' }, also: 1 }, 'also'],
@@ -162,35 +119,35 @@ describe('the change of a customer', () => {
       { update: { phone: '1', email: 'a@b.co' } },
       'update.email',
     ],
-    ['a number', '?customerId=x', { update: { phone: 1 } }, 'update.phone'],
     ['nothing in place of text', '?customerId=x', { update: { phone: null } }, 'update.phone'],
-    ['no text', '?customerId=x', { update: { address: ' ' } }, 'update.address'],
     ['a name too long', '?customerId=x', { update: { lastname: 'x'.repeat(201) } }, 'update.lastname'],
   ])('refuses %s', async (_, query, body, path) => {
     expect(await change(query, body)).toMatchObject({ status: 400, body: { errors: [{ path }] } });
   });
 
   it('stores phone and address encrypted, and leaves nothing of them in the log', async () => {
-    const ada = await onboardOne({});
+    const { customerId } = await onboardOne({});
     const update = { phone: '+2348001112223', address: 'Secret Close 7' };
-    await change(`?customerId=${ada.customerId}`, { update });
+    await change(`?customerId=${customerId}`, { update });
     const stored = await row<{ all: string }>(
-      test.db,
-      `SELECT to_jsonb(c)::text AS all FROM customers c WHERE id = :id`,
-      { id: ada.customerId },
+      served.db,
+      `SELECT to_jsonb(c)::text AS all FROM customers c WHERE id = :customerId`,
+      { customerId },
     );
     for (const plain of Object.values(update)) {
       expect(stored?.all).not.toContain(plain);
-      expect(stored?.all).not.toContain(hex(plain));
-      expect(JSON.stringify(api.log)).not.toContain(plain);
+      expect(stored?.all).not.toContain(Buffer.from(plain).toString('hex'));
+      expect(JSON.stringify(served.api.log)).not.toContain(plain);
     }
   });
 });
 
+const refsOf = (customers: Record<string, unknown>[]) => customers.map(({ clientRef }) => clientRef);
+
 describe('the list of customers', () => {
-  let own: Party;
+  let own: Caller;
   beforeAll(async () => {
-    own = await enter(api, 'bank');
+    own = await served.enter('bank');
     await migrate(
       [
         person({ clientRef: 'r3', firstname: 'Chidi', lastname: 'Okafor', accountName: 'C. Okafor' }),
@@ -202,11 +159,14 @@ describe('the list of customers', () => {
     );
   });
 
-  it('shows a bank its own, newest first, and never an account number', async () => {
-    const { customers, ...page } = await listed('', own);
-    expect(page).toEqual({ total: 4, page: 1, limit: 20 });
-    expect(refsOf({ customers })).toEqual(['r4', 'r2', 'r1', 'r3']);
-    expect(customers[1]).toEqual({
+  it('shows a bank its own, newest first, in pages that neither overlap nor skip, and never an account number', async () => {
+    const pages = await Promise.all(
+      [1, 2, 3].map((page) => own.read(`/v1/bank/customers?limit=3&page=${page}`)),
+    );
+    const customers = pages.map((page) => page['customers'] as Record<string, unknown>[]);
+    expect(customers.map(refsOf)).toEqual([['r4', 'r2', 'r1'], ['r3'], []]);
+    for (const [i, page] of pages.entries()) expect(page).toMatchObject({ total: 4, page: i + 1, limit: 3 });
+    expect(customers[0]?.[1]).toEqual({
       customerId: expect.stringMatching(/^cus_/) as string,
       lookupID: expect.stringMatching(/-\d\d$/) as string,
       clientRef: 'r2',
@@ -246,21 +206,14 @@ describe('the list of customers', () => {
     ['a part of a clientRef', 'r', ['r3']],
     ['nobody’s name', 'Zed', []],
   ])('is searched by %s', async (_, text, refs) => {
-    const found = await search(text, own);
-    expect([refsOf(found), found.total]).toEqual([refs, refs.length]);
+    expect(refsOf(await search(text, own))).toEqual(refs);
   });
 
-  it('is searched by lookupID, with blanks and capitals', async () => {
-    const [first] = (await listed('', own)).customers;
-    const typed = String(first?.['lookupID']).toUpperCase().replaceAll('-', ' ');
-    expect(refsOf(await search(typed, own))).toEqual(['r4']);
-  });
-
-  it('finds nothing of another bank', async () => {
-    const [first] = (await listed('', own)).customers;
-    for (const text of ['Okafor', 'bola@example.com', 'r3', String(first?.['lookupID'])]) {
-      expect(await search(text)).toMatchObject({ customers: [], total: 0 });
-    }
+  it('is searched by lookupID, with blanks and capitals, and finds nothing of another bank', async () => {
+    const [first] = await listed('', own);
+    const lookupID = String(first?.['lookupID']);
+    expect(refsOf(await search(lookupID.toUpperCase().replaceAll('-', ' '), own))).toEqual(['r4']);
+    for (const text of ['Okafor', 'bola@example.com', 'r3', lookupID]) expect(await search(text)).toEqual([]);
   });
 
   it.each([
@@ -270,31 +223,5 @@ describe('the list of customers', () => {
     ['?sortBy=lastname&sortOrder=desc', ['r3', 'r4', 'r1', 'r2']],
   ])('is sorted by %s, equals in order of creation', async (query, refs) => {
     expect(refsOf(await listed(query, own))).toEqual(refs);
-  });
-
-  it('comes in pages that neither overlap nor skip, and are empty beyond the last', async () => {
-    const pages = await Promise.all([1, 2, 3].map((page) => listed(`?limit=3&page=${page}`, own)));
-    expect(pages.map(refsOf)).toEqual([['r4', 'r2', 'r1'], ['r3'], []]);
-    expect(pages.map(({ total, page, limit }) => [total, page, limit])).toEqual([
-      [4, 1, 3],
-      [4, 2, 3],
-      [4, 3, 3],
-    ]);
-  });
-
-  it.each([
-    'sortBy=email',
-    'sortOrder=up',
-    'page=0',
-    'limit=101',
-    'search=',
-    `search=${'x'.repeat(255)}`,
-    'name=a',
-    'search=a&search=b',
-  ])('refuses %s', async (query) => {
-    expect(await own.send('GET', `/v1/bank/customers?${query}`)).toMatchObject({
-      status: 400,
-      body: { errors: [{ path: `query.${query.split('=')[0]}` }] },
-    });
   });
 });

@@ -1,59 +1,50 @@
 import { randomBytes } from 'node:crypto';
 import { rows } from '../../../src/database/pool/connection';
-import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { person } from '../../support/person';
+import { shareApi, type Caller } from '../../support/shared-api';
 
-let test: TestDatabase;
-let api: ServedApi;
-let bank: Party;
-let otherBank: Party;
-let merchant: Party;
-let otherMerchant: Party;
-let ada: Customer;
-let bola: Customer;
-let theirs: Customer;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, {
-    settings: { RATE_LIMIT_LOOKUP: '1000/1000', RATE_LIMIT_CALLER: '1000/1000' },
-  });
-  bank = await enter(api, 'bank');
-  otherBank = await enter(api, 'bank');
-  merchant = await enter(api, 'merchant');
-  otherMerchant = await enter(api, 'merchant');
-  [ada, bola] = [await onboard(bank), await onboard(bank)];
-  theirs = await onboard(otherBank);
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
-});
+const served = shareApi({ RATE_LIMIT_LOOKUP: '1000/1000', RATE_LIMIT_CALLER: '1000/1000' });
 
 interface Customer {
   customerId: string;
   phrase: string;
 }
 
-async function onboard(by: Party): Promise<Customer> {
-  const { body } = await by.send('POST', '/v1/bank/customers', { customers: [person()] });
-  const made = body.data?.['customers'] as { customerId: string; lookupID: string }[] | undefined;
-  return { customerId: made?.[0]?.customerId ?? '', phrase: made?.[0]?.lookupID ?? '' };
+let bank: Caller;
+let otherBank: Caller;
+let merchant: Caller;
+let otherMerchant: Caller;
+let ada: Customer;
+let bola: Customer;
+let theirs: Customer;
+beforeAll(async () => {
+  [bank, otherBank] = [await served.enter('bank'), await served.enter('bank')];
+  [merchant, otherMerchant] = [await served.enter('merchant'), await served.enter('merchant')];
+  [ada, bola, theirs] = [await onboard(bank), await onboard(bank), await onboard(otherBank)];
+});
+
+async function onboard(by: Caller): Promise<Customer> {
+  const { body } = await by.post('/v1/bank/customers', { customers: [person()] });
+  const [made] = (body.data ?? {})['customers'] as { customerId: string; lookupID: string }[];
+  return { customerId: made?.customerId ?? '', phrase: made?.lookupID ?? '' };
 }
 
 const newFingerprint = () => randomBytes(16).toString('hex');
-const enrol = (by: Party, fingerprint: unknown, headers?: Record<string, string>) =>
-  by.send('POST', '/v1/devices', { fingerprint }, headers);
-const tokenOf = async (by: Party, fingerprint = newFingerprint()) =>
+const enrol = (by: Caller, fingerprint: unknown, headers?: Record<string, string>) =>
+  by.post('/v1/devices', { fingerprint }, headers);
+const tokenOf = async (by: Caller, fingerprint = newFingerprint()) =>
   String((await enrol(by, fingerprint)).body.data?.['deviceId']);
 const LINK = '/v1/bank/customer/device/link';
 const UNLINK = '/v1/bank/customer/device/unlink';
 const LOOKUP = '/v1/customer/device/lookup';
-const link = (deviceId: string, customer: Customer, by = bank) =>
-  by.send('POST', LINK, { ...customer, deviceId });
+const link = (deviceId: string, customer: Customer, by = bank) => by.post(LINK, { ...customer, deviceId });
 const unlink = (deviceId: string, customer: Customer, by = bank) =>
-  by.send('POST', UNLINK, { ...customer, deviceId });
-const lookUp = (deviceId: string, by = merchant) => by.send('POST', LOOKUP, { deviceId });
+  by.post(UNLINK, { ...customer, deviceId });
+const lookUp = (deviceId: string, by = merchant) => by.post(LOOKUP, { deviceId });
+const found = async (search: string, by = bank) =>
+  (await by.list(`/v1/bank/devices/list?search=${encodeURIComponent(search)}`)).map(
+    ({ deviceId }) => deviceId,
+  );
 
 describe('the enrolment of a device', () => {
   it('gives a caller one token for one fingerprint: 201 the first time, 200 from then on', async () => {
@@ -68,59 +59,41 @@ describe('the enrolment of a device', () => {
 
   it('gives every caller another token, new to each, for what the network knows as one device', async () => {
     const fingerprint = newFingerprint();
-    const answers = [];
-    for (const by of [merchant, otherMerchant, bank]) answers.push(await enrol(by, fingerprint));
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
-    const tokens = answers.map(({ body }) => String(body.data?.['deviceId']));
+    const callers = [merchant, otherMerchant, bank];
+    const tokens: string[] = [];
+    for (const by of callers) {
+      const { status, body } = await enrol(by, fingerprint);
+      expect(status).toBe(201);
+      tokens.push(String(body.data?.['deviceId']));
+    }
     expect(new Set(tokens).size).toBe(3);
 
     await link(tokens[2] ?? '', ada);
-    for (const [by, token] of [
-      [merchant, tokens[0]],
-      [otherMerchant, tokens[1]],
-    ] as const) {
-      expect((await lookUp(token ?? '', by)).body.data).toEqual({
-        ...ada,
-        deviceId: token,
-        bankId: bank.entityId,
-      });
+    for (const [i, by] of [merchant, otherMerchant].entries()) {
+      const shown = { ...ada, deviceId: tokens[i], bankId: bank.entityId };
+      expect((await lookUp(tokens[i] ?? '', by)).body.data).toEqual(shown);
     }
   });
 
   it('in many calls at once makes one device, new once', async () => {
     const fingerprint = newFingerprint();
     const answers = await Promise.all(Array.from({ length: 10 }, () => enrol(merchant, fingerprint)));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(9);
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => b - a);
+    expect(statuses).toEqual([201, ...Array<number>(9).fill(200)]);
     expect(new Set(answers.map(({ body }) => body.data?.['deviceId'])).size).toBe(1);
-  });
-
-  it('is answered the same again under its idempotency key', async () => {
-    const fingerprint = newFingerprint();
-    const key = { 'idempotency-key': 'enrol-once' };
-    await enrol(merchant, fingerprint, key);
-    const again = await enrol(merchant, fingerprint, key);
-    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
-    expect(await enrol(merchant, newFingerprint(), key)).toMatchObject({ status: 422 });
   });
 
   it.each([
     ['x'.repeat(15), 'must have at least 16 characters'],
     [` ${'x'.repeat(15)} `, 'must have at least 16 characters'],
+    ['é'.repeat(16), undefined],
+    ['é'.repeat(512), undefined],
     ['x'.repeat(513), 'must have at most 512 characters'],
-    ['', 'must not be empty'],
-    [7, 'must be a string'],
     [undefined, 'is required'],
-    [`${'x'.repeat(16)}\u0000`, 'must not have control characters or line breaks'],
-  ])('refuses the fingerprint %j: it %s', async (fingerprint, message) => {
-    expect(await enrol(merchant, fingerprint)).toMatchObject({
-      status: 400,
-      body: { errors: [{ path: 'fingerprint', message }] },
-    });
-  });
-
-  it.each([16, 512])('takes a fingerprint of %i characters', async (length) => {
-    expect(await enrol(merchant, 'é'.repeat(length))).toMatchObject({ status: 201 });
+  ])('of the fingerprint %j: %s', async (fingerprint, message) => {
+    const { status, body } = await enrol(merchant, fingerprint);
+    expect(status).toBe(message === undefined ? 201 : 400);
+    expect(body.errors).toEqual(message && [{ path: 'fingerprint', message }]);
   });
 
   it('leaves the fingerprint in clear neither in the database nor in the log', async () => {
@@ -130,11 +103,11 @@ describe('the enrolment of a device', () => {
     await link(token, ada);
     const stored: string[] = [];
     for (const table of ['devices', 'device_holders', 'device_links', 'idempotency_keys']) {
-      const found = await rows<{ all: string }>(test.db, `SELECT to_jsonb(t)::text AS all FROM ${table} t`);
-      stored.push(...found.map(({ all }) => all));
+      const kept = await rows<{ all: string }>(served.db, `SELECT to_jsonb(t)::text AS all FROM ${table} t`);
+      stored.push(...kept.map(({ all }) => all));
     }
     expect(stored.length).toBeGreaterThan(3);
-    const written = stored.join() + JSON.stringify(api.log);
+    const written = stored.join() + JSON.stringify(served.api.log);
     for (const plain of [fingerprint, Buffer.from(fingerprint).toString('hex'), token]) {
       expect(written).not.toContain(plain);
     }
@@ -149,12 +122,11 @@ describe('linking a device', () => {
       200,
       { statusCode: 200, success: true, message: 'The device is linked' },
     ]);
-    const linkedAt = async () => (await listed(`?search=${token}`)).devices[0]?.linkedAt;
-    const before = await linkedAt();
-    expect(
-      await link(token, { ...ada, phrase: ada.phrase.toUpperCase().replaceAll('-', ' ') }),
-    ).toMatchObject({ status: 200, body: first.body });
-    expect(await linkedAt()).toBe(before);
+    const shown = () => bank.list(`/v1/bank/devices/list?search=${token}`);
+    const before = await shown();
+    const typed = ada.phrase.toUpperCase().replaceAll('-', ' ');
+    expect(await link(token, { ...ada, phrase: typed })).toMatchObject({ status: 200, body: first.body });
+    expect(await shown()).toEqual(before);
   });
 
   it('to a second customer is a 409, also for another bank, until it is unlinked', async () => {
@@ -165,70 +137,69 @@ describe('linking a device', () => {
     const taken = { status: 409, body: { message: 'The device is linked to another customer' } };
     expect(await link(token, bola)).toMatchObject(taken);
     expect(await link(otherToken, theirs, otherBank)).toMatchObject(taken);
-    expect(await unlink(token, ada)).toMatchObject({ status: 200 });
-    expect(await link(otherToken, theirs, otherBank)).toMatchObject({ status: 200 });
+    expect((await unlink(token, ada)).status).toBe(200);
+    expect((await link(otherToken, theirs, otherBank)).status).toBe(200);
     expect(await link(token, ada)).toMatchObject(taken);
   });
 
   it('is a 404 that is always the same where customer, phrase or device is not the bank’s', async () => {
     const fingerprint = newFingerprint();
     const token = await tokenOf(bank, fingerprint);
-    const answers = await Promise.all([
+    const [first, ...others] = await Promise.all([
       link(token, { ...ada, phrase: bola.phrase }),
       link(token, { ...ada, customerId: bola.customerId }),
       link(token, { ...ada, customerId: 'x' }),
-      link(token, { ...ada, customerId: 'cus_00000000000000000000000000' }),
       link(token, theirs),
       link(await tokenOf(otherBank, fingerprint), ada),
       link(await tokenOf(merchant, fingerprint), ada),
-      link(`dev_${'0'.repeat(26)}`, ada),
       link(`${token}A`, ada),
     ]);
-    const [first] = answers;
     expect(first?.status).toBe(404);
-    for (const { status, body } of answers) expect([status, body]).toEqual([404, first?.body]);
-    expect(await listed(`?search=${token}`)).toMatchObject({ total: 0 });
+    for (const { status, body } of others) expect([status, body]).toEqual([404, first?.body]);
+    expect(await found(token)).toEqual([]);
   });
 
-  it('by two banks at once succeeds for exactly one, fifty times over', async () => {
-    for (let round = 0; round < 50; round++) {
+  it('by two banks, or to two customers, at once succeeds for exactly one, ten times over', async () => {
+    for (let round = 0; round < 10; round++) {
       const fingerprint = newFingerprint();
-      const [mine, others] = await Promise.all([tokenOf(bank, fingerprint), tokenOf(otherBank, fingerprint)]);
-      const answers = await Promise.all([link(mine, ada), link(others, theirs, otherBank)]);
-      const statuses = answers.map(({ status }) => status);
-      expect([
-        [200, 409],
-        [409, 200],
-      ]).toContainEqual(statuses);
-      const winner = statuses[0] === 200 ? ada : theirs;
+      const [mine, others] = [await tokenOf(bank, fingerprint), await tokenOf(otherBank, fingerprint)];
+      const linked = [
+        { customer: ada, answering: link(mine, ada) },
+        { customer: theirs, answering: link(others, theirs, otherBank) },
+        { customer: bola, answering: link(mine, bola) },
+      ];
+      const statuses = (await Promise.all(linked.map(({ answering }) => answering))).map(
+        ({ status }) => status,
+      );
+      expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
+      const winner = linked[statuses.indexOf(200)]?.customer;
       expect((await lookUp(await tokenOf(merchant, fingerprint))).body.data).toMatchObject({ ...winner });
     }
-  });
-
-  it('to two customers of one bank at once succeeds for exactly one', async () => {
-    const token = await tokenOf(bank);
-    const answers = await Promise.all([link(token, ada), link(token, bola), link(token, ada)]);
-    const [first, second, third] = answers.map(({ status }) => status);
-    expect([first, second]).toEqual(first === 200 ? [200, 409] : [409, 200]);
-    expect(third).toBe(first);
   });
 });
 
 describe('unlinking a device', () => {
-  it('answers without data, once; then it is not linked, and a merchant finds nobody', async () => {
+  it('answers without data, once; then a merchant finds nobody, and whose it was stays on record', async () => {
     const fingerprint = newFingerprint();
-    const token = await tokenOf(bank, fingerprint);
-    const forMerchant = await tokenOf(merchant, fingerprint);
+    const [token, forMerchant] = [await tokenOf(bank, fingerprint), await tokenOf(merchant, fingerprint)];
     await link(token, ada);
-    expect(await lookUp(forMerchant)).toMatchObject({ status: 200 });
+    expect((await lookUp(forMerchant)).status).toBe(200);
     const { status, body } = await unlink(token, ada);
     expect([status, body]).toEqual([
       200,
       { statusCode: 200, success: true, message: 'The device is not linked any more' },
     ]);
-    expect(await unlink(token, ada)).toMatchObject({ status: 404 });
-    expect(await lookUp(forMerchant)).toMatchObject({ status: 404 });
-    expect(await listed(`?search=${token}`)).toMatchObject({ total: 0 });
+    expect((await unlink(token, ada)).status).toBe(404);
+    expect((await lookUp(forMerchant)).status).toBe(404);
+    expect(await found(token)).toEqual([]);
+
+    await link(token, ada);
+    const kept = await rows(
+      served.db,
+      `SELECT unlinked_at IS NOT NULL AS ended FROM device_links WHERE device_id =
+         (SELECT device_id FROM device_links ORDER BY linked_at DESC LIMIT 1) ORDER BY linked_at`,
+    );
+    expect(kept).toEqual([{ ended: true }, { ended: false }]);
   });
 
   it('is a 404 where it is not linked to that customer of the bank, and leaves the link', async () => {
@@ -236,110 +207,57 @@ describe('unlinking a device', () => {
     const token = await tokenOf(bank, fingerprint);
     const otherToken = await tokenOf(otherBank, fingerprint);
     await link(token, ada);
-    const answers = await Promise.all([
+    const [first, ...others] = await Promise.all([
       unlink(token, bola),
       unlink(token, { ...ada, phrase: bola.phrase }),
       unlink(token, { ...ada, customerId: 'x' }),
       unlink(token, theirs),
       unlink(otherToken, ada),
-      unlink(otherToken, ada, otherBank),
       unlink(otherToken, theirs, otherBank),
       unlink(await tokenOf(bank), ada),
     ]);
-    const [first] = answers;
     expect(first?.status).toBe(404);
-    for (const { status, body } of answers) expect([status, body]).toEqual([404, first?.body]);
-    expect(await listed(`?search=${token}`)).toMatchObject({ total: 1 });
-  });
-
-  it('keeps on record whose the device was', async () => {
-    const token = await tokenOf(bank);
-    await link(token, bola);
-    await unlink(token, bola);
-    await link(token, bola);
-    const kept = await rows<{ ended: boolean }>(
-      test.db,
-      `SELECT unlinked_at IS NOT NULL AS ended FROM device_links WHERE device_id =
-         (SELECT device_id FROM device_links ORDER BY linked_at DESC LIMIT 1) ORDER BY linked_at`,
-    );
-    expect(kept).toEqual([{ ended: true }, { ended: false }]);
+    for (const { status, body } of others) expect([status, body]).toEqual([404, first?.body]);
+    expect(await found(token)).toEqual([token]);
   });
 });
 
-describe('the look-up by device', () => {
-  it('says nothing to a merchant that holds another’s token', async () => {
-    const fingerprint = newFingerprint();
-    await link(await tokenOf(bank, fingerprint), ada);
-    const token = await tokenOf(merchant, fingerprint);
-    expect(await lookUp(token)).toMatchObject({ status: 200 });
-    const unknown = await lookUp(`dev_${'A'.repeat(70)}`, otherMerchant);
-    expect(unknown.status).toBe(404);
-    expect(await lookUp(token, otherMerchant)).toMatchObject({ status: 404, body: unknown.body });
-    await tokenOf(otherMerchant, fingerprint);
-    expect(await lookUp(token, otherMerchant)).toMatchObject({ status: 404, body: unknown.body });
-  });
-
-  it('answers for a device that is linked to nobody as for an unknown one', async () => {
-    const unknown = await lookUp(`dev_${'A'.repeat(70)}`);
-    expect(await lookUp(await tokenOf(merchant))).toMatchObject({ status: 404, body: unknown.body });
-  });
+test('the look-up by device answers for an unlinked one, or another’s token, as for an unknown one', async () => {
+  const fingerprint = newFingerprint();
+  await link(await tokenOf(bank, fingerprint), ada);
+  const token = await tokenOf(merchant, fingerprint);
+  expect((await lookUp(token)).status).toBe(200);
+  const unknown = await lookUp(`dev_${'A'.repeat(70)}`, otherMerchant);
+  expect(unknown.status).toBe(404);
+  expect(await lookUp(token, otherMerchant)).toMatchObject({ status: 404, body: unknown.body });
+  await tokenOf(otherMerchant, fingerprint);
+  expect(await lookUp(token, otherMerchant)).toMatchObject({ status: 404, body: unknown.body });
+  expect(await lookUp(await tokenOf(merchant))).toMatchObject({ status: 404, body: unknown.body });
 });
 
-describe('a device id of another shape', () => {
-  const endpoints: [string, () => Party, (deviceId: unknown) => object][] = [
-    [LINK, () => bank, (deviceId) => ({ ...ada, deviceId })],
-    [UNLINK, () => bank, (deviceId) => ({ ...ada, deviceId })],
-    [LOOKUP, () => merchant, (deviceId) => ({ deviceId })],
-  ];
-  it.each(endpoints)('is a 400 at %s', async (path, by, body) => {
-    for (const deviceId of [
-      '',
-      'x',
-      'dev_',
-      `dev_${'0'.repeat(25)}`,
-      `dev_${'0'.repeat(201)}`,
-      `DEV_${'0'.repeat(26)}`,
-      `dev_${'0'.repeat(26)}=`,
-      `dev_${'0'.repeat(26)}\n`,
-      7,
-      null,
-      undefined,
-    ]) {
-      expect(await by().send('POST', path, body(deviceId))).toMatchObject({
-        status: 400,
-        body: { errors: [{ path: 'deviceId' }] },
-      });
-    }
-  });
-
-  it.each(endpoints)('is told with every other problem at %s', async (path, by) => {
-    const { status, body } = await by().send('POST', path, { deviceId: 'x', customerID: 'x' });
-    expect(status).toBe(400);
-    expect(body.errors?.map((problem) => problem.path)).toEqual(
-      path === LOOKUP ? ['deviceId', 'customerID'] : ['customerId', 'phrase', 'deviceId', 'customerID'],
-    );
-  });
+test.each([LINK, UNLINK, LOOKUP])('a device id of another shape is a 400 at %s', async (path) => {
+  const [by, rest] = path === LOOKUP ? [merchant, {}] : [bank, ada];
+  for (const deviceId of [
+    '',
+    `dev_${'0'.repeat(25)}`,
+    `dev_${'0'.repeat(201)}`,
+    `DEV_${'0'.repeat(26)}`,
+    7,
+  ]) {
+    expect(await by.post(path, { ...rest, deviceId })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'deviceId' }] },
+    });
+  }
 });
-
-interface Page {
-  devices: { deviceId: string; customerId: string; phrase: string; linkedAt: string }[];
-  total: number;
-  page: number;
-  limit: number;
-}
-async function listed(query = '', by = bank): Promise<Page> {
-  const { status, body } = await by.send('GET', `/v1/bank/devices/list${query}`);
-  expect(status).toBe(200);
-  return body.data as unknown as Page;
-}
 
 describe('the list of devices', () => {
-  let own: Party;
+  let own: Caller;
   let customers: [Customer, Customer, Customer];
   /** Two of the first customer, one of each other, in the order in which they were linked. */
   let tokens: [string, string, string, string];
   beforeAll(async () => {
-    own = await enter(api, 'bank');
+    own = await served.enter('bank');
     customers = [await onboard(own), await onboard(own), await onboard(own)];
     tokens = [await tokenOf(own), await tokenOf(own), await tokenOf(own), await tokenOf(own)];
     const [first, second, third] = customers;
@@ -347,90 +265,53 @@ describe('the list of devices', () => {
       await link(tokens[i] ?? '', customer, own);
     }
   });
-  const found = async (search: string, by = own) =>
-    (await listed(`?search=${encodeURIComponent(search)}`, by)).devices.map(({ deviceId }) => deviceId);
 
-  it('shows a bank its own, the last linked first', async () => {
-    const { devices, ...page } = await listed('', own);
-    expect(page).toEqual({ total: 4, page: 1, limit: 20 });
-    expect(devices.map(({ deviceId }) => deviceId)).toEqual(tokens.toReversed());
-    expect(devices[0]).toEqual({
-      ...customers[0],
-      deviceId: tokens[3],
-      linkedAt: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string,
-    });
-  });
-
-  it('comes in pages that neither overlap nor skip, and are empty beyond the last', async () => {
-    const pages = await Promise.all([1, 2, 3].map((page) => listed(`?limit=3&page=${page}`, own)));
-    expect(pages.map(({ devices }) => devices.length)).toEqual([3, 1, 0]);
-    expect(pages.flatMap(({ devices }) => devices.map(({ deviceId }) => deviceId))).toEqual(
-      tokens.toReversed(),
+  it('shows a bank its own, the last linked first, in pages that neither overlap nor skip', async () => {
+    const pages = await Promise.all(
+      [1, 2, 3].map((page) => own.read(`/v1/bank/devices/list?limit=3&page=${page}`)),
     );
-    expect(pages.map(({ total, page, limit }) => [total, page, limit])).toEqual([
-      [4, 1, 3],
-      [4, 2, 3],
-      [4, 3, 3],
-    ]);
+    const devices = pages.map((page) => page['devices'] as { deviceId: string }[]);
+    expect(devices.map(({ length }) => length)).toEqual([3, 1, 0]);
+    expect(devices.flat().map(({ deviceId }) => deviceId)).toEqual(tokens.toReversed());
+    for (const [i, page] of pages.entries()) expect(page).toMatchObject({ total: 4, page: i + 1, limit: 3 });
+    const linkedAt = expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string;
+    expect(devices[0]?.[0]).toEqual({ ...customers[0], deviceId: tokens[3], linkedAt });
   });
 
-  it('is searched by a whole device id, but not by a part of one', async () => {
-    expect(await found(tokens[1])).toEqual([tokens[1]]);
-    expect(await found(tokens[1].slice(0, -1))).toEqual([]);
-  });
-
-  it('is searched by the beginning of a customerId, or all of it', async () => {
+  it('is searched by a whole device id, or the beginning of a customerId or phrase, however it is typed', async () => {
     const [{ customerId }, second] = customers;
-    expect(await found(customerId)).toEqual([tokens[3], tokens[0]]);
-    expect(await found(second.customerId)).toEqual([tokens[1]]);
-    expect(await found('cus_')).toEqual(tokens.toReversed());
-    expect(await found(customerId.slice(1))).toEqual([]);
-    // In SQL's patterns the line stands for any character.
-    expect(await found('cu__')).toEqual([]);
-    expect(await found('%')).toEqual([]);
-  });
-
-  it('is searched by the beginning of a phrase, however it is typed', async () => {
-    const [, { phrase }] = customers;
-    const twoWords = phrase.split('-').slice(0, 2);
-    expect(await found(phrase)).toEqual([tokens[1]]);
-    expect(await found(twoWords.join('-'))).toEqual([tokens[1]]);
-    expect(await found(twoWords.join(' ').toUpperCase())).toEqual([tokens[1]]);
-    expect(await found(phrase.slice(1))).toEqual([]);
+    const twoWords = second.phrase.split('-').slice(0, 2);
+    for (const [search, devices] of [
+      [tokens[1], [tokens[1]]],
+      [tokens[1].slice(0, -1), []],
+      [customerId, [tokens[3], tokens[0]]],
+      ['cus_', tokens.toReversed()],
+      [customerId.slice(1), []],
+      // In SQL's patterns the line stands for any character.
+      ['cu__', []],
+      ['%', []],
+      [second.phrase, [tokens[1]]],
+      [twoWords.join('-'), [tokens[1]]],
+      [twoWords.join(' ').toUpperCase(), [tokens[1]]],
+      [second.phrase.slice(1), []],
+    ] as const) {
+      expect([search, await found(search, own)]).toEqual([search, devices]);
+    }
   });
 
   it('finds nothing of another bank', async () => {
     const [{ customerId, phrase }] = customers;
     for (const search of [customerId, phrase, tokens[0]]) expect(await found(search, otherBank)).toEqual([]);
-    const theirToken = await tokenOf(otherBank);
-    await link(theirToken, theirs, otherBank);
-    for (const search of [theirs.customerId, theirToken]) expect(await found(search)).toEqual([]);
   });
 
   it.each(['linkedAt', 'customerId', 'phrase'] as const)('is sorted by %s, both ways', async (sortBy) => {
     const values = async (sortOrder: string) =>
-      (await listed(`?sortBy=${sortBy}&sortOrder=${sortOrder}`, own)).devices.map((device) => device[sortBy]);
+      (await own.list(`/v1/bank/devices/list?sortBy=${sortBy}&sortOrder=${sortOrder}`)).map((one) =>
+        String(one[sortBy]),
+      );
     const rising = await values('asc');
     expect(rising).toHaveLength(4);
     expect(rising).toEqual(rising.toSorted());
     expect(await values('desc')).toEqual(rising.toReversed());
-  });
-
-  it.each([
-    ['sortBy', 'deviceId'],
-    ['sortOrder', 'up'],
-    ['page', '0'],
-    ['page', 'x'],
-    ['limit', '0'],
-    ['limit', '101'],
-    ['search', ''],
-    ['search', '%00'],
-    ['search', 'x'.repeat(255)],
-    ['customerId', 'x'],
-  ])('refuses %s=%s', async (name, value) => {
-    expect(await own.send('GET', `/v1/bank/devices/list?${name}=${value}`)).toMatchObject({
-      status: 400,
-      body: { errors: [{ path: `query.${name}` }] },
-    });
   });
 });

@@ -1,96 +1,67 @@
-import { recurringRules } from '../../../src/settings/config';
 import { changeTrust } from '../../../src/database/entity-control/control-entity';
-import { row, rows, type Database } from '../../../src/database/pool/connection';
+import { row, rows } from '../../../src/database/pool/connection';
 import { forecast, successRate } from '../../../src/database/recurring/forecast-billings';
 import { Failure } from '../../../src/domain/failures';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from '../../support/api';
-import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
+import { recurringRules } from '../../../src/settings/config';
+import { serveApi } from '../../support/api';
+import { asOwner } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { runSchedule } from '../../support/schedule';
-import {
-  answerCharges,
-  makeSchedule,
-  moveClock,
-  standingApproval,
-  type Standing,
-} from '../../support/standing';
+import { callerAt, ROLES, shareApi, type Caller, type Parties } from '../../support/shared-api';
+import { answerCharges, makeSchedule, moveClock } from '../../support/standing';
 
 /** What schedules will charge, by the merchant's clock; in the end it is what they did charge. */
 
-let database: TestDatabase;
-let db: Database;
-let api: ServedApi;
-let standing: Standing;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  api = await serveApi(db, { settings: { RATE_LIMIT_TOKEN_ADDRESS: '999/999' } });
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
+const served = shareApi();
+let parties: Parties;
 /** It is 20 January 2031, 11 o'clock in Lagos, for the merchant of each test. */
 beforeEach(async () => {
-  standing = await standingApproval(db, api.deps.ring);
+  parties = await served.parties();
   await moveTo('2031-01-20T10:00:00Z');
 });
 
-async function nowOf({ merchantId }: Standing): Promise<Date> {
-  const found = await row<{ now: Date }>(db, 'SELECT business_now(:merchantId) AS now', { merchantId });
-  if (!found) throw new Error('there is no such merchant');
-  return found.now;
+async function nowOf({ merchantId }: Parties): Promise<Date> {
+  const found = await row<{ now: Date }>(served.db, 'SELECT business_now(:merchantId) AS now', {
+    merchantId,
+  });
+  return found?.now ?? new Date(NaN);
 }
 
-async function moveTo(moment: string, of = standing): Promise<void> {
+async function moveTo(moment: string, of = parties): Promise<void> {
   const ms = Date.parse(moment) - (await nowOf(of)).getTime();
-  await moveClock(db, of.merchantId, `${ms} milliseconds`);
+  await moveClock(served.db, of.merchantId, `${ms} milliseconds`);
 }
 
 type Terms = Parameters<typeof makeSchedule>[3];
-const make = (startAt: string, terms: Terms = {}, of = standing) =>
-  makeSchedule(db, api.deps.ring, of, { startAt: new Date(startAt), ...terms });
+const make = (startAt: string, terms: Terms = {}, of = parties) =>
+  makeSchedule(served.db, served.ring, of, { startAt: new Date(startAt), ...terms });
 
-const run = (scheduleId: string) =>
-  runSchedule(db, api.deps.ring, recurringRules(api.deps.config), scheduleId);
+const rules = () => recurringRules(served.api.deps.config);
+const run = (scheduleId: string) => runSchedule(served.db, served.ring, rules(), scheduleId);
+const answer = (declineReason?: string) => answerCharges(served.db, served.ring, parties, declineReason);
+const act = async (scheduleId: string, action: 'pause' | 'resume') =>
+  expect((await parties.merchant.post(`/v1/billing/recurring/${scheduleId}/${action}`)).status).toBe(200);
 
 interface Day {
   date: string;
   count: number;
   amount: number;
-  currency: string;
-  exact?: string;
 }
 
-type Role = keyof Standing['credentials'];
-
-async function ask(query = '', role: Role = 'merchant', of = standing, at = api): Promise<Answered> {
-  const token = await tokenOf(api, of.credentials[role]);
-  return send(at.url, 'GET', `/v1/forecast${query}`, undefined, { authorization: `Bearer ${token}` });
-}
-
-async function days(...given: Parameters<typeof ask>): Promise<Day[]> {
-  const { status, body } = await ask(...given);
-  expect({ status, message: body.message }).toMatchObject({ status: 200 });
-  return body.data?.['days'] as Day[];
-}
-
+const ask = (query = '', by: Caller = parties.merchant) => by.read(`/v1/forecast${query}`);
+const days = async (query = '', by?: Caller) => (await ask(query, by))['days'] as Day[];
 /** `date count×amount` of each. */
-const told = async (...given: Parameters<typeof ask>) =>
-  (await days(...given)).map(({ date, count, amount }) => `${date} ${count}×${amount}`);
-
-const dates = async (...given: Parameters<typeof ask>) => (await days(...given)).map(({ date }) => date);
-
-const rate = async (query = '', role: Role = 'merchant', of = standing) =>
-  (await ask(query, role, of)).body.data?.['successRate'];
+const told = async (query = '', by?: Caller) =>
+  (await days(query, by)).map(({ date, count, amount }) => `${date} ${count}×${amount}`);
+const dates = async (query = '', by?: Caller) => (await days(query, by)).map(({ date }) => date);
+const rate = async (query = '', by?: Caller) => (await ask(query, by))['successRate'];
 
 /** One billing that ended on 20 January, or at the moment given. */
 async function billed(reason?: string, at = '2031-01-20T10:30:00Z'): Promise<void> {
   const scheduleId = await make(at, { maxBillings: 1 });
   await moveTo(at.replace(':00Z', ':01Z'));
   await run(scheduleId);
-  await answerCharges(db, api.deps.ring, standing, reason);
+  await answer(reason);
   await run(scheduleId);
 }
 
@@ -112,11 +83,12 @@ describe('what is to come', () => {
   });
 
   it('has the days of another zone where the network is there, also over a change of its clocks', async () => {
-    const berlin = await serveApi(db, { settings: { NETWORK_TIMEZONE: 'Europe/Berlin' } });
+    const berlin = await serveApi(served.db, { settings: { NETWORK_TIMEZONE: 'Europe/Berlin' } });
     await moveTo('2031-03-28T10:00:00Z');
     // Half past midnight: from 30 March on that is an hour earlier in London.
     await make('2031-03-28T23:30:00Z', { frequency: 'daily', maxBillings: 3 });
-    expect(await dates('', 'merchant', standing, berlin)).toEqual(['2031-03-29', '2031-03-30', '2031-03-31']);
+    const found = await dates('', callerAt(berlin, parties.credentials.merchant));
+    expect(found).toEqual(['2031-03-29', '2031-03-30', '2031-03-31']);
     await berlin.close();
   });
 
@@ -129,10 +101,11 @@ describe('what is to come', () => {
     expect(await dates('?days=90')).toHaveLength(90);
   });
 
-  it.each(['0', '91', '-1', '1.5', 'x', ''])('of %s days is a 400', async (asked) => {
-    const { status, body } = await ask(`?days=${asked}`);
-    expect(status).toBe(400);
-    expect(body.errors).toMatchObject([{ path: 'query.days' }]);
+  it.each(['0', '91', '1.5'])('of %s days is a 400', async (asked) => {
+    expect(await parties.merchant.get(`/v1/forecast?days=${asked}`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'query.days' }] },
+    });
   });
 
   it('ends with the last billing that was agreed, and with the end date', async () => {
@@ -148,25 +121,20 @@ describe('what is to come', () => {
 
   it('is nothing of a schedule that is paused, and all of it once it is resumed', async () => {
     const scheduleId = await make('2031-01-31T09:00:00Z');
-    const token = await tokenOf(api, standing.credentials.merchant);
-    const act = (action: string) =>
-      send(api.url, 'POST', `/v1/billing/recurring/${scheduleId}/${action}`, undefined, {
-        authorization: `Bearer ${token}`,
-      });
-    expect((await act('pause')).status).toBe(200);
+    await act(scheduleId, 'pause');
     expect(await dates()).toEqual([]);
-    expect((await act('resume')).status).toBe(200);
+    await act(scheduleId, 'resume');
     expect(await dates()).toEqual(['2031-01-31']);
   });
 
   it('is nothing of a merchant that is not trusted, also where its schedules have not noticed', async () => {
     const scheduleId = await make('2031-01-31T09:00:00Z');
-    const { merchantId } = standing;
-    await db.transaction((trx) =>
-      changeTrust(trx, api.deps.ring, OPERATOR, { merchantId, trustLevel: 'untrusted' }),
+    const { merchantId } = parties;
+    await served.db.transaction((trx) =>
+      changeTrust(trx, served.ring, OPERATOR, { merchantId, trustLevel: 'untrusted' }),
     );
     expect(await dates()).toEqual([]);
-    await rows(db, `UPDATE schedules SET status = 'active' WHERE id = :scheduleId`, { scheduleId });
+    await rows(served.db, `UPDATE schedules SET status = 'active' WHERE id = :scheduleId`, { scheduleId });
     expect(await dates()).toEqual([]);
   });
 
@@ -176,26 +144,21 @@ describe('what is to come', () => {
     await run(scheduleId);
     // Asked, and not answered yet.
     expect(await told()).toEqual([]);
-    await answerCharges(db, api.deps.ring, standing, 'insufficient_funds');
+    await answer('insufficient_funds');
     // Declined: the same before and after its schedule has looked.
     expect(await told()).toEqual(['2031-01-21 1×1500']);
     expect(await run(scheduleId)).toMatchObject({ status: 'past_due' });
-    await rows(db, `UPDATE schedules SET amount = 200000 WHERE id = :scheduleId`, { scheduleId });
+    await rows(served.db, `UPDATE schedules SET amount = 200000 WHERE id = :scheduleId`, { scheduleId });
     expect(await told('?days=40')).toEqual(['2031-01-21 1×1500', '2031-02-20 1×2000']);
   });
 
   it('skips what was due while it was held, and charges today what was missed after that', async () => {
     const scheduleId = await make('2031-01-21T09:00:00Z', { frequency: 'daily' });
     await run(scheduleId);
-    const token = await tokenOf(api, standing.credentials.merchant);
-    const act = (action: string) =>
-      send(api.url, 'POST', `/v1/billing/recurring/${scheduleId}/${action}`, undefined, {
-        authorization: `Bearer ${token}`,
-      });
     await moveTo('2031-01-21T08:00:00Z');
-    await act('pause');
+    await act(scheduleId, 'pause');
     await moveTo('2031-01-22T08:00:00Z');
-    await act('resume');
+    await act(scheduleId, 'resume');
     // Nobody looks at it for two due dates.
     await moveTo('2031-01-23T12:00:00Z');
     expect(await told('?days=3')).toEqual(['2031-01-23 2×3000', '2031-01-24 1×1500', '2031-01-25 1×1500']);
@@ -207,7 +170,7 @@ describe('what is to come', () => {
       { date: '2031-01-21', count: 1, amount: 9_999_999_999.99, currency: 'NGN' },
     ]);
     await rows(
-      db,
+      served.db,
       `INSERT INTO schedules
        SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_00' || right(s.merchant_id, 19) || lpad(n::text, 5, '0')))).*
        FROM schedules s, generate_series(1, 1100) AS n WHERE s.id = :scheduleId`,
@@ -227,8 +190,8 @@ describe('what is to come', () => {
 
   it('is told to nobody, rather than in part, where it would take too long', async () => {
     await make('2031-01-31T09:00:00Z');
-    const rules = recurringRules(api.deps.config);
-    const late = forecast(db, rules, { merchantId: standing.merchantId }, 30, performance.now() - 1);
+    const { merchantId } = parties;
+    const late = forecast(served.db, rules(), { merchantId }, 30, performance.now() - 1);
     await expect(late).rejects.toThrow(Failure);
     await expect(late).rejects.toMatchObject({ code: 'invalid_request', problems: [{ path: 'query.days' }] });
   });
@@ -236,20 +199,19 @@ describe('what is to come', () => {
 
 describe('how much of it may be expected to be paid', () => {
   it('is the part of the billings that was paid, the same to all whose they are', async () => {
-    for (const role of ['merchant', 'provider', 'bank'] as const) expect(await rate('', role)).toBeNull();
+    for (const role of ROLES) expect(await rate('', parties[role])).toBeNull();
     await billed();
     await billed('account_closed', '2031-01-20T11:30:00Z');
     await billed(undefined, '2031-01-20T12:30:00Z');
     await make('2031-01-31T09:00:00Z');
-    for (const role of ['merchant', 'provider', 'bank'] as const) {
-      expect(await rate('', role)).toBe(2 / 3);
-      expect(await rate(`?merchantId=${standing.merchantId}`, role)).toBe(2 / 3);
-      expect(await rate('?merchantId=none', role)).toBeNull();
+    const { merchantId, bankId } = parties;
+    for (const role of ROLES) {
+      expect(await rate('', parties[role])).toBe(2 / 3);
+      expect(await rate(`?merchantId=${merchantId}`, parties[role])).toBe(2 / 3);
+      expect(await rate('?merchantId=none', parties[role])).toBeNull();
     }
-    const { merchantId, bankId } = standing;
-    expect(await successRate(db, { merchantId, bankId })).toBe(2 / 3);
-    const stranger = await standingApproval(db, api.deps.ring);
-    expect(await rate('', 'merchant', stranger)).toBeNull();
+    expect(await successRate(served.db, { merchantId, bankId })).toBe(2 / 3);
+    expect(await rate('', (await served.parties()).merchant)).toBeNull();
   });
 
   it('is of three months, by the merchant’s clock', async () => {
@@ -257,7 +219,7 @@ describe('how much of it may be expected to be paid', () => {
     await moveTo('2031-04-20T10:00:00Z');
     expect(await rate()).toBe(0);
     await moveTo('2031-04-20T10:31:00Z');
-    expect(await rate('', 'bank')).toBeNull();
+    expect(await rate('', parties.bank)).toBeNull();
     await billed(undefined, '2031-04-20T11:30:00Z');
     expect(await rate()).toBe(1);
   });
@@ -266,30 +228,29 @@ describe('how much of it may be expected to be paid', () => {
 describe('who sees it', () => {
   it('is the merchant, its provider and the customers’ bank, and no stranger', async () => {
     await make('2031-01-31T09:00:00Z');
-    const stranger = await standingApproval(db, api.deps.ring);
+    const stranger = await served.parties();
     await moveTo('2031-01-20T10:00:00Z', stranger);
     await make('2031-02-01T09:00:00Z', {}, stranger);
-    for (const role of ['merchant', 'provider', 'bank'] as const) {
-      expect({ role, dates: await dates('', role) }).toEqual({ role, dates: ['2031-01-31'] });
-      expect(await dates('', role, stranger)).toEqual(['2031-02-01']);
-      expect(await dates(`?merchantId=${stranger.merchantId}`, role)).toEqual([]);
-      expect(await dates(`?merchantId=${standing.merchantId}`, role)).toEqual(['2031-01-31']);
-      expect(await dates('?merchantId=none', role)).toEqual([]);
+    for (const role of ROLES) {
+      expect({ role, dates: await dates('', parties[role]) }).toEqual({ role, dates: ['2031-01-31'] });
+      expect(await dates('', stranger[role])).toEqual(['2031-02-01']);
+      expect(await dates(`?merchantId=${stranger.merchantId}`, parties[role])).toEqual([]);
+      expect(await dates(`?merchantId=${parties.merchantId}`, parties[role])).toEqual(['2031-01-31']);
     }
   });
 
   it('is a provider for all its merchants together, each by its own clock, or for one', async () => {
     await make('2031-01-31T09:00:00Z');
-    const other = await standingApproval(db, api.deps.ring);
-    const { providerId } = standing;
+    const other = await served.parties();
+    const { provider, providerId } = parties;
     await asOwner(
-      database.url,
+      served.database.url,
       `UPDATE entities SET provider_id = '${providerId}' WHERE id = '${other.merchantId}'`,
     );
     await moveTo('2031-01-31T07:00:00Z', other);
     await make('2031-01-31T09:00:00Z', {}, other);
-    expect(await told('', 'provider')).toEqual(['2031-01-31 2×3000', '2031-02-28 1×1500']);
-    expect(await told(`?merchantId=${other.merchantId}`, 'provider')).toEqual([
+    expect(await told('', provider)).toEqual(['2031-01-31 2×3000', '2031-02-28 1×1500']);
+    expect(await told(`?merchantId=${other.merchantId}`, provider)).toEqual([
       '2031-01-31 1×1500',
       '2031-02-28 1×1500',
     ]);
@@ -306,22 +267,22 @@ describe('what the schedule then does', () => {
     await run(scheduleId);
     await moveTo('2031-01-31T22:45:01Z');
     await run(scheduleId);
-    await answerCharges(db, api.deps.ring, standing, 'insufficient_funds');
+    await answer('insufficient_funds');
     await run(scheduleId);
     const foreseen = await told('?days=60');
     expect(foreseen.length).toBeGreaterThanOrEqual(2);
 
-    const from = await nowOf(standing);
+    const from = await nowOf(parties);
     const end = '2031-03-31T23:00:00Z';
     for (;;) {
       const { sleepMs } = await run(scheduleId);
-      if ((await answerCharges(db, api.deps.ring, standing)) > 0) continue;
-      const now = await nowOf(standing);
+      if ((await answer()) > 0) continue;
+      const now = await nowOf(parties);
       if (sleepMs === null || now.getTime() + sleepMs >= Date.parse(end)) break;
-      await moveClock(db, standing.merchantId, `${sleepMs} milliseconds`);
+      await moveClock(served.db, parties.merchantId, `${sleepMs} milliseconds`);
     }
     const charged = await rows<{ date: string; count: number; amount: bigint }>(
-      db,
+      served.db,
       `SELECT to_char(created_at AT TIME ZONE 'Africa/Lagos', 'YYYY-MM-DD') AS date, count(*)::int AS count,
          sum(amount)::bigint AS amount
        FROM billing_requests WHERE schedule_id = :scheduleId AND created_at > :from GROUP BY 1 ORDER BY 1`,

@@ -1,69 +1,57 @@
-import { recurringRules } from '../../../src/settings/config';
-import { applyDecision } from '../../../src/database/decision/apply-decision';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { setEntityStatus } from '../../../src/database/entity/create-entity';
-import { rows, type Database } from '../../../src/database/pool/connection';
+import { row } from '../../../src/database/pool/connection';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
-import { enter, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { recurringRules } from '../../../src/settings/config';
+import { tokenOf } from '../../support/api';
 import { runSchedule } from '../../support/schedule';
-import { answerCharges, moveClock, standingApproval, type Standing } from '../../support/standing';
+import { history, shareApi, type Parties } from '../../support/shared-api';
+import { answerCharges, makeSchedule, moveClock } from '../../support/standing';
 
-let database: TestDatabase;
-let db: Database;
-let api: ServedApi;
-let standing: Standing;
-let tokens: Record<'bank' | 'provider' | 'merchant', string>;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  api = await serveApi(db);
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
-
+const served = shareApi();
+let parties: Parties;
 beforeEach(async () => {
-  standing = await standingApproval(db, api.deps.ring);
-  tokens = await tokensOf(api, standing);
+  parties = await served.parties();
 });
 
-const CREATE = '/v1/billing/recurring/create';
+const SCHEDULES = '/v1/billing/recurring';
+const SUBSCRIPTIONS = '/v1/bank/customer/subscriptions';
 
-function as(
-  token: string,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: object = {},
-): Promise<Answered> {
-  return send(api.url, method, path, body, { authorization: `Bearer ${token}`, ...headers });
-}
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+const MINUTE = 60_000;
 
-function terms(more: object = {}): object {
-  return {
-    customerId: standing.customerId,
-    paymentID: standing.paymentId,
+const create = (more: object = {}, by = parties.merchant) =>
+  by.post(`${SCHEDULES}/create`, {
+    customerId: parties.customerId,
+    paymentID: parties.paymentId,
     amount: 1500.5,
     currency: 'NGN',
     frequency: 'monthly',
     ...more,
-  };
-}
-
-function create(more: object = {}, token = tokens.merchant): Promise<Answered> {
-  return as(token, 'POST', CREATE, terms(more));
-}
-
-function inMs(ms: number): string {
-  return new Date(Date.now() + ms).toISOString();
-}
+  });
+const created = async (more: object = {}) => {
+  const { status, body } = await create(more);
+  expect(status).toBe(201);
+  return body.data ?? {};
+};
+const run = (scheduleId: string) =>
+  runSchedule(served.db, served.ring, recurringRules(served.api.deps.config), scheduleId);
+const answer = (declineReason?: string) => answerCharges(served.db, served.ring, parties, declineReason);
+const decide = async (customerDecision: string) => {
+  const path = `/v1/bank/customer-decisions/${parties.agreementId}`;
+  expect((await parties.bank.send('PUT', path, { customerDecision })).status).toBe(200);
+};
+const trust = (trustLevel: string) =>
+  parties.provider.send('PATCH', '/v1/provider/merchant/trust', {
+    merchantId: parties.merchantId,
+    trustLevel,
+  });
 
 describe('making a schedule', () => {
   test('answers with the schedule, and leaves its workflow to be started', async () => {
     const startDate = inMs(3_600_000);
-    const made = await create({
+    const made = await created({
       startDate,
       endDate: '2040-01-01T00:00:00+01:00',
       maxBillings: 12,
@@ -71,10 +59,9 @@ describe('making a schedule', () => {
       description: ' Gold plan ',
       metadata: { plan: 'gold', seats: 3 },
     });
-    expect(made).toMatchObject({ status: 201, body: { statusCode: 201, success: true } });
-    expect(made.body.data).toMatchObject({
+    expect(made).toMatchObject({
       scheduleId: expect.stringMatching(/^sch_[0-9a-z]{26}$/) as string,
-      customerId: standing.customerId,
+      customerId: parties.customerId,
       amount: 1500.5,
       currency: 'NGN',
       frequency: 'monthly',
@@ -86,50 +73,29 @@ describe('making a schedule', () => {
       metadata: { plan: 'gold', seats: 3 },
       status: 'active',
       nextBillingDate: startDate,
+      lastDecline: null,
     });
-    const started = await rows<{ start: { attributes: object } }>(
-      db,
-      `SELECT start FROM outbox WHERE workflow_id = :id`,
-      {
-        id: workflowIds.recurring(String(made.body.data?.['scheduleId'])),
-      },
+    const started = await row(
+      served.db,
+      `SELECT start->'attributes' AS attributes FROM outbox WHERE workflow_id = :id`,
+      { id: workflowIds.recurring(String(made['scheduleId'])) },
     );
-    expect(started.map(({ start }) => start.attributes)).toEqual([
-      {
-        status: 'active',
-        merchantId: standing.merchantId,
-        bankId: standing.bankId,
-        nextBillingDate: startDate,
-      },
-    ]);
-  });
-
-  test('starts now, once per unit, where nothing else is said', async () => {
-    const made = await create();
-    expect(made.body.data).toMatchObject({
-      interval: 1,
-      endDate: null,
-      maxBillings: null,
-      description: null,
-      metadata: {},
+    const { merchantId, bankId } = parties;
+    expect(started).toEqual({
+      attributes: { status: 'active', merchantId, bankId, nextBillingDate: startDate },
     });
-    const start = Date.parse(String(made.body.data?.['startDate']));
-    expect(Math.abs(Date.now() - start)).toBeLessThan(60_000);
   });
 
-  test('with an idempotency key is done once, and answered twice', async () => {
-    const headers = { 'idempotency-key': 'one' };
-    const first = await as(tokens.merchant, 'POST', CREATE, terms(), headers);
-    const second = await as(tokens.merchant, 'POST', CREATE, terms(), headers);
-    expect(second.headers.get('idempotent-replayed')).toBe('true');
-    expect(second.body).toEqual(first.body);
-    expect((await as(tokens.merchant, 'GET', '/v1/billing/recurring')).body.data).toMatchObject({ total: 1 });
+  test('starts it now, once per unit, where nothing else is said', async () => {
+    const { startDate, ...made } = await created();
+    const none = { endDate: null, maxBillings: null, description: null, metadata: {} };
+    expect(made).toMatchObject({ interval: 1, ...none });
+    expect(Math.abs(Date.now() - Date.parse(String(startDate)))).toBeLessThan(MINUTE);
   });
 
   test('names every problem of a body at once', async () => {
     const { status, body } = await create({
       amount: 0.001,
-      currency: 'NGN',
       frequency: 'yearly',
       interval: 4,
       maxBillings: 10_001,
@@ -138,13 +104,8 @@ describe('making a schedule', () => {
       colour: 'red',
     });
     expect(status).toBe(400);
-    expect(body.errors?.map(({ path }) => path).sort()).toEqual([
-      'amount',
-      'colour',
-      'endDate',
-      'interval',
-      'maxBillings',
-    ]);
+    const paths = body.errors?.map(({ path }) => path).sort();
+    expect(paths).toEqual(['amount', 'colour', 'endDate', 'interval', 'maxBillings']);
   });
 
   test.each([
@@ -153,7 +114,7 @@ describe('making a schedule', () => {
     ['monthly', 36],
     ['yearly', 3],
   ])('takes a %s interval up to three years', async (frequency, most) => {
-    expect(await create({ frequency, interval: most })).toMatchObject({ status: 201 });
+    expect((await create({ frequency, interval: most })).status).toBe(201);
     expect(await create({ frequency, interval: most + 1 })).toMatchObject({
       status: 400,
       body: { errors: [{ path: 'interval' }] },
@@ -161,159 +122,251 @@ describe('making a schedule', () => {
   });
 
   test.each([
-    ['a start six minutes back', () => ({ startDate: inMs(-6 * 60_000) }), ['startDate']],
-    ['an end before the start', () => ({ startDate: inMs(60_000), endDate: inMs(59_000) }), ['endDate']],
-    ['an end that has passed, when it starts now', () => ({ endDate: inMs(-1_000) }), ['endDate']],
-    ['no billings at all', () => ({ maxBillings: 0 }), ['maxBillings']],
-    ['a start without its offset from UTC', () => ({ startDate: '2031-01-01T00:00:00' }), ['startDate']],
-    ['half an interval', () => ({ interval: 1.5 }), ['interval']],
-    ['a currency that the network does not take', () => ({ currency: 'USD' }), ['currency']],
-    ['an unknown frequency', () => ({ frequency: 'hourly' }), ['frequency']],
-    ['an interval in words', () => ({ interval: 'two' }), ['interval']],
+    ['a start six minutes back', { startDate: -6 }, 'startDate'],
+    ['an end before the start', { startDate: 2, endDate: 1 }, 'endDate'],
+    ['an end that has passed, when it starts now', { endDate: -1 }, 'endDate'],
     [
       'a start too far back, before it looks for the agreement',
-      () => ({ customerId: 'cus_nobody', startDate: inMs(-6 * 60_000) }),
-      ['startDate'],
+      { customerId: 'x', startDate: -6 },
+      'startDate',
     ],
-  ] as const)('refuses %s', async (_, more, paths) => {
-    const { status, body } = await create(more());
-    expect(status).toBe(400);
-    expect(body.errors?.map(({ path }) => path)).toEqual(paths);
+  ])('refuses %s', async (_, terms, path) => {
+    const dated = Object.entries(terms).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? inMs(value * MINUTE) : value,
+    ]);
+    expect(await create(Object.fromEntries(dated) as object)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path }] },
+    });
   });
 
   test('takes a start of four minutes ago, and judges by the test clock', async () => {
-    expect(await create({ startDate: inMs(-4 * 60_000) })).toMatchObject({ status: 201 });
-    await moveClock(db, standing.merchantId, '1 day');
-    expect(await create({ startDate: inMs(60_000) })).toMatchObject({ status: 400 });
-    expect(await create({ startDate: inMs(86_400_000 + 60_000) })).toMatchObject({ status: 201 });
+    await created({ startDate: inMs(-4 * MINUTE) });
+    await moveClock(served.db, parties.merchantId, '1 day');
+    expect((await create({ startDate: inMs(MINUTE) })).status).toBe(400);
+    await created({ startDate: inMs(86_400_000 + MINUTE) });
   });
 
-  test('is 404 for a customer who is not the agreement’s own, and for a paymentID of somebody else', async () => {
-    const other = await standingApproval(db, api.deps.ring);
-    expect(await create({ customerId: other.customerId })).toMatchObject({ status: 404 });
-    expect(await create({ customerId: 'cus_nobody' })).toMatchObject({ status: 404 });
-    expect(await create({ paymentID: other.paymentId })).toMatchObject({ status: 404 });
-    expect(await create({ customerId: other.customerId, paymentID: other.paymentId })).toMatchObject({
-      status: 404,
-    });
+  test('is 404 for a customer who is not the agreement’s own', async () => {
+    const other = await served.parties();
+    expect((await create({ customerId: other.customerId })).status).toBe(404);
+    expect((await create({ customerId: other.customerId, paymentID: other.paymentId })).status).toBe(404);
   });
 
-  test.each(['approve_once', 'deny', 'suspended'] as const)(
-    'is 403 under the decision %s',
-    async (decision) => {
-      await db.transaction((trx) =>
-        applyDecision(trx, api.deps.ring, standing.agreementId, { decision, blocked: false }, 'bank'),
-      );
-      expect(await create()).toMatchObject({ status: 403, body: { success: false } });
-    },
-  );
-
-  test('is 403 for a merchant that is not trusted any more', async () => {
-    await as(tokens.provider, 'PATCH', '/v1/provider/merchant/trust', {
-      merchantId: standing.merchantId,
-      trustLevel: 'untrusted',
-    });
-    expect(await create()).toMatchObject({ status: 403 });
+  test('is 403 under every decision but the standing approval', async () => {
+    for (const decision of ['approve_once', 'suspended', 'deny']) {
+      await decide(decision);
+      expect([decision, (await create()).status]).toEqual([decision, 403]);
+    }
   });
 
-  test('is 403 to the provider of a merchant that the operator has disabled', async () => {
-    await setEntityStatus(db, standing.merchantId, 'disabled');
-    expect(await create({}, tokens.provider)).toMatchObject({ status: 403 });
+  test('is the provider’s, too, but not for a merchant that the operator has disabled', async () => {
+    expect((await create({}, parties.provider)).status).toBe(201);
+    await setEntityStatus(served.db, parties.merchantId, 'disabled');
+    expect((await create({}, parties.provider)).status).toBe(403);
   });
 
-  test('is for a merchant and its own provider, and for nobody else', async () => {
-    expect(await create({}, tokens.provider)).toMatchObject({ status: 201 });
-    expect(await create({}, tokens.bank)).toMatchObject({ status: 403 });
-    const [otherMerchant, otherProvider] = await Promise.all([
-      enter(api, 'merchant'),
-      enter(api, 'provider'),
-    ]);
-    expect(await otherMerchant.send('POST', CREATE, terms())).toMatchObject({ status: 404 });
-    expect(await otherProvider.send('POST', CREATE, terms())).toMatchObject({ status: 404 });
+  test('is 403 for a merchant that lost its trust, whose schedules are suspended in the same moment', async () => {
+    const { scheduleId } = await created();
+    const status = async () => (await parties.merchant.read(`${SCHEDULES}/${String(scheduleId)}`))['status'];
+    await trust('untrusted');
+    expect((await create()).status).toBe(403);
+    expect(await status()).toBe('suspended');
+    await trust('trusted');
+    expect(await status()).toBe('active');
   });
 });
 
 describe('looking at schedules', () => {
-  test('shows one with its next billing to its merchant and its provider, and hides it from all others', async () => {
-    const made = await create();
-    const path = `/v1/billing/recurring/${String(made.body.data?.['scheduleId'])}`;
-    for (const token of [tokens.merchant, tokens.provider]) {
-      const shown = await as(token, 'GET', path);
-      expect(shown.body.data).toEqual({
-        ...made.body.data,
-        billings: [{ n: 0, dueDate: made.body.data?.['startDate'], status: 'scheduled', attempts: [] }],
-      });
+  test('shows one with its next billing to its merchant and its provider', async () => {
+    const made = await created();
+    const billings = [{ n: 0, dueDate: made['startDate'], status: 'scheduled', attempts: [] }];
+    for (const caller of [parties.merchant, parties.provider]) {
+      expect(await caller.read(`${SCHEDULES}/${String(made['scheduleId'])}`)).toEqual({ ...made, billings });
     }
-    const other = await enter(api, 'merchant');
-    expect(await other.send('GET', path)).toMatchObject({ status: 404 });
-    expect(await as(tokens.merchant, 'GET', '/v1/billing/recurring/sch_nothing')).toMatchObject({
-      status: 404,
-    });
-    expect(await as(tokens.bank, 'GET', path)).toMatchObject({ status: 403 });
   });
 
   test('lists a merchant’s own, page by page, each once', async () => {
-    await Promise.all([1, 2, 3].map((amount) => create({ amount })));
-    const pages = await Promise.all(
-      [1, 2].map((page) =>
-        as(tokens.merchant, 'GET', `/v1/billing/recurring?limit=2&page=${page}&sortBy=amount&sortOrder=asc`),
-      ),
-    );
-    expect(pages.map(({ body }) => body.data?.['total'])).toEqual([3, 3]);
-    const listed = pages.flatMap(({ body }) => body.data?.['schedules'] as { amount: number }[]);
-    expect(listed.map(({ amount }) => amount)).toEqual([1, 2, 3]);
-    expect(
-      (await as(tokens.merchant, 'GET', '/v1/billing/recurring?status=cancelled')).body.data,
-    ).toMatchObject({
-      schedules: [],
-      total: 0,
-    });
-    const other = await enter(api, 'merchant');
-    expect((await other.send('GET', '/v1/billing/recurring')).body.data).toMatchObject({ total: 0 });
+    for (const amount of [1, 2, 3]) await created({ amount });
+    const page = (n: number) =>
+      parties.merchant.read(`${SCHEDULES}?limit=2&page=${n}&sortBy=amount&sortOrder=asc`);
+    expect(await page(1)).toMatchObject({ total: 3, schedules: [{ amount: 1 }, { amount: 2 }] });
+    expect(await page(2)).toMatchObject({ total: 3, schedules: [{ amount: 3 }] });
+    expect(await parties.merchant.list(`${SCHEDULES}?status=cancelled`)).toEqual([]);
+    expect(await (await served.parties()).merchant.list(SCHEDULES)).toEqual([]);
+  });
+
+  test('says why one that is past due is so, to its merchant and to the bank', async () => {
+    const scheduleId = String((await created())['scheduleId']);
+    await run(scheduleId);
+    await answer('insufficient_funds');
+    await run(scheduleId);
+    await created();
+    const [attempt] = await history(parties.merchant);
+    const at = expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string;
+    const lastDecline = { reference: attempt?.['reference'], reason: 'insufficient_funds', at };
+    for (const [caller, path] of [
+      [parties.merchant, SCHEDULES],
+      [parties.provider, SCHEDULES],
+      [parties.bank, SUBSCRIPTIONS],
+    ] as const) {
+      expect(await caller.list(`${path}?status=past_due`)).toMatchObject([
+        { scheduleId, status: 'past_due', lastDecline },
+      ]);
+    }
   });
 });
 
-test('a merchant that loses trust sees its schedule suspended in the same moment', async () => {
-  const made = await create();
-  const path = `/v1/billing/recurring/${String(made.body.data?.['scheduleId'])}`;
-  const trust = (trustLevel: string) =>
-    as(tokens.provider, 'PATCH', '/v1/provider/merchant/trust', {
-      merchantId: standing.merchantId,
-      trustLevel,
-    });
-  await trust('untrusted');
-  expect((await as(tokens.merchant, 'GET', path)).body.data).toMatchObject({ status: 'suspended' });
-  await trust('trusted');
-  expect((await as(tokens.merchant, 'GET', path)).body.data).toMatchObject({ status: 'active' });
-});
-
-const pastDue = async (token: string, path: string) =>
-  (await as(token, 'GET', `${path}?status=past_due`)).body.data;
-
-test('a schedule that is past due says why where it is listed, to its merchant and to the bank', async () => {
-  const made = await create();
-  const scheduleId = String(made.body.data?.['scheduleId']);
-  expect(made.body.data).toMatchObject({ lastDecline: null });
-  const run = () => runSchedule(db, api.deps.ring, recurringRules(api.deps.config), scheduleId);
-  await run();
-  await answerCharges(db, api.deps.ring, standing, 'insufficient_funds');
-  await run();
-  await create();
-  const [attempt] = await rows<{ reference: string }>(
-    db,
-    'SELECT reference FROM billing_requests WHERE schedule_id = :scheduleId',
-    { scheduleId },
-  );
-  const lastDecline = {
-    reference: attempt?.reference,
-    reason: 'insufficient_funds',
-    at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string,
+describe('a schedule', () => {
+  let scheduleId: string;
+  beforeEach(async () => {
+    scheduleId = await makeSchedule(served.db, served.ring, parties);
+  });
+  const act = (action: 'pause' | 'resume' | 'cancel', by = parties.merchant) =>
+    by.post(`${SCHEDULES}/${scheduleId}/${action}`);
+  const change = (body: unknown, by = parties.merchant) =>
+    by.send('PATCH', `${SCHEDULES}/${scheduleId}`, body);
+  const shown = async () => {
+    const { billings, ...schedule } = await parties.merchant.read(`${SCHEDULES}/${scheduleId}`);
+    expect(billings).toBeDefined();
+    return schedule;
   };
-  const found = { total: 1, schedules: [{ scheduleId, status: 'past_due', lastDecline }] };
-  expect(await pastDue(tokens.merchant, '/v1/billing/recurring')).toMatchObject(found);
-  expect(await pastDue(tokens.provider, '/v1/billing/recurring')).toMatchObject(found);
-  expect(await pastDue(tokens.bank, '/v1/bank/customer/subscriptions')).toMatchObject({
-    total: 1,
-    subscriptions: [{ scheduleId, lastDecline }],
+
+  test.each(['merchant', 'provider'] as const)(
+    'is paused, resumed and cancelled by its %s, who sees each state, and then changed no more',
+    async (role) => {
+      for (const [action, status] of [
+        ['pause', 'paused'],
+        ['pause', 'paused'],
+        ['resume', 'active'],
+        ['resume', 'active'],
+        ['cancel', 'cancelled'],
+        ['cancel', 'cancelled'],
+      ] as const) {
+        const done = await act(action, parties[role]);
+        expect(done).toMatchObject({ status: 200, body: { data: { status } } });
+        expect(done.body.data).toEqual(await shown());
+      }
+      const refused = { status: 409, body: { data: { status: 'cancelled' } } };
+      expect(await act('resume')).toMatchObject(refused);
+      expect(await change({ amount: 5 })).toMatchObject(refused);
+      // What is wrong with what was sent comes first, as everywhere.
+      expect((await change({ amount: 10.123 })).status).toBe(400);
+    },
+  );
+
+  test('takes a body that was announced and is empty for none', async () => {
+    const pause = request(`${served.api.url}${SCHEDULES}/${scheduleId}/pause`, {
+      method: 'POST',
+      // In chunks, of which there are none: how a proxy hands on what may have a body.
+      headers: {
+        authorization: `Bearer ${await tokenOf(served.api, parties.merchant)}`,
+        'transfer-encoding': 'chunked',
+      },
+    }).end();
+    const [answered] = (await once(pause, 'response')) as [IncomingMessage];
+    answered.resume();
+    expect(answered.statusCode).toBe(200);
+    expect(await shown()).toMatchObject({ status: 'paused' });
+  });
+
+  test.each(['merchant', 'bank'] as const)('tells of no retry once the %s has cancelled it', async (role) => {
+    await run(scheduleId);
+    await answer('insufficient_funds');
+    await run(scheduleId);
+    expect(await shown()).toMatchObject({ status: 'past_due', retryAt: expect.any(String) as string });
+    const path = role === 'merchant' ? SCHEDULES : SUBSCRIPTIONS;
+    const cancelled = await parties[role].post(`${path}/${scheduleId}/cancel`);
+    const asItIs = { scheduleId, status: 'cancelled', nextBillingDate: null, retryAt: null };
+    expect(cancelled).toMatchObject({ status: 200, body: { data: asItIs } });
+    expect('metadata' in (cancelled.body.data ?? {})).toBe(role === 'merchant');
+    expect(await shown()).toMatchObject(asItIs);
+    expect(await parties.bank.list(`${SUBSCRIPTIONS}?status=cancelled`)).toMatchObject([asItIs]);
+  });
+
+  test('is changed in each field that may change, and cleared of what is null', async () => {
+    const terms = { maxBillings: 12, description: 'Platinum', metadata: { seats: 4 } };
+    const end = '2040-01-01T00:00:00+01:00';
+    const changed = await change({ amount: 2000.25, endDate: end, ...terms }, parties.provider);
+    const endDate = '2039-12-31T23:00:00.000Z';
+    expect(changed).toMatchObject({ status: 200, body: { data: { amount: 2000.25, endDate, ...terms } } });
+    expect(changed.body.data).toEqual(await shown());
+    const none = { endDate: null, maxBillings: null, description: null, metadata: {} };
+    expect((await change(none)).body.data).toMatchObject({ amount: 2000.25, ...none });
+  });
+
+  test('is completed where a change leaves it nothing to charge', async () => {
+    await run(scheduleId);
+    await answer();
+    await run(scheduleId);
+    const message = 'The schedule is completed';
+    expect(await change({ maxBillings: 1 })).toMatchObject({
+      status: 200,
+      body: { message, data: { status: 'completed', nextBillingDate: null } },
+    });
+    expect(await change({ maxBillings: 5 })).toMatchObject({ status: 409, body: { code: 'schedule_ended' } });
+  });
+
+  test.each([
+    ['nothing', {}, ['body']],
+    ['what never changes', { frequency: 'daily', currency: 'NGN' }, ['frequency', 'currency', 'body']],
+    ['more decimals than naira have', { amount: 1.005 }, ['amount']],
+    ['too many billings', { maxBillings: 10_001 }, ['maxBillings']],
+    ['an end in the past', { endDate: '2020-01-01T00:00:00Z' }, ['endDate']],
+    ['two wrong fields', { amount: -1, maxBillings: 0 }, ['amount', 'maxBillings']],
+  ])('is not changed to %s', async (_, body, paths) => {
+    const before = await shown();
+    const { status, body: refused } = await change(body);
+    expect([status, refused.errors?.map(({ path }) => path)]).toEqual([400, paths]);
+    expect(await shown()).toEqual(before);
+  });
+
+  test('is listed to the bank with whose it is and how it stands, without the merchant’s notes', async () => {
+    expect(await parties.bank.read(SUBSCRIPTIONS)).toEqual({
+      subscriptions: [
+        {
+          scheduleId,
+          merchant: { id: parties.merchantId, name: 'Merchant' },
+          customerId: parties.customerId,
+          lookupID: expect.stringMatching(/^[a-z]+-[a-z]+-[a-z]+-[a-z]+-\d\d$/) as string,
+          amount: 1500,
+          currency: 'NGN',
+          frequency: 'monthly',
+          interval: 1,
+          startDate: expect.any(String) as string,
+          endDate: null,
+          maxBillings: null,
+          description: null,
+          status: 'active',
+          nextBillingDate: expect.any(String) as string,
+          retryAt: null,
+          lastDecline: null,
+          billingsCompleted: 0,
+          createdAt: expect.any(String) as string,
+          updatedAt: expect.any(String) as string,
+        },
+      ],
+      total: 1,
+      page: 1,
+      limit: 20,
+    });
+    expect(await (await served.parties()).bank.list(SUBSCRIPTIONS)).toEqual([]);
+  });
+
+  test('is in the bank’s list by customer, status and amount, each once', async () => {
+    for (const amount of [30_000n, 10_000n, 20_000n])
+      await makeSchedule(served.db, served.ring, parties, { amount });
+    await act('cancel');
+    const amounts = async (query: string) =>
+      (await parties.bank.list(SUBSCRIPTIONS + query)).map(({ amount }) => amount);
+    const { customerId } = parties;
+    expect(await amounts('?status=cancelled')).toEqual([1500]);
+    expect(await amounts('?status=failed')).toEqual([]);
+    expect(await amounts(`?customerId=${customerId}&status=active`)).toEqual([200, 100, 300]);
+    expect(await amounts('?customerId=cus_nobody')).toEqual([]);
+    expect(await amounts('')).toEqual([200, 100, 300, 1500]);
+    expect(await amounts('?limit=3&sortBy=amount&sortOrder=asc')).toEqual([100, 200, 300]);
+    expect(await amounts('?limit=3&page=2&sortBy=amount&sortOrder=asc')).toEqual([1500]);
   });
 });
