@@ -249,6 +249,7 @@ describe('a schedule', () => {
         expect(done.body.data).toEqual(await shown());
       }
       const refused = { status: 409, body: { data: { status: 'cancelled' } } };
+      expect(await act('pause')).toMatchObject(refused);
       expect(await act('resume')).toMatchObject(refused);
       expect(await change({ amount: 5 })).toMatchObject(refused);
       // What is wrong with what was sent comes first, as everywhere.
@@ -305,7 +306,10 @@ describe('a schedule', () => {
       status: 200,
       body: { message, data: { status: 'completed', nextBillingDate: null } },
     });
-    expect(await change({ maxBillings: 5 })).toMatchObject({ status: 409, body: { code: 'schedule_ended' } });
+    const cancelled = await parties.bank.post(`${SUBSCRIPTIONS}/${scheduleId}/cancel`);
+    for (const late of [await change({ maxBillings: 5 }), await act('cancel'), cancelled]) {
+      expect(late).toMatchObject({ status: 409, body: { code: 'schedule_ended' } });
+    }
   });
 
   test.each([
