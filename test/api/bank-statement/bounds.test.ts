@@ -115,7 +115,7 @@ test('a thousand differences of a file become exceptions, those that hold money 
   expect(differences[3_000]?.slice(2, 6)).toEqual(['Z1', today, 'debit', '90']);
   for (const reference of references) expect((await initiateRefund(parties, reference)).status).toBe(409);
   // Some kilobytes for each exception; thirty bytes for each line that is counted.
-  expect((await sizeOfDatabase()) - before).toBeLessThan(1);
+  expect((await sizeOfDatabase()) - before).toBeLessThan(4_000_000);
   expect(await count('SELECT count(*)::int FROM bank_statement_told')).toBe(0);
 });
 
