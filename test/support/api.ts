@@ -17,6 +17,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
 import { describeError } from '../../src/process/log';
 import { knowApi } from './conformance';
+import type { Standing } from './standing';
 
 /** The API on a port of its own, in this process, on a database of the test's. */
 export interface ServedApi {
@@ -91,6 +92,11 @@ export async function enter(api: ServedApi, type: Role, more: Partial<NewEntity>
   const { db, ring } = api.deps;
   const made = await db.transaction((trx) => createEntity(trx, ring, { type, name: `A ${type}`, ...more }));
   if (made === undefined) throw new Error('the clientRef is taken');
+  return signIn(api, made);
+}
+
+/** Gets an entity that is there already a token over HTTP. */
+export async function signIn(api: ServedApi, made: EntityCredentials): Promise<Party> {
   const token = await tokenOf(api, made);
   return {
     ...made,
@@ -112,6 +118,33 @@ export async function tokenOf(api: ServedApi, client: EntityCredentials): Promis
   const { access_token: token } = (await answered.json()) as { access_token?: string };
   if (token === undefined) throw new Error(`no token: ${answered.status}`);
   return token;
+}
+
+/** A token of each party of a standing approval. */
+export async function tokensOf(
+  api: ServedApi,
+  { credentials }: Pick<Standing, 'credentials'>,
+): Promise<Record<'bank' | 'provider' | 'merchant', string>> {
+  const [bank, provider, merchant] = await Promise.all([
+    tokenOf(api, credentials.bank),
+    tokenOf(api, credentials.provider),
+    tokenOf(api, credentials.merchant),
+  ]);
+  return { bank, provider, merchant };
+}
+
+/** A charge in naira under a standing approval, which its bank has not answered yet. */
+export async function chargeUnder(
+  api: ServedApi,
+  { paymentId }: Pick<Standing, 'paymentId'>,
+  token: string,
+  amount = 100,
+): Promise<{ reference: string; id: string }> {
+  const bill = { paymentIDs: [paymentId], amount, currency: 'NGN', description: 'Shoes' };
+  const headers = { authorization: `Bearer ${token}` };
+  const { body } = await send(api.url, 'POST', '/v1/customer/bill', bill, headers);
+  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
+  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
 }
 
 /** A request as it is: an object goes as JSON, text and bytes go unchanged. */

@@ -39,7 +39,7 @@ import { wholeFeed } from '../../support/whole-feed';
 const LAGOS = 'Africa/Lagos';
 const STATEMENTS = '/v1/bank/statements';
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
-/** Of the test, which midnight may come before. */
+/** The day of the test: midnight may come before the next one. */
 let today: string;
 
 const served = shareApi();
@@ -217,7 +217,7 @@ test('the same file again is the same statement, and nothing new', async () => {
   expect(replayed).toMatchObject({ status: 202, body: { data: { statementId: id, status: 'processing' } } });
   expect(replayed.headers.get('idempotent-replayed')).toBe('true');
   expect((await upload(csv(debit('C8')), '', key)).status).toBe(422);
-  // Of what was sent in vain nothing waits.
+  // Nothing waits of a file that was sent in vain.
   expect(await select(served.db, 'SELECT FROM bank_statement_pages')).toEqual([]);
 });
 
@@ -783,7 +783,7 @@ test('after a restored back-up what was open again is unknown here until its ban
   served.api = await serveApi(served.db);
   parties.bank = callerAt(served.api, parties.credentials.bank);
   parties.merchant = callerAt(served.api, parties.credentials.merchant);
-  // What comes after the back-up: an answer, and a charge with its answer.
+  // An answer, and a charge with its answer, come after the back-up.
   expect((await approve(parties, open.id, 'R1')).status).toBe(200);
   const gone = await paid('R2', 70);
 

@@ -107,14 +107,14 @@ function unlessHeld(error: unknown): void {
   if (!(error instanceof OperatorError)) throw error;
 }
 
-/** What moves money, and opens and resolves exceptions, again and again until it is told to end. */
+/** Moves money, opens and resolves exceptions, again and again until it is told to end. */
 async function goOn(isOver: () => boolean): Promise<number> {
   const { db, ring } = served;
   let rounds = 0;
   for (; !isOver(); rounds++) {
     const [first, second] = [await charge(db, ring, parties), await charge(db, ring, parties)];
     await refund(db, ring, parties, first.reference, 0.2, 'completed').catch(unlessHeld);
-    // What the file does not have is missing, and what it has too much is unknown.
+    // A booking that the file lacks is missing, a line too much is unknown.
     await sendFile(
       [
         { id: `tx-${first.id}`, amount: 100n },
@@ -152,7 +152,7 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
         answers[role].push({ final: json['final'] === true, json: JSON.stringify(json), file });
       }),
     );
-  // Nobody else waits for what these have locked.
+  // These lock rows that no other test transaction waits for.
   const other = await anotherCustomer();
   const known = await charge(db, ring, other);
   await sendFile([{ id: `tx-${known.id}`, amount: 100n }], day);
@@ -211,7 +211,7 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
     expect(told.sha256).toBe(createHash('sha256').update(file).digest('hex'));
     expect(told.exceptionsOpen).toBeGreaterThan(0);
     expect(linesOf(file).some((line) => line.includes(reference))).toBe(true);
-    // What came before was not the end of it.
+    // The file had changed before it was final.
     expect(new Set(answers[role].map((one) => one.file)).size).toBeGreaterThan(1);
   }
   expect(Math.min(...rounds)).toBeGreaterThan(1);

@@ -5,7 +5,7 @@ import { lookupIdOf, makeSchedule, moveClock, toNoon } from '../../support/stand
 /** `approve_recurring` in the answer to a one-time bill: what the customer has then approved. */
 
 const served = shareApi({ ACCEPTED_CURRENCIES: 'NGN,USD' });
-/** Of the customer with a merchant, in dollars. */
+/** The customer's agreement with this merchant is in dollars. */
 let parties: Parties;
 let lookupID: string;
 let known: Caller;
@@ -136,7 +136,7 @@ test('the terms that come back have counted in their limits what was charged und
 
   expect(await spent()).toEqual({ daily: 4, monthly: 4 });
   expect((await inUsd(2)).status).toBe(403);
-  // What was pending all the while is released as ever.
+  // The charge that was pending all the while is released as ever.
   await decline(parties, pending.id);
   expect(await spent()).toEqual({ daily: 2, monthly: 2 });
   expect((await inUsd(3)).status).toBe(201);

@@ -33,7 +33,7 @@ import { lookupIdOf, moveClock, type Standing } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
 
 /**
- * What somebody has to look into: who sees it, who says what became of the money, and what follows.
+ * Exceptions: who sees them, who says what became of the money, and what follows.
  */
 
 const served = shareApi();
@@ -73,7 +73,7 @@ async function resolve(resolution: Parameters<typeof resolveException>[5]['resol
 /** A charge whose bank did not answer in time. */
 async function unanswered(): Promise<Charge> {
   const made = await bill(parties);
-  // Whoever read the feed may have debited.
+  // A bank that has read the feed may have debited.
   await wholeFeed(served.db);
   await parties.bank.get('/v1/events');
   await moveClock(served.db, parties.merchantId, '2 days');
@@ -94,7 +94,7 @@ const approveAgain = (id: string) => approve(parties, id, undefined, { action: '
 const reversals = async () => (await history(parties.merchant, '?type=reversal')).map(({ amount }) => amount);
 const typesOf = (shown: unknown) => (shown as Shown[]).map(({ type }) => type);
 
-/** What a caller finds in its events feed that begins so: its type, and its only item. */
+/** Events in a caller's feed whose type begins so: the type and the only item. */
 async function heard(caller: Caller, prefix: string): Promise<[type: string, item: Shown][]> {
   await wholeFeed(served.db);
   const events = (await caller.list('/v1/events?limit=100')) as { webhookType: string; data: Shown[] }[];
@@ -468,7 +468,7 @@ describe('the bank that is asked', () => {
       body: { data: { state: 'resolved', resolution: 'no_difference' } },
     });
     expect(await reversals()).toEqual([]);
-    // What was not taken proves nothing: the id is free.
+    // An answer that was not taken proves nothing: its id is free.
     expect((await approve(parties, (await bill(parties)).id, 'taken-back')).status).toBe(200);
   });
 
@@ -803,7 +803,7 @@ describe('both sides of an exception', () => {
     const redeliver = `/v1/webhooks/deliveries/${deliveryId}/redeliver`;
     expect((await payee.bank.post(redeliver)).status).toBe(409);
     expect(await payee.bank.read(`/v1/billing/requests/${id}`)).not.toHaveProperty('credit');
-    // Nobody waits for it, and nothing of it is ever overdue.
+    // No workflow waits for it, and nothing of it is ever overdue.
     expect(await openWork(served.db, 'credits', '', 100)).toEqual([]);
     await moveClock(served.db, payee.bankId, '2 days');
     await served.db.transaction((trx) => followCredits(trx, served.ring, LAGOS, [id]));

@@ -14,7 +14,7 @@ import {
 } from '../../support/shared-api';
 
 /**
- * What contradictions of a bank keep from being refunded, so that no more goes back than was taken.
+ * A bank's contradictions hold money, so that no more goes back than was taken.
  */
 
 // A property asks more often than any caller may.
@@ -37,12 +37,12 @@ async function clear(refundId: string): Promise<number | undefined> {
   return open && (await respond(parties, open.id, { resolution: 'no_money_moved' })).status;
 }
 
-/** What the bank has said of a refund, and not taken back. */
+/** A refund, and the answers of the bank to it that stand. */
 class Asked {
   private first: 'completed' | 'rejected' | 'returned' | undefined;
   /** By which id it was completed. */
   private right: string | undefined;
-  /** What stands beneath its exception, where one is open. */
+  /** The answers beneath its open exception. */
   private readonly doubts = new Set<'transfer' | 'used' | 'rejection'>();
 
   constructor(
@@ -154,7 +154,7 @@ test('a refund waits for a contradiction that is being written, and does not pas
   });
 
   const second = initiateRefund(parties, reference);
-  // It waits for the lock on the charge, or has yet to reach it, and finds the hold either way.
+  // The refund waits for the lock on the charge, or comes later: it finds the hold either way.
   await late.commit();
 
   expect((await second).status).toBe(409);

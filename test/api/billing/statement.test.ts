@@ -29,7 +29,7 @@ import { callerAt, ROLES, shareApi, type Caller, type Parties, type Shown } from
 import { lookupIdOf, moveClock, type Standing } from '../../support/standing';
 import { dayOf, linesOf, postCharges, settleMany, totalOf } from '../../support/statements';
 
-/** What a finance team asks for: who is owed what, day by day, and that it stays so. */
+/** Statements and positions: who is owed what, day by day, and that it stays so. */
 
 const served = shareApi({ ACCEPTED_CURRENCIES: 'NGN,JPY' });
 let one: Parties;
@@ -174,7 +174,7 @@ describe('a statement', () => {
 
   it('of more lines than a page has each of them once, also those that a bank was let off', async () => {
     const reference = await writtenOff();
-    // What is missing in one page would hide what follows.
+    // A line missing in one page would hide those that follow.
     await settleMany(served.db, one, 1_001);
     const day = await today();
     expect(await statement(one.bank, day)).toMatchObject({
@@ -391,7 +391,7 @@ test('the file of each kind has the bytes that its readers and its kept SHA-256 
     served.database.url,
     `UPDATE entities SET provider_id = '${one.providerId}' WHERE id = '${other.merchantId}'`,
   );
-  // Of the merchant that comes second in the file, before and between what the first has.
+  // The merchant that comes second in the file charges before and between the first one's.
   await charged(other);
   const { id, reference } = await charged();
   await refunded(reference, 0.3, 'completed');
@@ -456,11 +456,11 @@ describe('net positions', () => {
         { counterpartyId: 'network', currency: 'NGN', owedToYou: 1, owedByYou: 0, net: 1 },
       ].toSorted(inOrder),
     );
-    // What the statement has moved is what the positions come to.
+    // The positions come to the sum that the statement moved.
     const { closingBalance } = await statement(one.bank, day);
     expect(kobo(closingBalance)).toBe(ofBank.reduce((sum, { net }) => sum + kobo(net), 0));
 
-    // Of all that settled between them that day, each line is told by both.
+    // Both sides tell each line that settled between them that day.
     const told: Position[] = [];
     for (const { bankId, merchantId } of [one, other, payee, othersPayee]) {
       for (const [entityId, role] of [

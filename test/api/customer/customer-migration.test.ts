@@ -407,7 +407,7 @@ it('a batch keeps of each entry what is told of it, and nothing of what it was c
         role: 'bank',
       },
     );
-  // What is compiled and kept for good is there from here on.
+  // Everything that is compiled and kept for good is there from here on.
   await receive(2);
   const before = memoryKept();
   const received = await receive(500);
@@ -426,7 +426,7 @@ describe('a large batch', () => {
     const [first] = batch as { clientRef: string; accountNumber: string }[];
     batch[3] = { clientRef: 'bad-1', firstname: 'x' };
     batch[300] = { ...person(), accountNumber: known.accountNumber };
-    // Of the first page, of a duplicate in another page, and of an invalid one.
+    // Duplicates of the first page, of a duplicate in another page, and of an invalid one.
     batch[400] = { ...person(), accountNumber: first?.accountNumber, clientRef: 'twin' };
     batch[500] = { ...person(), clientRef: 'twin' };
     batch[501] = { ...person(), clientRef: 'bad-1' };

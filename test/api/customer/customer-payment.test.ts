@@ -38,7 +38,7 @@ import { wholeFeed } from '../../support/whole-feed';
 const served = shareApi({ RATE_LIMIT_CALLER: '500/1000' });
 let payee: Parties;
 let payer: Parties;
-/** What the customers are known by. */
+/** The lookupIDs of the two customers. */
 let payeeId: string;
 let payerId: string;
 beforeEach(async () => {
@@ -66,7 +66,7 @@ async function debited(): Promise<Charge> {
   return payment;
 }
 
-/** What a bank has been told of payments, by its feed. */
+/** Webhooks about payments in a bank's feed. */
 async function told(caller: Caller): Promise<{ webhookType: string; item: Shown | undefined }[]> {
   await wholeFeed(served.db);
   const events = (await caller.list('/v1/events')) as { webhookType: string; data: Shown[] }[];
@@ -145,7 +145,7 @@ describe('a bank that bills for a customer of its own', () => {
 
     expect([status, body.data]).toEqual([409, { billingRequestId: late.id, status: 'declined' }]);
     expect((await typesTold(payee.bank)).toSorted()).toEqual(['billing.credit', 'billing.response']);
-    // What ended before its bank had read of it is not asked for any more.
+    // A charge that ended before its bank had read of it is not asked for any more.
     expect(await typesTold(payer.bank)).toEqual(['billing.request', 'billing.closed']);
   });
 

@@ -255,7 +255,7 @@ describe('changing a decision', () => {
     expect(await billed(1)).toBe(403);
     expect(await billed(1, byLookupId)).toBe(403);
     expect((await intend()).status).toBe(403);
-    // What is left out stays.
+    // A field that is left out stays.
     expect((await put({ customerDecision: 'deny' })).body.data).toMatchObject({ blockMerchant: true });
     const lifted = await put({ customerDecision: 'deny', blockMerchant: false });
     expect(lifted.body.data).toMatchObject({ customerDecision: 'deny', blockMerchant: false });

@@ -10,7 +10,7 @@ import { runSchedule } from '../../support/schedule';
 import { callerAt, ROLES, shareApi, type Caller, type Parties } from '../../support/shared-api';
 import { answerCharges, makeSchedule, moveClock } from '../../support/standing';
 
-/** What schedules will charge, by the merchant's clock; in the end it is what they did charge. */
+/** The forecast of schedules' charges by the merchant's clock, and that they come true. */
 
 const served = shareApi();
 let parties: Parties;
@@ -159,7 +159,7 @@ describe('what is to come', () => {
     await act(scheduleId, 'pause');
     await moveTo('2031-01-22T08:00:00Z');
     await act(scheduleId, 'resume');
-    // Nobody looks at it for two due dates.
+    // Its workflow misses two due dates.
     await moveTo('2031-01-23T12:00:00Z');
     expect(await told('?days=3')).toEqual(['2031-01-23 2×3000', '2031-01-24 1×1500', '2031-01-25 1×1500']);
   });

@@ -252,7 +252,7 @@ describe('a schedule', () => {
       expect(await act('pause')).toMatchObject(refused);
       expect(await act('resume')).toMatchObject(refused);
       expect(await change({ amount: 5 })).toMatchObject(refused);
-      // What is wrong with what was sent comes first, as everywhere.
+      // A wrong body is refused first, as everywhere.
       expect((await change({ amount: 10.123 })).status).toBe(400);
     },
   );
