@@ -44,7 +44,7 @@ afterAll(async () => {
 /** What is in hand when a process dies. */
 interface InHand {
   at: DatabaseStep;
-  /** Whether a receiver has a webhook that it has not answered, and whose end `at` keeps unknown. */
+  /** Whether a receiver has an unanswered webhook, whose end `at` keeps unknown. */
   isInFlight?: () => Promise<boolean>;
   /** Ends when the network has accepted it. */
   begin: () => Promise<unknown>;
