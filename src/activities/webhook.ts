@@ -39,19 +39,23 @@ import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
  */
 export interface WebhookActivities {
   /**
-   * Makes the first attempt of everything that this workflow announced, and hands to delivery
-   * workflows what failed or would take too long. A local activity: takes 4 s at most.
+   * Makes the first attempt of the webhooks of these types that this workflow announced, and hands
+   * to delivery workflows what failed or would take too long. A local activity: takes 4 s at most.
    */
   deliverFirstAttempts: DeliverFirstAttempts;
-  /** The same, where a question to a bank was announced. */
+  /** The same, for a question to a bank. */
   askBank: DeliverFirstAttempts;
-  /** The same, where an end was announced. */
+  /** The same, for an end, of which the merchant is told, and others who must know it. */
   tellMerchant: DeliverFirstAttempts;
   /** Makes one attempt, unless the delivery has ended, or its next attempt is due later. */
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
 }
 
-export type DeliverFirstAttempts = (workflowId: string) => Promise<FirstAttempts>;
+/** @param types left out, all that the workflow has left to send */
+export type DeliverFirstAttempts = (
+  workflowId: string,
+  types?: readonly WebhookType[],
+) => Promise<FirstAttempts>;
 
 interface FirstAttempts {
   delivered: number;
@@ -233,7 +237,10 @@ export function createWebhookActivities({
     }
   }
 
-  async function deliverFirstAttempts(workflowId: string): Promise<FirstAttempts> {
+  async function deliverFirstAttempts(
+    workflowId: string,
+    types?: readonly WebhookType[],
+  ): Promise<FirstAttempts> {
     const startedAt = performance.now();
     const late = () => performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
     const leaseMs = FIRST_ATTEMPTS_MS + firstAttemptMs + RECORD_MS;
@@ -243,7 +250,7 @@ export function createWebhookActivities({
     const left = new Map<string, boolean>();
 
     for (let waitMs = IN_HAND_POLL_MS; ; waitMs *= 2) {
-      const deliveries = await claimUnattempted(db, workflowId, leaseMs);
+      const deliveries = await claimUnattempted(db, workflowId, leaseMs, types);
       await eachOf(deliveries, AT_ONCE, async (delivery) => {
         const { id, claimed, failing, disabled, webhookType, entityName } = delivery;
         if (!claimed) {

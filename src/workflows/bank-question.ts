@@ -6,6 +6,7 @@ import {
   type LocalActivityOptions,
 } from '@temporalio/workflow';
 import type { WebhookActivities } from '../activities/webhook';
+import type { WebhookType } from '../domain/webhook/webhook';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 import { after, local } from './local';
@@ -27,8 +28,8 @@ const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(
  */
 export interface BankQuestion {
   workflowId: string;
-  /** Sends the bank its announcements. */
-  ask: (summary: string) => Promise<void>;
+  /** Sends the bank the webhooks of these types. */
+  ask: (types: WebhookType[], summary: string) => Promise<void>;
   /** Options of the next step, which reads or changes the rows. */
   step: (summary: string) => LocalActivityOptions;
   /**
@@ -38,8 +39,11 @@ export interface BankQuestion {
    * @returns the signals that came; none where the time is over
    */
   sleep: (until: Moment, waitsFor: string) => Promise<Heard>;
-  /** Sends the outcome to the merchant, and to other parties that must know it. */
-  deliver: (how: string[], summary: string) => Promise<void>;
+  /**
+   * Sends the webhooks of these types, which tell the merchant, and other parties that must know it,
+   * of the end.
+   */
+  deliver: (how: string[], types: WebhookType[], summary: string) => Promise<void>;
 }
 
 /** The latest moment of an answer, for readers of the timer. */
@@ -71,8 +75,8 @@ export async function bankQuestion(
     const status = await run({
       workflowId,
       step,
-      async ask(summary) {
-        const { told } = await askBank.executeWithOptions(step(summary), [workflowId]);
+      async ask(types, summary) {
+        const { told } = await askBank.executeWithOptions(step(summary), [workflowId, types]);
         done = told.length > 0 ? told : [NOTHING_TO_SEND];
         signals.forget();
       },
@@ -83,9 +87,9 @@ export async function bankQuestion(
         signals.forget();
         return heard;
       },
-      async deliver(how, summary) {
+      async deliver(how, types, summary) {
         done = how;
-        const { told } = await tellMerchant.executeWithOptions(step(summary), [workflowId]);
+        const { told } = await tellMerchant.executeWithOptions(step(summary), [workflowId, types]);
         done = told.length > 0 ? told : [NOTHING_TO_SEND];
         said.push(...how, ...done);
       },

@@ -37,7 +37,7 @@ export async function bankStatement(statementId: string): Promise<void> {
   await steps.endExplained.executeWithOptions({ summary: 'End what the lines explain' }, [statementId]);
   await steps.findMissingAtBank.executeWithOptions({ summary: 'Find what the bank lacks' }, [statementId]);
   await steps.openExceptions.executeWithOptions({ summary: 'Open what differs' }, [statementId]);
-  await deliverFirstAttempts(workflowInfo().workflowId);
+  await deliverFirstAttempts(workflowInfo().workflowId, ['exception.opened']);
   const { status, counts } = await steps.completeStatement.executeWithOptions(
     { summary: 'Complete the file' },
     [statementId],

@@ -1,7 +1,8 @@
 import { proxyLocalActivities } from '@temporalio/workflow';
 import type { Answers, BillingRequestActivities, Credits, EndedCharge } from '../activities/billing-request';
-import type { Moment } from '../domain/workflow/moment';
+import type { WebhookType } from '../domain/webhook/webhook';
 import { spanInWords } from '../domain/words/span';
+import type { Moment } from '../domain/workflow/moment';
 import { bankQuestion, withinWords } from './bank-question';
 import { local } from './local';
 
@@ -12,6 +13,9 @@ const DELIVER = 'Tell the merchant: billing.response; and the bank that has not 
 const SEE = 'See whether the payee’s bank has heard of the money.';
 const REFUSAL =
   'Cancellation refused: the bank has been asked, and only its answer, its merchant or the end of its window ends a charge.';
+
+/** Merchant and payee's bank hear of an end, and the payer's bank of one that it did not cause. */
+const ENDS: WebhookType[] = ['billing.response', 'billing.credit', 'billing.closed', 'exception.opened'];
 
 const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRequestActivities>(local(WAIT));
 
@@ -28,13 +32,15 @@ const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRe
  */
 export async function billingRequest(billingRequestIds: string[]): Promise<string[]> {
   return bankQuestion(REFUSAL, async ({ workflowId, ask, step, sleep, deliver }) => {
-    await ask(ASK);
+    await ask(['billing.request'], ASK);
+    // A run that was ended before may have left ends that it has not told.
+    if (billingRequestIds.length === 0) await deliver([], ENDS, DELIVER);
     let answers = await awaitAnswer.executeWithOptions(step(WAIT), [billingRequestIds, workflowId]);
     const ends: EndedCharge[] = [];
     let credits: string[] = [];
     for (;;) {
       const { ended, open, closes } = answers;
-      if (ended.length > 0) await deliver(ended.map(inWords), DELIVER);
+      if (ended.length > 0) await deliver(ended.map(inWords), ENDS, DELIVER);
       ends.push(...ended);
       credits.push(...answers.credits);
       const { waiting, overdue } =

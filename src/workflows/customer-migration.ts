@@ -38,7 +38,7 @@ export async function customerMigration(batchId: string): Promise<void> {
   for (;;) {
     const { status, done, total, counts } = await onboardPage.executeWithOptions({ summary }, [batchId]);
     if (status !== 'processing') {
-      await deliverFirstAttempts(workflowId);
+      await deliverFirstAttempts(workflowId, ['migration.completed']);
       setCurrentDetails(`The batch is ${status}: ${counts}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
       return;

@@ -21,11 +21,11 @@ const { readDecision } = proxyLocalActivities<IntentActivities>(local(READ));
  */
 export async function intent(intentId: string): Promise<string[]> {
   return bankQuestion(REFUSAL, async ({ ask, step, sleep, deliver }) => {
-    await ask(ASK);
+    await ask(['billing.intent'], ASK);
     for (;;) {
       const { did, status, closes } = await readDecision.executeWithOptions(step(READ), [intentId]);
       if (closes === null) {
-        await deliver([did], DELIVER);
+        await deliver([did], ['billing.intent.response', 'billing.intent.closed'], DELIVER);
         return status;
       }
       await sleep(closes, `${did} The bank may answer ${withinWords(closes)}.`);

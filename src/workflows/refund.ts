@@ -22,18 +22,18 @@ const { readRefund, remindBank } = proxyLocalActivities<RefundActivities>(local(
  */
 export async function refund(refundId: string): Promise<string[]> {
   return bankQuestion(REFUSAL, async ({ ask, step, sleep, deliver }) => {
-    await ask(ASK);
+    await ask(['refund.request'], ASK);
     for (;;) {
       const { did, status, reminders, next } = await readRefund.executeWithOptions(step(READ), [refundId]);
       if (next === null) {
-        await deliver([did], DELIVER);
+        await deliver([did], ['refund.response'], DELIVER);
         return status;
       }
       const heard = await sleep(next, `${did} ${reminders === 0 ? 'First' : 'Next'} reminder at ${next.at}.`);
       if (heard.size > 0 && !heard.has('foundOverdue')) continue;
       const reminded = await remindBank.executeWithOptions(step(REMIND), [refundId]);
-      // Also where it was reminded before: a worker may have died between the note and the sending.
-      if (reminded.next !== null) await ask(after([reminded.did], SEND_REMINDER));
+      // Also where nothing was due: a worker may have died between the note and the sending.
+      await ask(['refund.request', 'refund.response'], after([reminded.did], SEND_REMINDER));
     }
   });
 }

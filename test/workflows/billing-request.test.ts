@@ -37,11 +37,13 @@ class Call {
     const note = (what: string) => void this.done.push(what);
     const sent = { delivered: 1, failed: 0, handedOver: 0, told: [] };
     return {
-      askBank: async () => {
+      askBank: async (_workflowId, types) => {
+        expect(types).toEqual(['billing.request']);
         note('ask');
         return sent;
       },
-      tellMerchant: async () => {
+      tellMerchant: async (_workflowId, types) => {
+        expect(types).not.toContain('billing.request');
         const line = `tell ${this.statuses()}`;
         // A task that a signal meets runs again, and so do its activities.
         if (!this.done.includes(line)) note(line);
@@ -120,20 +122,21 @@ describe('the workflow of a bill', () => {
     call.rows.set('brq_1', { status: 'pending' });
   });
 
-  afterEach(async () => {});
-
-  const run = (story: (handle: Awaited<ReturnType<typeof start>>) => Promise<void>) =>
+  const run = (
+    story: (handle: Awaited<ReturnType<typeof start>>) => Promise<void>,
+    charges = [...call.rows.keys()],
+  ) =>
     withWorker(environment, call.activities(), async () => {
-      const handle = await start();
+      const handle = await start(charges);
       await story(handle);
       await handle.result();
       return (await handle.fetchHistory()).events ?? [];
     });
-  const start = () =>
+  const start = (charges: string[]) =>
     environment.client.workflow.start('billingRequest', {
       workflowId: `billing-request/${randomUUID()}`,
       taskQueue: TASK_QUEUE,
-      args: [[...call.rows.keys()]],
+      args: [charges],
     });
   const answer = (id: string, status: string) => void call.rows.set(id, { status });
   /** For an activity: signals its workflow; once, although the task is run again. */
@@ -214,6 +217,12 @@ describe('the workflow of a bill', () => {
       'close 1',
       'tell declined, declined',
     ]);
+  });
+
+  it('that is started again without its charges tells the ends that an earlier run left untold', async () => {
+    answer('brq_1', 'successful');
+    await run(() => Promise.resolve(), []);
+    expect(call.done).toEqual(['ask', 'tell successful', 'await 0']);
   });
 
   it('takes a doubled signal for one, and a signal without a change for nothing', async () => {

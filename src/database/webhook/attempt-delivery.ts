@@ -103,9 +103,14 @@ const TO_ATTEMPT = `d.id, d.entity_id, e.name AS entity_name, coalesce(e.provide
 const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
   JOIN entities e ON e.id = d.entity_id`;
 
+const unattempted = (
+  d: string,
+) => `${d}.workflow_id = :workflowId AND ${d}.status = 'pending' AND ${d}.attempts = 0
+  AND (:types::text[] IS NULL OR ${d}.webhook_type = ANY(:types::text[]))`;
+
 /**
- * A workflow's announcements without an attempt, oldest first: at most one for each bank
- * of a call, and one for the merchant.
+ * A workflow's announcements of these types without an attempt, oldest first; of all types, where
+ * none are given.
  *
  * One statement claims them all and counts them as sent, so that a charge waits for the disk once.
  * Body and URL are read after it. So a change of the receiver either sees the claim
@@ -115,23 +120,23 @@ export async function claimUnattempted(
   db: Executor,
   workflowId: string,
   leaseMs: number,
+  types: readonly WebhookType[] | null = null,
 ): Promise<Unattempted[]> {
   const claimed = await rows<{ id: string }>(
     db,
     `UPDATE webhook_deliveries c
      SET sent = c.sent + 1, claimed_until = clock_timestamp() + :leaseMs * interval '1 millisecond'
      FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
-     WHERE c.workflow_id = :workflowId AND c.status = 'pending' AND c.attempts = 0 AND w.entity_id = c.entity_id
-       AND w.failing_since IS NULL AND e.status <> 'disabled' AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
+     WHERE ${unattempted('c')} AND w.entity_id = c.entity_id AND w.failing_since IS NULL AND e.status <> 'disabled'
+       AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
      RETURNING c.id`,
-    { workflowId, leaseMs },
+    { workflowId, types, leaseMs },
   );
   const own = new Set(claimed.map(({ id }) => id));
   const found = await rows<DeliveryToAttempt>(
     db,
-    `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE d.workflow_id = :workflowId AND d.status = 'pending' AND d.attempts = 0
-     ORDER BY d.event_id`,
-    { workflowId },
+    `SELECT ${TO_ATTEMPT} FROM ${DELIVERIES} WHERE ${unattempted('d')} ORDER BY d.event_id`,
+    { workflowId, types },
   );
   return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
 }

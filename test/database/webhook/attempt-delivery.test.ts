@@ -15,6 +15,7 @@ import {
 } from '../../../src/database/webhook/attempt-delivery';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
+import type { WebhookType } from '../../../src/domain/webhook/webhook';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { databaseOfFile } from '../../support/database';
 
@@ -83,6 +84,22 @@ async function failingSince(entityId: string): Promise<Date | null | undefined> 
   );
   return found?.since;
 }
+
+describe('a webhook without an attempt', () => {
+  it('is claimed by who names its type, and the workflow’s others stay for later', async () => {
+    const { id: question, entityId, workflowId } = await pending();
+    const closed = { entityId, webhookType: 'billing.closed', workflowId, items: [{}] } as const;
+    const [end] = await db.transaction((trx) => announce(trx, keyring, [closed]));
+    const claimed = async (named?: WebhookType[]) =>
+      (await claimUnattempted(db, workflowId, LEASE_MS, named)).map((one) => [one.id, one.claimed]);
+    expect(await claimed(['billing.response'])).toEqual([]);
+    expect(await claimed(['billing.closed'])).toEqual([[end, true]]);
+    expect(await claimed()).toEqual([
+      [question, true],
+      [end, false],
+    ]);
+  });
+});
 
 describe('an attempt', () => {
   it('sets and clears the mark of a failing receiver, and keeps the time it began', async () => {
