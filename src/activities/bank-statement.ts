@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { completeStatement, openExceptions } from '../database/bank-file/open-differences';
-import { endExplained, matchLines, type Matching } from '../database/bank-file/match-lines';
+import { endExceptionsOfFile, matchLines, type Matching } from '../database/bank-file/match-lines';
 import { findMissing } from '../database/bank-file/find-missing';
 import { readStatement, type StatementStatus } from '../database/bank-file/receive-bank-file';
 import type { Database } from '../database/pool/connection';
@@ -43,7 +43,7 @@ export function createBankStatementActivities(
 
   return {
     matchLines: (statementId) => matchLines(matchingOf(statementId), statementId),
-    endExplained: (statementId) => endExplained(matchingOf(statementId), statementId),
+    endExplained: (statementId) => endExceptionsOfFile(matchingOf(statementId), statementId),
     findMissingAtBank: (statementId) => findMissing(matchingOf(statementId), statementId),
     openExceptions: (statementId) => openExceptions(matchingOf(statementId), statementId),
     async completeStatement(statementId) {

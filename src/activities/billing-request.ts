@@ -2,7 +2,7 @@ import { closeExpiredRequests } from '../database/billing-request/settle-billing
 import {
   awaitedCharges,
   awaitedOfWorkflow,
-  startWaiting,
+  markChargesWaiting,
   type AwaitedCharge,
 } from '../database/billing-request/read-billing-request';
 import type { Database } from '../database/pool/connection';
@@ -86,7 +86,7 @@ export function createBillingRequestActivities(
       const ids = before.map(({ id }) => id);
       const after = await awaitedCharges(db, ids);
       if (!after.some(isOpen)) return answersOf(after);
-      await startWaiting(db, ids);
+      await markChargesWaiting(db, ids);
       return answersOf(await awaitedCharges(db, ids));
     },
 

@@ -1,6 +1,6 @@
 import type { Database } from '../database/pool/connection';
 import { closeExpiredIntent } from '../database/intent/end-intents';
-import { startWaiting, type IntentState } from '../database/intent/read-intent';
+import { markIntentWaiting, type IntentState } from '../database/intent/read-intent';
 import type { Keyring } from '../database/keys/keyring';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
@@ -22,10 +22,10 @@ export interface IntentActivities {
 export function createIntentActivities(db: Database, keyring: Keyring): IntentActivities {
   return {
     async readDecision(intentId) {
-      const before = await startWaiting(db, intentId);
+      const before = await markIntentWaiting(db, intentId);
       if (before.closes === null || before.closes.inMs > 0) return decided(before);
       await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
-      return decided(await startWaiting(db, intentId));
+      return decided(await markIntentWaiting(db, intentId));
     },
   };
 }

@@ -1,6 +1,11 @@
 import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
-import { startWaiting, refundState, remindBank, type RefundState } from '../database/refund/settle-refund';
+import {
+  markRefundWaiting,
+  refundState,
+  remindBank,
+  type RefundState,
+} from '../database/refund/settle-refund';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import { spanInWords } from '../domain/words/span';
@@ -30,7 +35,7 @@ export interface RefundActivities {
 export function createRefundActivities(db: Database, keyring: Keyring, timeZone: string): RefundActivities {
   return {
     async readRefund(refundId) {
-      return refunded(await startWaiting(db, refundId));
+      return refunded(await markRefundWaiting(db, refundId));
     },
     async remindBank(refundId) {
       await db.transaction((trx) => remindBank(trx, keyring, timeZone, refundId));

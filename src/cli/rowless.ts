@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Client } from '@temporalio/client';
 import { recordAuditEvent, type Actor } from '../database/record/audit-event';
 import type { Database } from '../database/pool/connection';
-import { inTurn } from '../domain/group';
+import { chunksOf } from '../domain/group';
 import { counted } from '../domain/words/counted';
 import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/reconcile';
 import { progress } from './output';
@@ -65,7 +65,7 @@ export async function scanRowless(
     progress.say(`${counted(result.checked, 'workflows')} that run looked at, ${result.found} without a row`);
   }
   if (end?.expected === result.found) {
-    for (const some of inTurn(decided, RECORDED_AT_ONCE)) {
+    for (const some of chunksOf(decided, RECORDED_AT_ONCE)) {
       const after = { workflowIds: some.map(({ workflowId }) => workflowId) };
       await db.transaction((trx) =>
         recordAuditEvent(trx, end.by, { action: 'reconcile.rowless_ended', entityId: null, after }),

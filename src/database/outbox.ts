@@ -151,7 +151,7 @@ export async function enqueueBulkSignals(
  *
  * A signal must not meet the task in which its workflow ends. The server would fail that task and
  * run its local activities again, and the history would lack who was told. So a workflow writes
- * into its row that it waits, by one UPDATE of what is still open (`startWaiting` of each kind).
+ * into its row that it waits, by one UPDATE of what is still open (`mark…Waiting` of each kind).
  * Its timer begins after that. The row's lock puts the UPDATE and the caller's change in an order.
  * In each order the workflow learns of the change:
  *

@@ -44,7 +44,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     return { ...input, headers: { ...input.headers, [WAKING_HEADER]: toPayload(waking()) } };
   }
 
-  function fallAsleep(): void {
+  function endWaking(): void {
     if (beganAt === undefined) return;
     tracing.slept(waking(), beganAt);
     beganAt = undefined;
@@ -60,7 +60,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
           try {
             return await next(input);
           } finally {
-            fallAsleep();
+            endWaking();
           }
         },
       },
@@ -69,7 +69,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
       {
         startTimer(input, next) {
           // Each sleep has a summary. A timer without a summary waits to repeat an activity.
-          if (input.options?.summary !== undefined) fallAsleep();
+          if (input.options?.summary !== undefined) endWaking();
           return next(input);
         },
         scheduleLocalActivity: (input, next) => next(traced(input)),

@@ -1,7 +1,7 @@
 /**
  * The part of a trace that a workflow hands to its activities.
  *
- * A span of a whole workflow, asleep for a day or for years, would be invisible before its end. So
+ * A span of a workflow that waits for a day or for years would be invisible before its end. So
  * the spans of a workflow are its wakings: the work between two sleeps.
  */
 export interface Waking {

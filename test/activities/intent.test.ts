@@ -5,7 +5,7 @@ import { rows, type Executor } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { createIntents } from '../../src/database/intent/ask-intents';
 import { answerIntent } from '../../src/database/intent/end-intents';
-import { startWaiting } from '../../src/database/intent/read-intent';
+import { markIntentWaiting } from '../../src/database/intent/read-intent';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { databaseOfFile } from '../support/database';
 import { waitsForALock } from '../support/open-transaction';
@@ -115,7 +115,7 @@ describe('an answer that comes while the workflow starts to wait', () => {
     const intentId = await ask();
     let answered: Promise<void> | undefined;
     await db.transaction(async (trx) => {
-      expect(await startWaiting(trx, intentId)).toMatchObject({ status: 'pending' });
+      expect(await markIntentWaiting(trx, intentId)).toMatchObject({ status: 'pending' });
       answered = db.transaction(answer);
       await waitsForALock(db);
     });

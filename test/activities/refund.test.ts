@@ -3,7 +3,7 @@ import { readConfig } from '../../src/settings/config';
 import { rows, type Executor, type Transaction } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { answerRefund, startWaiting } from '../../src/database/refund/settle-refund';
+import { answerRefund, markRefundWaiting } from '../../src/database/refund/settle-refund';
 import { databaseOfFile } from '../support/database';
 import { waitsForALock } from '../support/open-transaction';
 import { charge, refund } from '../support/settled';
@@ -85,7 +85,7 @@ describe('an answer that comes while the workflow starts to wait', () => {
   test('just after it signals the workflow', async () => {
     let answered: Promise<unknown> | undefined;
     await db.transaction(async (trx) => {
-      expect(await startWaiting(trx, refundId)).toMatchObject({ status: 'pending' });
+      expect(await markRefundWaiting(trx, refundId)).toMatchObject({ status: 'pending' });
       answered = db.transaction(answer);
       await waitsForALock(db);
     });

@@ -1,6 +1,6 @@
 import { completeStatement, openExceptions } from '../../src/database/bank-file/open-differences';
 import type { CaseBooking } from '../../src/database/ledger/end-expected-booking';
-import { endExplained, matchLines, type Matching } from '../../src/database/bank-file/match-lines';
+import { endExceptionsOfFile, matchLines, type Matching } from '../../src/database/bank-file/match-lines';
 import { findMissing } from '../../src/database/bank-file/find-missing';
 import { rows, type Database, type Executor } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
@@ -17,7 +17,7 @@ export const matchingOf = (db: Database, keyring: Keyring, statementId: string):
 
 /** Ends what the lines of a file explain, looks for all that is missing, and opens what differs. */
 export async function lookForMissing(matching: Matching, statementId: string): Promise<void> {
-  await endExplained(matching, statementId);
+  await endExceptionsOfFile(matching, statementId);
   await findMissing(matching, statementId);
   await openExceptions(matching, statementId);
   await completeStatement(matching, statementId);

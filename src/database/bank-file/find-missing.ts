@@ -1,7 +1,7 @@
 import { businessDaysBefore } from '../../domain/business-day';
 import { row, rows } from '../pool/connection';
 import type { Matching } from './match-lines';
-import { inTurn } from './receive-bank-file';
+import { workOnFile } from './receive-bank-file';
 
 /**
  * Finds bookings that are missing at a bank: no file has them, and the bank's files reach far
@@ -60,7 +60,7 @@ export async function findMissing(matching: Matching, statementId: string): Prom
 
 /** @returns whether a booking was missing: there may be more */
 function findNextMissing({ db, bookingDays }: Matching, statementId: string): Promise<boolean> {
-  return inTurn(db, statementId, async (trx, { bankId, done, summary }) => {
+  return workOnFile(db, statementId, async (trx, { bankId, done, summary }) => {
     // A restored back-up may have lost lines of the file, which the bank does not lack.
     if (done < summary.lines) return false;
     const reaches = await rows<{ currency: string; day: string; country: string | null }>(trx, REACHES, {

@@ -1,7 +1,7 @@
 import { row, rows, type Database } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { endException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
-import { inTurn } from './receive-bank-file';
+import { workOnFile } from './receive-bank-file';
 
 /**
  * Matches the lines of a bank file with the bookings that are expected of its bank, page by page.
@@ -141,7 +141,7 @@ export async function matchLines(matching: Matching, statementId: string): Promi
 
 /** @returns whether there was a page left */
 const matchNextPage = ({ db }: Matching, statementId: string): Promise<boolean> =>
-  inTurn(
+  workOnFile(
     db,
     statementId,
     async (trx, { bankId }) => (await row(trx, MATCH_PAGE, { statementId, bankId })) !== undefined,
@@ -166,8 +166,11 @@ const MISSING_NO_MORE = `
     AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
   WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID}`;
 
-export async function endExplained({ db, keyring, beat }: Matching, statementId: string): Promise<void> {
-  const explained = await inTurn(db, statementId, async (trx, { bankId }) => [
+export async function endExceptionsOfFile(
+  { db, keyring, beat }: Matching,
+  statementId: string,
+): Promise<void> {
+  const explained = await workOnFile(db, statementId, async (trx, { bankId }) => [
     ...(await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId })),
     ...(await rows<{ id: string }>(trx, MISSING_NO_MORE, { bankId })),
   ]);

@@ -5,7 +5,7 @@ import { recordsOf } from '../pool/json';
 import { openCases, type NewCase } from '../reconciliation-exception/open-exceptions';
 import { SWEEP } from '../query/sweep';
 import type { Matching } from './match-lines';
-import { inTurn } from './receive-bank-file';
+import { workOnFile } from './receive-bank-file';
 
 /**
  * The differences between a bank file and the network, line by line; missing bookings come last.
@@ -86,7 +86,7 @@ function openNext(
   kinds: readonly Difference[],
   after: Place,
 ): Promise<Place | false> {
-  return inTurn(db, statementId, async (trx, { bankId, exceptions }) => {
+  return workOnFile(db, statementId, async (trx, { bankId, exceptions }) => {
     const found = (
       await rows<Omit<Found, 'of'>>(
         trx,
@@ -236,7 +236,7 @@ const KEEP_OPENED = `
  */
 export async function completeStatement({ db, beat }: Matching, statementId: string): Promise<void> {
   while (await forgetTold(db, statementId)) beat();
-  await inTurn(db, statementId, async (trx, { done, summary }) => {
+  await workOnFile(db, statementId, async (trx, { done, summary }) => {
     const status = done < summary.lines ? 'failed' : 'completed';
     await rows(
       trx,

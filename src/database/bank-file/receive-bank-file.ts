@@ -197,7 +197,7 @@ export async function readStatement(db: Executor, statementId: string, bankId?: 
  * @param work gets the file as it is once its turn has come
  * @returns the result of the work; false if the file has ended
  */
-export function inTurn<T>(
+export function workOnFile<T>(
   db: Pick<Database, 'transaction'>,
   statementId: string,
   work: (trx: Transaction, statement: Statement) => Promise<T>,

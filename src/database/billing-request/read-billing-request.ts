@@ -65,7 +65,7 @@ export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
  * Marks the charges' workflow as waiting: an answer to an open charge signals it. The workflow must
  * read again afterwards, to see an answer that came before this statement.
  */
-export async function startWaiting(db: Executor, ids: string[]): Promise<void> {
+export async function markChargesWaiting(db: Executor, ids: string[]): Promise<void> {
   await rows(
     db,
     `UPDATE billing_requests SET waiting = true WHERE id = ANY(:ids) AND status = 'pending' AND NOT waiting`,

@@ -33,7 +33,7 @@ function stateOf({ inMs, at, ...state }: StateRow): IntentState {
  *
  * @throws Failure not_found
  */
-export async function startWaiting(db: Executor, intentId: string): Promise<IntentState> {
+export async function markIntentWaiting(db: Executor, intentId: string): Promise<IntentState> {
   const sleeps = await row<StateRow>(
     db,
     `UPDATE intents SET waiting = true

@@ -240,7 +240,7 @@ export async function refundState(db: Executor, refundId: string): Promise<Refun
  * Marks an open refund's workflow as waiting, so that the bank's answer signals it
  * (`signalWaiting`). A refund that is due for a reminder is not marked.
  */
-export async function startWaiting(db: Executor, refundId: string): Promise<RefundState> {
+export async function markRefundWaiting(db: Executor, refundId: string): Promise<RefundState> {
   const sleeps = await row<StateRow>(
     db,
     `UPDATE refunds SET waiting = true WHERE id = :refundId AND acts_at > business_now(merchant_id) RETURNING ${STATE}`,
