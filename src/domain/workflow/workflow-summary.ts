@@ -10,13 +10,13 @@ import type { WebhookType } from '../webhook/webhook';
  */
 export const workflowSummary = {
   charge: ({ reference, ownerId, ...sum }: Sum & { reference: string; ownerId: string }) =>
-    `Charge ${reference} of ${inMoney(sum)} by ${ownerId}`,
+    `${ownerId} charges ${inMoney(sum)}, reference ${reference}`,
 
   charges: ({ count, ownerId, ...sum }: Sum & { count: number; ownerId: string }) =>
-    `${counted(count, 'charges')} of one call, each of ${inMoney(sum)} by ${ownerId}`,
+    `${ownerId} makes ${counted(count, 'charges')} of ${inMoney(sum)} each in one call`,
 
   intent: ({ reference, merchantId }: { reference: string; merchantId: string }) =>
-    `Intent ${reference} by ${merchantId}: may it bill the customer?`,
+    `${merchantId} asks whether it may bill a customer, reference ${reference}`,
 
   refund: ({
     reference,
@@ -24,10 +24,10 @@ export const workflowSummary = {
     merchantId,
     ...sum
   }: Sum & { reference: string; originalReference: string; merchantId: string }) =>
-    `Refund ${reference} of ${inMoney(sum)}, of charge ${originalReference}, by ${merchantId}`,
+    `${merchantId} refunds ${inMoney(sum)}, reference ${reference}, of charge ${originalReference}`,
 
   recurring: ({ frequency, merchantId, ...sum }: Sum & { frequency: Frequency; merchantId: string }) =>
-    `Schedule: ${inMoney(sum)} ${frequency} by ${merchantId}`,
+    `${merchantId} bills ${inMoney(sum)} ${frequency}`,
 
   customerMigration: ({ total, bankId }: { total: number; bankId: string }) =>
     `${total} customers of ${bankId}`,

@@ -274,15 +274,15 @@ describe('the title of a workflow that is started again', () => {
   const AGAIN = '(started again: it was overdue, or open without its workflow)';
 
   test.each<[string, () => Promise<unknown>, RegExp]>([
-    ['a charge', () => bill(parties), /^Charge \S+ of NGN 100\.00 by Merchant/],
+    ['a charge', () => bill(parties), /^Merchant charges NGN 100\.00, reference \S+$/],
     [
       'a call of two charges',
       async () => byLookupId([await served.parties()]),
-      /^2 charges of one call, each of NGN 150\.00 by Merchant/,
+      /^Merchant makes 2 charges of NGN 150\.00 each in one call$/,
     ],
-    ['an intent', ask, /^Intent \S+ by Merchant: may it bill the customer\?$/],
-    ['a schedule', () => schedule(), /^Schedule: NGN 100\.00 monthly by Merchant/],
-    ['a refund', refund, /^Refund \S+ of NGN 100\.00, of charge \S+, by Merchant/],
+    ['an intent', ask, /^Merchant asks whether it may bill a customer, reference \S+$/],
+    ['a schedule', () => schedule(), /^Merchant bills NGN 100\.00 monthly$/],
+    ['a refund', refund, /^Merchant refunds NGN 100\.00, reference \S+, of charge \S+$/],
   ])('still says what %s is about', async (_, begin, title) => {
     await forget();
     await begin();
@@ -298,7 +298,7 @@ describe('the title of a workflow that is started again', () => {
     await forget();
     for (const act of ['pause', 'resume'])
       expect((await parties.merchant.post(`${path}/${act}`)).status).toBe(200);
-    expect(await starts()).toMatchObject([{ summary: 'Schedule: NGN 100.00 monthly by Merchant (resumed)' }]);
+    expect(await starts()).toMatchObject([{ summary: 'Merchant bills NGN 100.00 monthly (resumed)' }]);
   });
 
   test('is the workflow’s id where its rows say nothing of it any more', async () => {

@@ -125,7 +125,7 @@ describe('a history', () => {
   test('a charge that is paid tells its reference, amount, answer, seconds and who was told', async () => {
     const { billingRequestId, reference } = await bill();
     expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
-      `Charge ${reference} of NGN 40.00 by Palm Grocers`,
+      `Palm Grocers charges NGN 40.00, reference ${reference}`,
       'Ask the bank: billing.request',
       `billing.request delivered at attempt 1 to Harbour Bank`,
       new RegExp(`Approved by Harbour Bank ${AFTER}: NGN 40.00, reference ${reference}`),
@@ -177,7 +177,7 @@ describe('a history', () => {
     await merchant.advanceClock('P2D');
     const history = await historyOf(workflowIds.recurring(scheduleId));
     expectInOrder(history, [
-      `Schedule: NGN 40.00 monthly by Palm Grocers`,
+      `Palm Grocers bills NGN 40.00 monthly`,
       'Billing 1 of 1, attempt 1: NGN 40.00',
       /Billing 1 of 1 was declined \(limit_reached\).* it is tried again at/,
       'Billing 1 of 1, attempt 2: NGN 40.00, reference',
@@ -293,7 +293,7 @@ describe('a history', () => {
     });
     const reference = String(body.data['reference']);
     expectInOrder(await historyOf(workflowIds.refund(refundId)), [
-      `Refund ${reference} of NGN 40.00, of charge ${charge.reference}, by Palm Grocers`,
+      `Palm Grocers refunds NGN 40.00, reference ${reference}, of charge ${charge.reference}`,
       `refund.request delivered at attempt 1 to Harbour Bank`,
       new RegExp(
         `Harbour Bank has rejected the refund \\(other\\) ${AFTER}: NGN 40.00, reference ${reference}`,
@@ -306,7 +306,7 @@ describe('a history', () => {
     const intentId = await merchant.ask(customer);
     await merchant.hears('billing.intent.response', intentId);
     expectInOrder(await historyOf(workflowIds.intent(intentId)), [
-      /Intent \S+ by Palm Grocers/,
+      /Palm Grocers asks whether it may bill a customer, reference \S+/,
       `billing.intent delivered at attempt 1 to Harbour Bank`,
       new RegExp(`The intent was declined \\(deny\\) ${AFTER}`),
       `billing.intent.response delivered at attempt 1 to Palm Grocers`,
