@@ -165,9 +165,9 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
       await takeOutboxRows(db, 'call', 100);
     },
     'schedule: charge what is due': (db, n) =>
-      takeTurn(db, keyring, RULES, of(s.due, n), null, chargeBilling),
+      takeTurn(db, keyring, RULES, of(s.due, n), Infinity, chargeBilling),
     'schedule: nothing to do': (db, n) =>
-      takeTurn(db, keyring, RULES, of(s.schedules, n), null, () => undefined),
+      takeTurn(db, keyring, RULES, of(s.schedules, n), Infinity, () => undefined),
     refund: (db, n) =>
       initiateRefund(db, keyring, 'Africa/Lagos', s.merchant, {
         reference: of(s.refundable, n),

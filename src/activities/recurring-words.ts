@@ -1,6 +1,5 @@
 import type { ScheduleRow } from '../database/schedule/change-status';
-import type { TurnTaken } from '../database/recurring/take-turn';
-import type { ScheduleEvent } from '../database/recurring/read-untold';
+import type { ScheduleEvent, TurnTaken } from '../database/recurring/take-turn';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import { spanInWords } from '../domain/words/span';

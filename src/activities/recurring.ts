@@ -1,4 +1,3 @@
-import { awaitedOfWorkflow } from '../database/billing-request/read-billing-request';
 import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
 import {
@@ -10,17 +9,20 @@ import {
   skipBillings,
 } from '../database/recurring/take-steps';
 import { takeTurn, type Turn, type TurnTaken } from '../database/recurring/take-turn';
-import type { ReportedUntil } from '../database/recurring/read-untold';
 import type { BillingRules } from '../domain/billing-rules';
-import type { Facts } from '../domain/recurring/recurring-step';
+import { isAsked, type Facts } from '../domain/recurring/recurring-step';
 import type { RecurringRules } from '../domain/recurring/schedule-facts';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import type { AnswerPatience } from './answer-patience';
 import { eventsInWords, waitingInWords } from './recurring-words';
 import type { DeliverFirstAttempts } from './webhook';
 
-/** A turn of a schedule: sends its announcements, and returns its state. */
-type ScheduleActivity = (scheduleId: string, reported: ReportedUntil) => Promise<ScheduleState>;
+/**
+ * A turn of a schedule: sends its announcements, and returns its state.
+ *
+ * @param reportedUntil `sequence` of the last state that the workflow's history has
+ */
+type ScheduleActivity = (scheduleId: string, reportedUntil: number) => Promise<ScheduleState>;
 
 /**
  * The steps of a schedule's workflow. Each brings the schedule in line with its agreement and does
@@ -28,11 +30,11 @@ type ScheduleActivity = (scheduleId: string, reported: ReportedUntil) => Promise
  */
 export interface RecurringActivities {
   readSchedule: ScheduleActivity;
-  /** Makes the attempt at a due billing, and asks the bank. */
+  /** Makes the attempt at a due billing, asks the bank, and waits a moment for its answer. */
   chargeBilling: ScheduleActivity;
   /**
-   * Waits a moment for the bank's answer, and settles the billing in hand by it. A charge without
-   * an answer in time is declined. The schedule ends with its last billing.
+   * Settles the billing in hand by the bank's answer. A charge without an answer in time is
+   * declined. The schedule ends with its last billing.
    */
   settleBilling: ScheduleActivity;
   skipBillings: ScheduleActivity;
@@ -54,9 +56,7 @@ export interface ScheduleState {
   did: string[];
   /** Webhooks sent, by receiver and attempt. */
   told: string[];
-  /**
-   * The sequence of the schedule's last event: with this result the history is complete up to it.
-   */
+  /** Of the schedule's last event: with this result the history is complete up to it. */
   sequence: number;
   /** RFC 3339; null when no further billing comes. */
   nextBillingDate: string | null;
@@ -71,46 +71,52 @@ export function createRecurringActivities(
   patience: Pick<AnswerPatience, 'waitForAnswers'>,
   deliver: DeliverFirstAttempts,
 ): RecurringActivities {
-  async function turn(
-    scheduleId: string,
-    reported: ReportedUntil,
-    act: (turn: Turn) => Promise<void>,
-  ): Promise<ScheduleState> {
-    const taken = await takeTurn(db, keyring, rules, scheduleId, reported, act);
+  async function turn(scheduleId: string, reportedUntil: number, act: Act): Promise<Taken> {
+    const taken = await takeTurn(db, keyring, rules, scheduleId, reportedUntil, act);
+    // All that is left, also of a turn whose worker died before it had sent.
     const { told } = await deliver(workflowIds.recurring(scheduleId));
-    return stateOf(taken, told);
+    return { ...taken, told };
   }
 
+  const step =
+    (act: Act): ScheduleActivity =>
+    async (scheduleId, reportedUntil) =>
+      stateOf(await turn(scheduleId, reportedUntil, act));
+
   return {
-    readSchedule: (id, reported) => turn(id, reported, () => Promise.resolve()),
-    chargeBilling: (id, reported) => turn(id, reported, chargeBilling),
-    async settleBilling(id, reported) {
-      const charges = await awaitedOfWorkflow(db, workflowIds.recurring(id));
-      await patience.waitForAnswers(charges.filter(({ leftMs }) => leftMs > 0));
-      return turn(id, reported, settleBilling);
+    readSchedule: step(() => undefined),
+    async chargeBilling(scheduleId, reportedUntil) {
+      const taken = await turn(scheduleId, reportedUntil, chargeBilling);
+      const { open, schedule, facts } = taken;
+      if (open && isAsked(facts.open)) {
+        await patience.waitForAnswers([{ id: open.billingRequestId, bankId: schedule.bankId }]);
+      }
+      return stateOf(taken);
     },
-    skipBillings: (id, reported) => turn(id, reported, skipBillings),
-    giveNotice: (id, reported) => turn(id, reported, giveNotice),
-    endSchedule: (id, reported) => turn(id, reported, endSchedule),
-    cancelSchedule: (id, reported) => turn(id, reported, cancelSchedule),
+    settleBilling: step(settleBilling),
+    skipBillings: step(skipBillings),
+    giveNotice: step(giveNotice),
+    endSchedule: step(endSchedule),
+    cancelSchedule: step(cancelSchedule),
   };
 }
 
-function stateOf(taken: TurnTaken, told: string[]): ScheduleState {
-  const { schedule, facts, events, untold, sequence, delayMs } = taken;
+/** A step of a turn. */
+type Act = (turn: Turn) => Promise<void> | void;
+
+type Taken = TurnTaken & { told: string[] };
+
+function stateOf(taken: Taken): ScheduleState {
+  const { schedule, facts, events, untold, delayMs, told } = taken;
   const before = eventsInWords(untold, schedule);
+  if (before.length > 0) before.unshift(`Done before (who was told of it: npx assent why ${schedule.id}):`);
   return {
     facts,
     delayMs,
     // This turn's events come first, because a summary has room for the first.
-    did: [
-      ...eventsInWords(events, schedule),
-      ...(before.length > 0
-        ? [`Done before (who was told of it: npx assent why ${schedule.id}):`, ...before]
-        : []),
-    ],
+    did: [...eventsInWords(events, schedule), ...before],
     told,
-    sequence,
+    sequence: schedule.sequence,
     nextBillingDate: schedule.nextDueAt?.toISOString() ?? null,
     waitingFor: waitingInWords(taken),
   };

@@ -59,13 +59,6 @@ export function wallClock(moment: Date, timeZone: string): string {
   return zoned(moment, timeZone).toPlainDateTime().toString({ smallestUnit: 'second' });
 }
 
-/**
- * The beginning of the calendar day `days` after the moment's, in the zone; not always midnight.
- */
-export function dayStart(moment: Date, days: number, timeZone: string): Date {
-  return toDate(zoned(moment, timeZone).toPlainDate().add({ days }).toZonedDateTime(timeZone));
-}
-
 /** The beginning of a calendar day, `2026-11-21`, in the zone. */
 export function startOfDay(day: string, timeZone: string): Date {
   return toDate(Temporal.PlainDate.from(day).toZonedDateTime(timeZone));

@@ -16,7 +16,7 @@ import { CANCELLATION, hearingSignals, type Heard, type Signals } from './signal
 
 const READ = 'See how the schedule stands; tell both sides what has changed.';
 const CHARGE = 'Charge the billing that is due; ask the bank: billing.request';
-const SETTLE = 'Wait a moment for the bank’s answer; settle the billing; tell the merchant: billing.response';
+const SETTLE = 'Settle the billing by the bank’s answer; tell the merchant: billing.response';
 const SKIP = 'Skip what fell due while nothing was to be charged.';
 const NOTICE = 'Tell both sides of the next billing: recurring.upcoming';
 const END = 'End the schedule; tell both sides: recurring.updated';
@@ -51,15 +51,15 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * has been asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
- * @param reportedUntil sequence of the schedule's last event that an earlier run reported
+ * @param reportedUntil sequence of the schedule's last event that an earlier run reported; the
+ *   first event is that of its creation
  * @returns what was done last, who was told, and how it has ended, in words
  */
-export async function recurring(scheduleId: string, reportedUntil: number | null = null): Promise<string[]> {
+export async function recurring(scheduleId: string, reportedUntil = 1): Promise<string[]> {
   return hearingSignals((signals) => run(scheduleId, reportedUntil, signals));
 }
 
-async function run(scheduleId: string, reportedUntil: number | null, signals: Signals): Promise<string[]> {
-  const startedAt = workflowInfo().startTime.toISOString();
+async function run(scheduleId: string, reportedUntil: number, signals: Signals): Promise<string[]> {
   let sequence = reportedUntil;
   let ran = 0;
   /** Results that no summary has reported yet. */
@@ -68,8 +68,7 @@ async function run(scheduleId: string, reportedUntil: number | null, signals: Si
   /** Has an activity do its step, and notes how the schedule stands after it. */
   async function take(step: RecurringStep, summary: string): Promise<ScheduleState> {
     signals.forget();
-    const options = local(after(done, summary));
-    const state = await step.executeWithOptions(options, [scheduleId, { sequence, startedAt }]);
+    const state = await step.executeWithOptions(local(after(done, summary)), [scheduleId, sequence]);
     ran += 1;
     sequence = state.sequence;
     done = [...state.did, ...state.told];
@@ -84,7 +83,7 @@ async function run(scheduleId: string, reportedUntil: number | null, signals: Si
     switch (step.do) {
       case 'charge':
         state = await take(chargeBilling, CHARGE);
-        // Most banks answer in a moment.
+        // Most banks have answered by now; of the others the row notes that the workflow waits.
         if (isAsked(state.facts.open)) state = await take(settleBilling, SETTLE);
         break;
       case 'expire':
@@ -122,7 +121,7 @@ async function run(scheduleId: string, reportedUntil: number | null, signals: Si
 
 type RecurringStep = (typeof steps)[keyof RecurringActivities];
 
-async function goOnInNextRun(scheduleId: string, sequence: number | null): Promise<never> {
+async function goOnInNextRun(scheduleId: string, sequence: number): Promise<never> {
   await condition(allHandlersFinished);
   return continueAsNew<typeof recurring>(scheduleId, sequence);
 }

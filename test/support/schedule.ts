@@ -41,7 +41,7 @@ export const scheduleActivities = (db: Database, keyring: Keyring, rules: Billin
   );
 
 /** A workflow whose history has all that was done before now. */
-export const reportedAll = () => ({ sequence: null, startedAt: '2200-01-01T00:00:00Z' });
+export const REPORTED_ALL = Number.MAX_SAFE_INTEGER;
 
 /**
  * In place of its workflow: reads the schedule, and does what comes until it is to sleep, or has
@@ -65,7 +65,7 @@ export async function runSchedule(
     end: activities.endSchedule,
   };
   const did: string[] = [];
-  let state = await activities.readSchedule(scheduleId, reportedAll());
+  let state = await activities.readSchedule(scheduleId, REPORTED_ALL);
   for (let ran = 0; ran < STEPS_MAX; ran++) {
     const step = nextStep(state.facts);
     if (step.do === 'nothing') return atRest(state, did, null, null);
@@ -73,11 +73,11 @@ export async function runSchedule(
       const then = nextStep({ ...state.facts, now: step.until });
       return atRest(state, did, step.until - state.facts.now + state.delayMs, then.do);
     }
-    state = await doing[step.do](scheduleId, reportedAll());
+    state = await doing[step.do](scheduleId, REPORTED_ALL);
     did.push(...state.did);
     // The bank is waited for a moment before the schedule is at rest.
     if (step.do === 'charge' && isAsked(state.facts.open)) {
-      state = await activities.settleBilling(scheduleId, reportedAll());
+      state = await activities.settleBilling(scheduleId, REPORTED_ALL);
       did.push(...state.did);
     }
   }

@@ -39,25 +39,10 @@ async function createRecurring(call: Call<z.output<ReturnType<typeof schema.sche
   const { entityId, role } = caller;
   if (role === 'bank') throw new Error('a bank makes no schedules');
   const work = async (trx: Transaction) => {
-    const {
-      id: scheduleId,
-      merchantId,
-      bankId,
-      startAt,
-    } = await createSchedule(
-      trx,
-      deps.ring,
-      { entityId, role },
-      {
-        ...body,
-        paymentId: body.paymentID,
-        startAt: body.startDate,
-        endAt: body.endDate,
-        maxBillings: body.maxBillings,
-        description: body.description,
-        metadata: body.metadata ?? {},
-      },
-    );
+    const { paymentID: paymentId, startDate, endDate: endAt, metadata = {}, ...rest } = body;
+    const terms = { ...rest, paymentId, startAt: startDate, endAt, metadata };
+    const schedule = await createSchedule(trx, deps.ring, { entityId, role }, terms);
+    const { id: scheduleId, merchantId, bankId, startAt } = schedule;
     await enqueueStarts(trx, [
       {
         workflowId: workflowIds.recurring(scheduleId),

@@ -1,11 +1,12 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import { calendarDay, dayStart } from '../../domain/calendar';
+import { calendarDay } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { chargesAhead, type ScheduleAhead } from '../../domain/recurring/forecast';
 import { permitted } from '../../domain/recurring/recurring';
 import type { RecurringRules, Schedule } from '../../domain/recurring/schedule-facts';
 import { row, rows, type Executor } from '../pool/connection';
 import { allOf } from '../query/list-page';
+import { dayBegin } from '../clock/day-begin';
 import { FURTHEST } from '../clock/moment';
 import { pages } from '../query/pages';
 import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHandRow } from './read-billings';
@@ -24,6 +25,12 @@ export interface ForecastOf {
   bankId?: string | undefined;
   providerId?: string | undefined;
 }
+
+const partiesOf = (of: ForecastOf) => [
+  of.merchantId !== undefined && 'merchant_id = :merchantId',
+  of.bankId !== undefined && 'bank_id = :bankId',
+  of.providerId !== undefined && 'provider_id = :providerId',
+];
 
 export interface ForecastLine {
   /** `2026-11-21`. */
@@ -64,11 +71,10 @@ export async function forecast(
   deadline: number,
 ): Promise<ForecastLine[]> {
   const lines = new Map<string, ForecastLine>();
-  const endFor = windowEnds(days, rules.timeZone);
   let steps = 0;
   for await (const page of readAhead(db, rules, of, days)) {
     for (const one of page) {
-      const until = endFor(one.now);
+      const { until } = one;
       const open = openBilling(one);
       if (!open && (one.nextDueAt === null || one.nextDueAt >= until)) continue;
       // Its agreement, or a party, has changed since it last looked.
@@ -103,25 +109,6 @@ function tooMuch(what: string): Failure {
   });
 }
 
-/**
- * The end of the forecast for a merchant whose clock says `now`. Almost all merchants share a day,
- * so its end is kept.
- */
-function windowEnds(days: number, timeZone: string): (now: Date) => Date {
-  let known: { today: Date; tomorrow: Date; until: Date } | undefined;
-  return (now) => {
-    if (!known || now < known.today || now >= known.tomorrow) {
-      const [today, tomorrow, until] = [0, 1, days].map((later) => dayStart(now, later, timeZone)) as [
-        Date,
-        Date,
-        Date,
-      ];
-      known = { today, tomorrow, until };
-    }
-    return known.until;
-  };
-}
-
 /** A schedule that is neither paused nor suspended, and the billing that it has in hand. */
 interface Ahead
   extends
@@ -140,6 +127,8 @@ interface Ahead
   agreement: Parameters<typeof permitted>[0];
   /** Business time of the merchant. */
   now: Date;
+  /** The end of the forecast by the merchant's clock. */
+  until: Date;
   starts: Date[];
   holds: { reason: 'paused' | 'suspended'; from: string; to: string | null }[];
 }
@@ -169,12 +158,10 @@ function readAhead(
   days: number,
 ): AsyncGenerator<Ahead[], void, undefined> {
   const whose = allOf(
-    of.merchantId !== undefined && 's.merchant_id = :merchantId',
-    of.bankId !== undefined && 's.bank_id = :bankId',
-    of.providerId !== undefined && 's.provider_id = :providerId',
+    ...partiesOf(of),
     's.id > :after',
     // Schedules whose next action is later charge nothing in the window.
-    `s.acts_at < ${FURTHEST} + (:days + 1) * interval '1 day'`,
+    `s.acts_at < ${FURTHEST} + (:days::int + 1) * interval '1 day'`,
   );
   const inState = (status: string) =>
     `(SELECT s.id FROM schedules s WHERE ${whose} AND s.status = '${status}'
@@ -184,7 +171,9 @@ function readAhead(
       s.frequency, s.every AS "interval", s.start_at, s.end_at,
       s.max_billings, s.next_n, s.created_at,
       s.status AS schedule_status, s.ran, s.failed_in_a_row, s.next_due_at,
-      ${AGREEMENT_OF_SCHEDULE} AS agreement, business_now(s.merchant_id) AS now, ${STARTS},
+      ${AGREEMENT_OF_SCHEDULE} AS agreement, business_now(s.merchant_id) AS now,
+      ${dayBegin('(business_now(s.merchant_id) AT TIME ZONE :timeZone)::date + :days::int')} AS until,
+      ${STARTS},
       -- Only what was missed can lie in a span that has ended.
       CASE WHEN s.next_due_at < business_now(s.merchant_id) THEN (
         SELECT coalesce(jsonb_agg(held), '[]') FROM (
@@ -207,7 +196,15 @@ function readAhead(
     PAGE,
     '',
     (one) => one.id,
-    (after) => rows<Ahead>(db, statement, { ...of, after, days, limit: PAGE, starts: rules.catchUpPerDay }),
+    (after) =>
+      rows<Ahead>(db, statement, {
+        ...of,
+        after,
+        days,
+        timeZone: rules.timeZone,
+        limit: PAGE,
+        starts: rules.catchUpPerDay,
+      }),
   );
 }
 
@@ -220,9 +217,7 @@ const RATE_REACH = 10_000;
  */
 export async function successRate(db: Executor, of: ForecastOf): Promise<number | null> {
   const whose = allOf(
-    of.merchantId !== undefined && 'merchant_id = :merchantId',
-    of.bankId !== undefined && 'bank_id = :bankId',
-    of.providerId !== undefined && 'provider_id = :providerId',
+    ...partiesOf(of),
     'schedule_id IS NOT NULL',
     // No merchant's clock is behind. It keeps what is read of an index to these months.
     `created_at >= (SELECT clock_timestamp()) - interval '3 months'`,

@@ -54,13 +54,17 @@ export const IN_HAND = `
             -- Who has written it off has not found that the customer was not debited.
             AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS maybe_debited`;
 
-/** @returns with the business time of the reading */
+export interface BillingsSeen extends Billings {
+  open: BillingInHand | undefined;
+}
+
+/** Notes the business time of the reading in the schedule. */
 export async function readBillingsSeen(
   trx: Executor,
   schedule: ScheduleRow,
   rules: RecurringRules,
-): Promise<Billings & { open: BillingInHand | undefined; now: Date }> {
-  const seen = await row<InHandRow & Pick<Billings, 'starts' | 'heldFor'> & { now: Date }>(
+): Promise<BillingsSeen> {
+  const seen = await row<InHandRow & Omit<Billings, 'open'> & { now: Date }>(
     trx,
     `SELECT business_now(s.merchant_id) AS now,
        ${STARTS},
@@ -81,7 +85,8 @@ export async function readBillingsSeen(
     },
   );
   if (!seen) throw new Error(`there is no schedule ${schedule.id}`);
-  return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor, now: seen.now };
+  schedule.now = seen.now;
+  return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor };
 }
 
 export function openBilling({ n, ...rest }: InHandRow): BillingInHand | undefined {

@@ -1,5 +1,4 @@
 import { reasonForAudit } from '../../domain/charge';
-import type { BillingStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { hasEnded } from '../../domain/recurring/recurring';
 import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
@@ -9,7 +8,7 @@ import { openScheduledCharge } from '../billing-request/accept-billing-requests'
 import { closeExpiredRequests } from '../billing-request/settle-billing-request';
 import { row, rows } from '../pool/connection';
 import { toBothSides } from '../schedule/announce-schedules';
-import { lookAgain, type Turn } from './take-turn';
+import { deriveFacts, lookAgain, type Turn } from './take-turn';
 
 /** Steps that a workflow takes on its schedule in a turn; a step that is not due does nothing. */
 
@@ -86,6 +85,7 @@ export async function settleBilling(turn: Turn): Promise<void> {
     switch (step.do) {
       case 'expire':
         if (open) await closeExpiredRequests(trx, keyring, [open.billingRequestId]);
+        await lookAgain(turn);
         break;
       case 'succeed':
         await closeBilling(turn, step.n, 'successful');
@@ -95,21 +95,27 @@ export async function settleBilling(turn: Turn): Promise<void> {
         await closeBilling(turn, step.n, 'failed');
         schedule.failedInARow += 1;
         break;
-      case 'retry': {
-        const retryAt = new Date(step.retryAt);
-        const reason = open?.declineReason ?? null;
-        await moveBilling(turn, step.n, 'retrying', { retryAt, reason });
-        note(turn, 'billing_retrying', { n: step.n, retryAt, reason, afterS: open?.afterS });
+      case 'retry':
+        await retryLater(turn, step);
         break;
-      }
       case 'end':
         schedule.status = step.as;
         break;
       default:
         return;
     }
-    await lookAgain(turn);
+    deriveFacts(turn);
   }
+}
+
+async function retryLater(turn: Turn, step: StepNamed<'retry'>): Promise<void> {
+  const { n } = step;
+  const { open } = turn;
+  const retryAt = new Date(step.retryAt);
+  const reason = open?.declineReason ?? null;
+  await moveBilling(turn, n, 'retrying', { retryAt, reason });
+  note(turn, 'billing_retrying', { n, retryAt, reason, afterS: open?.afterS });
+  turn.open = open && { ...open, status: 'retrying', retryAt };
 }
 
 /** Skips billings that fell due while nothing was to be charged, or too long ago. */
@@ -133,7 +139,7 @@ export async function skipBillings(turn: Turn): Promise<void> {
 }
 
 /** Tells both sides of the next billing. */
-export async function giveNotice(turn: Turn): Promise<void> {
+export function giveNotice(turn: Turn): void {
   const step = nextStep(turn.facts);
   if (step.do !== 'notify') return;
   const { schedule, webhooks } = turn;
@@ -153,15 +159,15 @@ export async function giveNotice(turn: Turn): Promise<void> {
       dueDate: dueAt.toISOString(),
     }),
   );
-  await lookAgain(turn);
+  deriveFacts(turn);
 }
 
 /** Ends a schedule that has no billing left, or failed too often. */
-export async function endSchedule(turn: Turn): Promise<void> {
+export function endSchedule(turn: Turn): void {
   const step = nextStep(turn.facts);
   if (step.do !== 'end') return;
   turn.schedule.status = step.as;
-  await lookAgain(turn);
+  deriveFacts(turn);
 }
 
 /**
@@ -184,7 +190,7 @@ export async function cancelSchedule(turn: Turn): Promise<void> {
       after: { scheduleId, status: 'cancelled' },
     },
   );
-  await lookAgain(turn);
+  deriveFacts(turn);
 }
 
 async function closeBilling(turn: Turn, n: number, status: 'successful' | 'failed'): Promise<void> {
@@ -197,17 +203,8 @@ async function closeBilling(turn: Turn, n: number, status: 'successful' | 'faile
     afterS: open?.afterS,
     ...(reason !== null && { reason: reasonForAudit(reason) }),
   });
+  turn.open = undefined;
 }
-
-/**
- * The statuses that a billing may have just before this one. Skipped billings are created skipped.
- */
-const STATUSES_BEFORE = {
-  pending: ['retrying'],
-  retrying: ['pending'],
-  successful: ['pending'],
-  failed: ['pending', 'retrying'],
-} satisfies Partial<Record<BillingStatus, BillingStatus[]>>;
 
 /**
  * Moves the billing in hand to another state. Columns that `to` does not name are emptied, but for
@@ -216,25 +213,15 @@ const STATUSES_BEFORE = {
 async function moveBilling(
   { trx, schedule }: Turn,
   n: number,
-  status: keyof typeof STATUSES_BEFORE,
+  status: 'pending' | 'retrying' | 'successful' | 'failed',
   to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
 ): Promise<void> {
   const moved = await row(
     trx,
     `UPDATE billings SET status = :status, attempts = coalesce(:attempt, attempts), retry_at = :retryAt,
        reason = :reason, closed_at = :closedAt
-     WHERE schedule_id = :id AND n = :n AND status = ANY(:from) RETURNING n`,
-    {
-      attempt: null,
-      retryAt: null,
-      reason: null,
-      closedAt: null,
-      ...to,
-      id: schedule.id,
-      n,
-      status,
-      from: STATUSES_BEFORE[status],
-    },
+     WHERE schedule_id = :id AND n = :n AND status IN ('pending', 'retrying') RETURNING n`,
+    { attempt: null, retryAt: null, reason: null, closedAt: null, ...to, id: schedule.id, n, status },
   );
   if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
 }

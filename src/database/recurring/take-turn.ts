@@ -8,10 +8,12 @@ import { recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { announce, type Announcement } from '../webhook/announce-webhooks';
 import { announceStatus } from '../schedule/announce-schedules';
-import { readBillingsSeen, type BillingInHand } from './read-billings';
+import { readBillingsSeen, type BillingInHand, type BillingsSeen } from './read-billings';
 import { DELAY_MAX_MS, placeOf } from './spread-crowd';
 import { lockAligned, type ScheduleRow } from '../schedule/change-status';
-import { eventsUntold, type ReportedUntil, type ScheduleEvent } from './read-untold';
+
+/** A schedule's change, as its audit event records it. */
+export type ScheduleEvent = Pick<AuditEvent, 'type' | 'cause' | 'details'>;
 
 /**
  * A schedule's turn: a transaction in which its workflow takes one step.
@@ -20,14 +22,13 @@ import { eventsUntold, type ReportedUntil, type ScheduleEvent } from './read-unt
  * that come at once run one after the other, and each sees the work of the one before. A turn that
  * comes too late, or twice, finds nothing due, and reports the schedule's state.
  */
-export interface Turn {
+export interface Turn extends BillingsSeen {
   readonly trx: Transaction;
   readonly keyring: Keyring;
   readonly rules: BillingRules & RecurringRules;
   readonly agreement: Agreement;
   /** The schedule after the steps so far; the end of the turn writes it. */
   readonly schedule: ScheduleRow;
-  open: BillingInHand | undefined;
   facts: Facts;
   readonly events: AuditEvent[];
   readonly webhooks: Announcement[];
@@ -47,10 +48,6 @@ export interface TurnTaken {
   /** Earlier events that the workflow's history lacks. */
   untold: ScheduleEvent[];
   /**
-   * The sequence of the schedule's last event: with these events, the history is complete up to it.
-   */
-  sequence: number;
-  /**
    * Milliseconds after the due moment at which the workflow wakes, behind others of the same
    * moment.
    */
@@ -58,7 +55,7 @@ export interface TurnTaken {
 }
 
 /**
- * @param reported null where no history tells of it
+ * @param reportedUntil sequence of the last event that the workflow's history has
  * @throws Error where there is no such schedule
  */
 export async function takeTurn(
@@ -66,20 +63,22 @@ export async function takeTurn(
   keyring: Keyring,
   rules: BillingRules & RecurringRules,
   scheduleId: string,
-  reported: ReportedUntil | null,
+  reportedUntil: number,
   act: (turn: Turn) => Promise<void> | void,
 ): Promise<TurnTaken> {
   return db.transaction(async (trx) => {
     const { schedule: before, agreement } = await lockAligned(trx, keyring, scheduleId);
-    const untold = await eventsUntold(trx, before, reported);
+    const untold = await eventsUntold(trx, before, reportedUntil);
     const schedule = { ...before };
+    const seen = await readBillingsSeen(trx, schedule, rules);
     const turn: Turn = {
       trx,
       keyring,
       rules,
       agreement,
       schedule,
-      ...(await look(trx, schedule, rules)),
+      ...seen,
+      facts: factsOf(schedule, seen, schedule.now, rules),
       events: [],
       webhooks: [],
       cause: 'network',
@@ -90,19 +89,37 @@ export async function takeTurn(
   });
 }
 
-/** Reads the schedule's billings, and the time, again. */
-export async function lookAgain(turn: Turn): Promise<void> {
-  Object.assign(turn, await look(turn.trx, turn.schedule, turn.rules));
+/** The newest events: more are untold only where a workflow was started again. */
+const UNTOLD_MAX = 20;
+
+/**
+ * Events that a workflow's history lacks: its worker died before its report, its task ran again
+ * after a signal, or another workflow told of them.
+ */
+async function eventsUntold(
+  trx: Transaction,
+  { id, sequence }: ScheduleRow,
+  reportedUntil: number,
+): Promise<ScheduleEvent[]> {
+  if (sequence <= reportedUntil) return [];
+  const newest = await rows<ScheduleEvent>(
+    trx,
+    `SELECT type, cause, details FROM events WHERE resource_id = :id AND sequence > :reportedUntil
+     ORDER BY sequence DESC LIMIT ${UNTOLD_MAX}`,
+    { id, reportedUntil },
+  );
+  return newest.toReversed();
 }
 
-async function look(
-  trx: Transaction,
-  schedule: ScheduleRow,
-  rules: RecurringRules,
-): Promise<Pick<Turn, 'open' | 'facts'>> {
-  const seen = await readBillingsSeen(trx, schedule, rules);
-  schedule.now = seen.now;
-  return { open: seen.open, facts: factsOf(schedule, seen, seen.now, rules) };
+/** Reads the schedule's billings, and the time, again. */
+export async function lookAgain(turn: Turn): Promise<void> {
+  Object.assign(turn, await readBillingsSeen(turn.trx, turn.schedule, turn.rules));
+  deriveFacts(turn);
+}
+
+/** Finds the facts again after a step whose outcome the turn knows without reading. */
+export function deriveFacts(turn: Turn): void {
+  turn.facts = factsOf(turn.schedule, turn, turn.schedule.now, turn.rules);
 }
 
 /** Writes the schedule's new state, and announces it. */
@@ -143,7 +160,6 @@ async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken,
     open,
     facts,
     events: said,
-    sequence: schedule.sequence,
     // A test clock shows every charge at its very moment.
     delayMs: waiting && schedule.inRealTime ? Math.min(delayMs ?? 0, longestDelay(facts, step.until)) : 0,
   };

@@ -19,18 +19,11 @@ export interface ScheduleTerms {
   frequency: Frequency;
   interval: number;
   /** Now, where none is given. */
-  startAt: Date | undefined;
-  endAt: Date | undefined;
-  maxBillings: number | undefined;
-  description: string | undefined;
+  startAt?: Date | undefined;
+  endAt?: Date | undefined;
+  maxBillings?: number | undefined;
+  description?: string | undefined;
   metadata: Metadata;
-}
-
-export interface CreatedSchedule {
-  id: string;
-  merchantId: string;
-  bankId: string;
-  startAt: Date;
 }
 
 /** A start this far back is one that took a while to arrive, not a wish to bill the past. */
@@ -48,7 +41,7 @@ export async function createSchedule(
   keyring: Keyring,
   caller: { entityId: string; role: 'merchant' | 'provider' },
   terms: ScheduleTerms,
-): Promise<CreatedSchedule> {
+): Promise<{ id: string; merchantId: string; bankId: string; startAt: Date }> {
   const found = await findAgreement(trx, keyring, caller.entityId, terms);
   const agreement = found && (await lockAgreement(trx, found.agreementId));
   // A provider's own clock is the real one. The merchant of the paymentID, if any, decides which

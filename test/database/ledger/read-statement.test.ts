@@ -4,7 +4,7 @@ import { dayBegin } from '../../../src/database/clock/day-begin';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { readFinality, readTotals } from '../../../src/database/ledger/read-statement';
-import { calendarDay, dayStart } from '../../../src/domain/calendar';
+import { calendarDay, startOfDay } from '../../../src/domain/calendar';
 import { openBookingCase } from '../../support/bank-file';
 import { databaseOfFile } from '../../support/database';
 import { anyCharge } from '../../support/ledger';
@@ -65,7 +65,7 @@ describe('a night on which clocks are set back from 01:00 to 00:00', () => {
   ])('and any other night begin the new day when the calendar does: %s, %s', async (name, day, begins) => {
     const [found] = await rows<{ at: Date }>(db, `SELECT ${dayBegin(':day')} AS at`, { day, timeZone: name });
     expect(found?.at.toISOString()).toBe(begins);
-    expect(dayStart(new Date(`${day}T12:00:00Z`), 0, name).toISOString()).toBe(begins);
+    expect(startOfDay(day, name).toISOString()).toBe(begins);
   });
 });
 

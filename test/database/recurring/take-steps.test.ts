@@ -17,7 +17,7 @@ import { billIsAmongTheNext } from '../../support/outbox';
 import {
   DAY_MS,
   playSchedule,
-  reportedAll,
+  REPORTED_ALL,
   runSchedule,
   scheduleActivities,
   type PlayedSchedule,
@@ -218,7 +218,7 @@ it.each([
 it('an outage of years is skipped in several transactions, none of them long, and counts for no billing', async () => {
   const played = await play({ frequency: 'daily', maxBillings: 1 });
   await played.later(300 * DAY_MS);
-  const { facts } = await activities().skipBillings(played.id, reportedAll());
+  const { facts } = await activities().skipBillings(played.id, REPORTED_ALL);
   expect(nextStep(facts)).toMatchObject({ do: 'skip', n: 100 });
   expect(await played.billings()).toHaveLength(100);
   await played.advance();
