@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../demo/engine';
 import { runCommand, say, type Stops } from '../../scripts/command';
@@ -33,6 +34,10 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const engine = await ownEngine(environment, say, signal);
   stops.push(() => engine.stop());
   const network = await openNetwork(engine, environment, (party) => stops.push(() => party.stop()));
+  const connection = await Connection.connect({ address: engine.temporalAddress });
+  stops.push(() => connection.close());
+  const { workflow } = new Client({ connection, namespace: engine.namespace });
+  const requestCancellation = (workflowId: string) => workflow.getHandle(workflowId).cancel();
   await mkdir(FOLDER, { recursive: true });
   for (const [n, name] of names.entries()) {
     if (name === SANDBOX) {
@@ -51,7 +56,8 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
       throw new OperatorError(
         `There is no story "${name}", but ${Object.keys(STORIES).join(', ')}, ${SANDBOX}.`,
       );
-    const workflowId = await story({ ...network, ...(await approved(network, customer)), signal });
+    const stage = { ...network, ...(await approved(network, customer)), requestCancellation, signal };
+    const workflowId = await story(stage);
     const file = path.join(FOLDER, `workflow-${name}.png`);
     const ui = `${engine.temporalUiUrl}/namespaces/${engine.namespace}/workflows/${encodeURIComponent(workflowId)}`;
     say(`${name}: ${ui}`);

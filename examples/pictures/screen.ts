@@ -42,6 +42,11 @@ const HISTORY = { width: 1750, height: 3_000 };
 const PICTURE_WIDTH = 1400;
 /** Below the last row. */
 const MARGIN = 60;
+/** The page cuts each summary after some 60 characters, and shows all of it after a click. */
+const WHOLE_SUMMARIES = `
+  [data-testid="event-summary-table"] .max-w-xl { max-width: none }
+  [data-testid="event-summary-table"] .max-w-xl .truncate { flex: none }
+  [data-testid="event-summary-table"] .max-w-xl .bg-purple-200 { flex: 1; overflow: visible; white-space: normal }`;
 
 /**
  * The Temporal UI's page of an ended workflow: its history from the first event to the last.
@@ -61,6 +66,7 @@ export async function takeHistory(browser: Browser, workflowUrl: string, file: s
   await page.goto(workflowUrl);
   const rows = page.getByTestId('event-summary-row');
   await rows.filter({ hasText: 'Workflow Execution Completed' }).waitFor();
+  await page.addStyleTag({ content: WHOLE_SUMMARIES });
   // The screen ends below the last row, with the choice of pages.
   const table = await page.getByTestId('event-summary-table').boundingBox();
   if (!table) throw new Error('the page shows no history');

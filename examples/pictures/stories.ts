@@ -12,6 +12,8 @@ interface Stage extends Network {
   customerId: string;
   paymentID: string;
   lookupID: string;
+  /** As an operator does in the Temporal UI. */
+  requestCancellation: (workflowId: string) => Promise<unknown>;
   signal: AbortSignal;
 }
 
@@ -27,19 +29,6 @@ export const STORIES: Record<string, Story> = {
     return declined(stage, await bill(stage), 'insufficient_funds');
   },
 
-  /**
-   * A bill over the limit is refused at the door. That of a schedule is declined, and tried on
-   * another day.
-   */
-  async limit(stage) {
-    await paid(stage);
-    const scheduleId = await subscribe(stage, { frequency: 'monthly', maxBillings: 1 });
-    await untilBillings(stage, scheduleId, ['retrying']);
-    await stage.shop.advanceClock('P2D');
-    await untilBillings(stage, scheduleId, ['successful']);
-    return workflowIds.recurring(scheduleId);
-  },
-
   async expired(stage) {
     const { atBank, shop } = stage;
     await atBank.rule({ ...onCharge(stage), answer: 'silence' });
@@ -53,9 +42,12 @@ export const STORIES: Record<string, Story> = {
     return declined(stage, charge, 'expired');
   },
 
-  async 'late-answer'(stage) {
-    await stage.atBank.rule({ ...onCharge(stage), afterMs: LATE_MS });
-    return workflowIds.billingRequest((await paid(stage)).billingRequestId);
+  async 'three-billings'(stage) {
+    const scheduleId = await subscribe(stage, { frequency: 'monthly', maxBillings: 3 });
+    await untilBillings(stage, scheduleId, ['successful']);
+    await stage.shop.advanceClock('P63D');
+    await untilBillings(stage, scheduleId, ['successful', 'successful', 'successful']);
+    return workflowIds.recurring(scheduleId);
   },
 
   async 'retried-billing'(stage) {
@@ -79,6 +71,15 @@ export const STORIES: Record<string, Story> = {
     return workflowIds.recurring(scheduleId);
   },
 
+  async cancelled(stage) {
+    const scheduleId = await subscribe(stage, { frequency: 'weekly' });
+    await untilBillings(stage, scheduleId, ['successful']);
+    const workflowId = workflowIds.recurring(scheduleId);
+    await wait(LATE_MS);
+    await stage.requestCancellation(workflowId);
+    return workflowId;
+  },
+
   async refund(stage) {
     const { atBank, bankApi, shop } = stage;
     const { reference } = await paid(stage);
@@ -93,10 +94,10 @@ export const STORIES: Record<string, Story> = {
   },
 };
 
-/** In naira: two of them within a day go over the limit. */
+/** In naira. */
 const AMOUNT = 3_000;
 const DAILY_LIMIT = 5_000;
-/** A charge's workflow stays awake for its bank's answer, but not for so long. */
+/** A workflow stays awake for its bank's answer, but not for so long. */
 const LATE_MS = 4_000;
 const DESCRIPTION = 'Vegetable box';
 
