@@ -88,8 +88,10 @@ async function failingSince(entityId: string): Promise<Date | null | undefined> 
 describe('a webhook without an attempt', () => {
   it('is claimed by who names its type, and the workflow’s others stay for later', async () => {
     const { id: question, entityId, workflowId } = await pending();
-    const closed = { entityId, webhookType: 'billing.closed', workflowId, items: [{}] } as const;
-    const [end] = await db.transaction((trx) => announce(trx, keyring, [closed]));
+    const webhookType = 'billing.closed';
+    const [end] = await db.transaction((trx) =>
+      announce(trx, keyring, [{ entityId, webhookType, workflowId, items: [{}] }]),
+    );
     const claimed = async (named?: WebhookType[]) =>
       (await claimUnattempted(db, workflowId, LEASE_MS, named)).map((one) => [one.id, one.claimed]);
     expect(await claimed(['billing.response'])).toEqual([]);
