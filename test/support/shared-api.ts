@@ -63,7 +63,7 @@ export function callerAt(api: ServedApi, credentials: EntityCredentials): Caller
 /** The bank, the merchant and the merchant's provider of a standing approval. */
 export type Parties = Standing & Record<Role, Caller>;
 
-export async function partiesAt(
+async function partiesAt(
   api: ServedApi,
   terms: Parameters<typeof standingApproval>[2] = {},
 ): Promise<Parties> {
