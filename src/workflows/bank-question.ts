@@ -40,8 +40,8 @@ export interface BankQuestion {
    */
   sleep: (until: Moment, waitsFor: string) => Promise<Heard>;
   /**
-   * Sends the webhooks of these types, which tell the merchant, and other parties that must know it,
-   * of the end.
+   * Sends the webhooks of these types, which tell the merchant, and other parties that must know
+   * it, of the end.
    */
   deliver: (how: string[], types: WebhookType[], summary: string) => Promise<void>;
 }
