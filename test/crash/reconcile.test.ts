@@ -1,15 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { promisify } from 'node:util';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { temporal } from '@temporalio/proto';
 import { row, rows } from '../../src/database/pool/connection';
 import { newId } from '../../src/database/identifier/new-id';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { triggerReconcile } from '../../src/temporal/schedules';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
-import { copyOfDatabase } from '../support/database';
+import { asOwner, createTestDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { installation } from '../support/installation';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
@@ -27,6 +26,7 @@ let cast: Cast;
 let bank: Bank;
 let merchant: Merchant;
 let customer: Customer;
+let other: Customer;
 
 /** Long enough for a workflow to be ended by hand before it ends by itself. */
 const WINDOW_S = 6;
@@ -45,6 +45,7 @@ beforeAll(async () => {
   cast = new Cast(engine);
   [bank, merchant] = await Promise.all([cast.bank(2), cast.merchant()]);
   customer = bank.customers[0];
+  other = bank.customers[1] ?? customer;
 });
 
 afterAll(async () => {
@@ -73,226 +74,38 @@ async function reconciled(holds: () => Promise<boolean>): Promise<void> {
   });
 }
 
-const isRunning = (handle: WorkflowHandle) => async () =>
+const isRunning = async (handle: WorkflowHandle) =>
   (await handle.describe().catch(() => undefined))?.status.name === 'RUNNING';
 
-/** What `assent status` says. */
-const status = async () => {
-  const { assent } = await installation();
-  const { LOG_FILE: _, ...env } = engine.environment;
-  const { stdout } = await promisify(execFile)(assent, ['status', '--json'], { env });
-  return JSON.parse(stdout) as {
+const isDeclined = async (id: string) => (await merchant.retrieve(id))['status'] === 'declined';
+
+interface Told {
+  code: number;
+  told: {
     ready: boolean;
     warnings: { path: string; message: string }[];
     queues: { queue: string; waiting: number }[];
+    rowless: { found: number; ended: number; left: number };
+    found: { workflowId: string; wrong: string }[];
   };
-};
-
-interface Reconciled {
-  rowless: { found: number; ended: number; left: number };
-  found: { workflowId: string; wrong: string }[];
 }
 
-/** What `assent reconcile` finds. */
-async function reconcile(...args: string[]): Promise<{ code: number; told: Reconciled }> {
-  return reconcileOn(engine.database.url, ...args);
-}
-
-async function reconcileOn(url: string, ...args: string[]): Promise<{ code: number; told: Reconciled }> {
-  const { assent } = await installation();
-  const { LOG_FILE: _, ...more } = engine.environment;
-  const env = { ...more, DATABASE_URL: url };
+/** `npx assent` beside the engine, or on another database than its own. */
+async function assent(args: string[], url = engine.database.url): Promise<Told> {
+  const { assent: file } = await installation();
+  const { LOG_FILE: _, ...settings } = engine.environment;
+  const env = { ...settings, DATABASE_URL: url };
   return new Promise((resolve, reject) => {
-    execFile(assent, ['reconcile', ...args, '--json'], { env }, (error, out, err) => {
+    execFile(file, [...args, '--json'], { env }, (error, out, err) => {
       if (out === '') reject(new Error(err));
-      else resolve({ code: Number(error?.code ?? 0), told: JSON.parse(out) as Reconciled });
+      else resolve({ code: Number(error?.code ?? 0), told: JSON.parse(out) as Told['told'] });
     });
   });
 }
 
-test('a charge whose workflow was terminated is closed after its window, and its limits are free again', async () => {
-  const paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 100 } });
-  await bank.answerCharges('silence', { times: 1 });
-  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 100);
-  await bank.hears('billing.request', billingRequestId);
-  await terminate(idOf.billingRequest(billingRequestId));
-  expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'pending' });
-
-  await reconciled(async () => (await merchant.retrieve(billingRequestId))['status'] === 'declined');
-  expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({
-    declineReason: 'expired',
-  });
-  await bank.hears('billing.closed', billingRequestId);
-  // What it held is free: the next charge of the whole limit is taken.
-  expect(await merchant.charge({ paymentIDs: [paymentID] }, 100)).toMatchObject({ statusCode: 201 });
-  const counted = 'assent_reconciled_total{kind="charges",outcome="restarted"}';
-  expect(valueOf(await metrics.worker(), counted)).toBeGreaterThanOrEqual(1);
-  expect(await engine.log()).toContain(idOf.billingRequest(billingRequestId));
-});
-
-/** Of the first task of a queue, as the API has it. */
-const waitingFor = async (queue: string) =>
-  valueOf(await metrics.api(), `assent_task_queue_oldest_age_seconds{task_queue="${queue}"}`);
-
-test('a charge that another version has begun, and this one cannot go on with, is closed after its window', async () => {
-  const paymentID = await agreement(bank, merchant, customer);
-  await bank.answerCharges('silence', { times: 1 });
-  await engine.worker.stop();
-  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
-  const workflowId = idOf.billingRequest(billingRequestId);
-  const begun = await client.workflow.start('billingRequest', {
-    workflowId,
-    taskQueue: TASK_QUEUE,
-    args: [[billingRequestId]],
-  });
-  // Meanwhile its first task waits for any worker, and an operator sees it.
-  await eventually(async () =>
-    (await status()).queues.some(({ queue, waiting }) => queue === TASK_QUEUE && waiting > 0),
-  );
-  // So does whoever watches over it, of a process that needs no worker.
-  await eventually(async () => ((await waitingFor(TASK_QUEUE)) ?? 0) > 0);
-  expect(await waitingFor('assent-webhook')).toBe(0);
-  const native = await NativeConnection.connect({ address: engine.temporalAddress });
-  const otherVersion = await Worker.create({
-    connection: native,
-    namespace: engine.namespace,
-    taskQueue: TASK_QUEUE,
-    workflowsPath: require.resolve('../support/other-workflows'),
-  });
-  await otherVersion.runUntil(
-    eventually(async () =>
-      Boolean((await begun.fetchHistory()).events?.some((event) => event.timerStartedEventAttributes)),
-    ),
-  );
-  await native.close();
-
-  await engine.worker.start();
-  await reconciled(async () => (await merchant.retrieve(billingRequestId))['status'] === 'declined');
-  expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({
-    declineReason: 'expired',
-  });
-  // Its task would have been tried for ever.
-  const run = client.workflow.getHandle(workflowId, begun.firstExecutionRunId);
-  expect((await run.describe()).status.name).toBe('TERMINATED');
-});
-
-test('an intent whose workflow was terminated is declined after its window', async () => {
-  const [, other] = bank.customers;
-  await bank.answerIntents('silence', { times: 1 });
-  const intentId = await merchant.ask(other ?? customer);
-  await bank.hears('billing.intent', intentId);
-  await terminate(idOf.intent(intentId));
-
-  await reconciled(async () => (await merchant.retrieve(intentId))['status'] === 'declined');
-  expect(await merchant.hears('billing.intent.response', intentId)).toMatchObject({ status: 'declined' });
-});
-
-test('a schedule and a refund that are not due for long have their workflows back', async () => {
-  const paymentID = await agreement(bank, merchant, customer);
-  const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
-  await merchant.hears('billing.response', billingRequestId);
-  const refund = await merchant.api.post('/v1/refunds/initiate', { reference }, randomUUID());
-  const schedule = await merchant.api.post(
-    '/v1/billing/recurring/create',
-    {
-      customerId: customer.customerId,
-      paymentID,
-      amount: 40,
-      currency: 'NGN',
-      frequency: 'daily',
-      startDate: new Date(Date.now() + 86_400_000).toISOString(),
-    },
-    randomUUID(),
-  );
-  const waiting = [
-    idOf.refund(String(refund.body.data['refundId'])),
-    idOf.recurring(String(schedule.body.data['scheduleId'])),
-  ];
-  const ended = await Promise.all(waiting.map(terminate));
-
-  for (const handle of ended) await reconciled(isRunning(handle));
-  expect(await Promise.all(ended.map((handle) => isRunning(handle)()))).toEqual([true, true]);
-});
-
-test('an intent past its window shows in the metrics of the API, though no worker is there to close it', async () => {
-  const [, other] = bank.customers;
-  await bank.answerIntents('silence', { times: 1 });
-  const intentId = await merchant.ask(other ?? customer);
-  await bank.hears('billing.intent', intentId);
-  await engine.worker.kill();
-  await rows(
-    engine.database.db,
-    `UPDATE entities SET clock_offset = clock_offset + interval '1 hour', clock_moved_at = NULL WHERE id = :id`,
-    { id: merchant.entityId },
-  );
-
-  const told = await metrics.api();
-  expect(valueOf(told, 'assent_overdue{kind="intents"}')).toBe(1);
-  expect(valueOf(told, 'assent_overdue_oldest_age_seconds{kind="intents"}')).toBeGreaterThan(3000);
-  for (const kind of ['charges', 'refunds']) {
-    expect([kind, valueOf(told, `assent_overdue{kind="${kind}"}`)]).toEqual([kind, expect.any(Number)]);
-  }
-  await engine.worker.start();
-  await reconciled(async () => (await merchant.retrieve(intentId))['status'] === 'declined');
-  expect(await row(engine.database.db, `SELECT 1 FROM intents WHERE status = 'pending'`)).toBeUndefined();
-});
-
-const temporalSchedule = () => client.schedule.getHandle('reconcile');
-const lastRanLongAgo = () =>
-  rows(
-    engine.database.db,
-    `UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`,
-  );
-describe('reconcile itself', () => {
-  test('that was paused by hand stays paused, and status, metrics and the log say that it does not run', async () => {
-    await temporalSchedule().pause();
-    await eventually(async () => (await temporalSchedule().describe()).info.runningActions.length === 0);
-    await lastRanLongAgo();
-    const paused = /^has not run for 6\d\d s: its Temporal Schedule is paused; unpause it/;
-    expect(await status()).toMatchObject({
-      ready: true,
-      warnings: [{ path: 'reconcile', message: expect.stringMatching(paused) }],
-    });
-    expect((await fetch(`${engine.apiUrl}/readyz`)).status).toBe(200);
-    expect(valueOf(await metrics.api(), 'assent_reconcile_age_seconds')).toBeGreaterThan(500);
-    await eventually(async () => (await engine.log()).includes('reconcile has not run for'));
-    expect(await temporalSchedule().describe()).toMatchObject({ state: { paused: true } });
-    await temporalSchedule().unpause();
-    await reconciled(async () => (await status()).warnings.length === 0);
-  });
-
-  test('whose Schedule was deleted by hand has it made anew', async () => {
-    // What was said of the other test is said again a minute later; a worker started anew has said
-    // nothing yet.
-    await engine.worker.kill();
-    await engine.worker.start();
-    await temporalSchedule().delete();
-    await eventually(async () => {
-      await lastRanLongAgo();
-      return temporalSchedule()
-        .describe()
-        .then(
-          () => true,
-          () => false,
-        );
-    });
-    await reconciled(async () => (await status()).warnings.length === 0);
-    expect(await temporalSchedule().describe()).toMatchObject({ state: { paused: false } });
-  });
-});
-
-/** Starts a workflow for a row that is not there, as ours would be unless said otherwise. */
-function startRowless(workflowId: string, workflowType: string, taskQueue = RECURRING_TASK_QUEUE) {
-  return client.workflow.start(workflowType, { workflowId, taskQueue, args: runOf(workflowId).args });
-}
-
-const rowlessOf = (told: Reconciled) =>
-  told.found.filter(({ wrong }) => wrong === 'without a row').map(({ workflowId }) => workflowId);
-
-/** A schedule that is not due before tomorrow, and its workflow that sleeps. */
-async function sleepingSchedule(): Promise<WorkflowHandle> {
-  const paymentID = await agreement(bank, merchant, customer);
-  const schedule = await merchant.api.post(
+/** A schedule that is not due before tomorrow. */
+async function makeSchedule(paymentID: string): Promise<string> {
+  const { body } = await merchant.api.post(
     '/v1/billing/recurring/create',
     {
       customerId: customer.customerId,
@@ -304,13 +117,207 @@ async function sleepingSchedule(): Promise<WorkflowHandle> {
     },
     randomUUID(),
   );
-  const handle = client.workflow.getHandle(idOf.recurring(String(schedule.body.data['scheduleId'])));
-  await eventually(isRunning(handle));
-  return handle;
+  return idOf.recurring(String(body.data['scheduleId']));
+}
+
+const temporalSchedule = () => client.schedule.getHandle('reconcile');
+const lastRanLongAgo = () =>
+  rows(
+    engine.database.db,
+    `UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`,
+  );
+const reconcileAgeS = async () => valueOf(await metrics.api(), 'assent_reconcile_age_seconds') ?? Infinity;
+
+const paused = (ageS: string) =>
+  expect.stringMatching(
+    new RegExp(`^has not run for ${ageS} s: its Temporal Schedule is paused; unpause it`),
+  ) as string;
+
+test('reconcile and chain that were paused by hand stay paused, and status, metrics and the log say that they do not run', async () => {
+  const chain = client.schedule.getHandle('chain');
+  await eventually(async () => {
+    await chain.trigger();
+    return (await rows(engine.database.db, `SELECT number FROM chain_heads`)).length > 0;
+  });
+  for (const schedule of [temporalSchedule(), chain]) {
+    await schedule.pause();
+    await eventually(async () => (await schedule.describe()).info.runningActions.length === 0);
+  }
+  await lastRanLongAgo();
+  await rows(
+    engine.database.db,
+    `UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'audit'`,
+  );
+  const { told } = await assent(['status']);
+  expect(told).toMatchObject({
+    ready: true,
+    warnings: [
+      { path: 'reconcile', message: paused('6\\d\\d') },
+      { path: 'chain', message: paused('36\\d\\d') },
+    ],
+  });
+  expect((await fetch(`${engine.apiUrl}/readyz`)).status).toBe(200);
+  expect(await reconcileAgeS()).toBeGreaterThan(500);
+  expect(valueOf(await metrics.api(), 'assent_chain_age_seconds')).toBeGreaterThan(3_500);
+  await eventually(async () => (await engine.log()).includes('reconcile has not run for'));
+  for (const schedule of [temporalSchedule(), chain]) {
+    expect(await schedule.describe()).toMatchObject({ state: { paused: true } });
+    await schedule.unpause();
+  }
+  await reconciled(async () => (await reconcileAgeS()) < 500);
+  await eventually(async () => {
+    await chain.trigger();
+    return (valueOf(await metrics.api(), 'assent_chain_age_seconds') ?? Infinity) < 500;
+  });
+});
+
+test('a charge and an intent whose workflows were terminated end after their windows, and a schedule and a refund go on', async () => {
+  const paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 100 } });
+  const { billingRequestId: paid, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+  await merchant.hears('billing.response', paid);
+  const refund = await merchant.api.post('/v1/refunds/initiate', { reference }, randomUUID());
+  const schedule = await makeSchedule(paymentID);
+  await bank.answerCharges('silence', { times: 1 });
+  await bank.answerIntents('silence', { times: 1 });
+  const [{ billingRequestId: charge }, intent] = await Promise.all([
+    merchant.charge({ paymentIDs: [paymentID] }, 90),
+    merchant.ask(other),
+  ]);
+  await bank.hears('billing.request', charge);
+  await bank.hears('billing.intent', intent);
+  const [, , ...waiting] = await Promise.all(
+    [
+      idOf.billingRequest(charge),
+      idOf.intent(intent),
+      idOf.refund(String(refund.body.data['refundId'])),
+      schedule,
+    ].map(terminate),
+  );
+  expect(await merchant.retrieve(charge)).toMatchObject({ status: 'pending' });
+
+  await reconciled(async () => (await isDeclined(charge)) && (await isDeclined(intent)));
+  expect(await merchant.hears('billing.response', charge)).toMatchObject({ declineReason: 'expired' });
+  await bank.hears('billing.closed', charge);
+  expect(await merchant.hears('billing.intent.response', intent)).toMatchObject({ status: 'declined' });
+  for (const handle of waiting) await reconciled(() => isRunning(handle));
+  // What the charge held is free: the next one of the whole limit is taken.
+  expect(await merchant.charge({ paymentIDs: [paymentID] }, 90)).toMatchObject({ statusCode: 201 });
+  const counted = 'assent_reconciled_total{kind="charges",outcome="restarted"}';
+  expect(valueOf(await metrics.worker(), counted)).toBeGreaterThanOrEqual(1);
+  expect(await engine.log()).toContain(idOf.billingRequest(charge));
+});
+
+/** A server that has no task to give answers a little before. */
+const POLL_WITHIN_MS = 70_000;
+
+/** A charge's workflow as a version might begin it that ours has nothing in common with. */
+async function beginAsAnotherVersion(billingRequestId: string): Promise<WorkflowHandle> {
+  const workflowId = idOf.billingRequest(billingRequestId);
+  const args = [[billingRequestId]];
+  const begun = await client.workflow.start('billingRequest', { workflowId, taskQueue: TASK_QUEUE, args });
+  // Meanwhile its first task waits for any worker, and an operator sees it.
+  await eventually(async () => ((await waitingFor(TASK_QUEUE)) ?? 0) > 0);
+  expect(await waitingFor('assent-webhook')).toBe(0);
+  const { told } = await assent(['status']);
+  expect(told.queues.find(({ queue }) => queue === TASK_QUEUE)?.waiting).toBeGreaterThan(0);
+  const { namespace } = engine;
+  const poll = () =>
+    client.withDeadline(Date.now() + POLL_WITHIN_MS, () =>
+      client.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: TASK_QUEUE } }),
+    );
+  let task = await poll();
+  // Others come again in ten seconds.
+  while (task.workflowExecution?.workflowId !== workflowId) task = await poll();
+  const startTimerCommandAttributes = {
+    timerId: 'another',
+    startToFireTimeout: { seconds: 86_400 as never },
+  };
+  await client.workflowService.respondWorkflowTaskCompleted({
+    namespace,
+    taskToken: task.taskToken,
+    commands: [
+      {
+        commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_START_TIMER,
+        startTimerCommandAttributes,
+      },
+    ],
+  });
+  return client.workflow.getHandle(workflowId, begun.firstExecutionRunId);
+}
+
+/** The age of the first task of a queue, as the API has it, which needs no worker. */
+const waitingFor = async (queue: string) =>
+  valueOf(await metrics.api(), `assent_task_queue_oldest_age_seconds{task_queue="${queue}"}`);
+
+test('what is overdue while no worker runs shows in the metrics of the API, and ends once one does, also where another version began it', async () => {
+  const paymentID = await agreement(bank, merchant, customer);
+  await bank.answerCharges('silence', { times: 1 });
+  await bank.answerIntents('silence', { times: 1 });
+  const intent = await merchant.ask(other);
+  await bank.hears('billing.intent', intent);
+  await engine.worker.stop();
+  const { billingRequestId: charge } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
+  const run = await beginAsAnotherVersion(charge);
+  await rows(
+    engine.database.db,
+    `UPDATE entities SET clock_offset = clock_offset + interval '1 hour', clock_moved_at = NULL WHERE id = :id`,
+    { id: merchant.entityId },
+  );
+
+  const told = await metrics.api();
+  for (const kind of ['intents', 'charges']) {
+    expect([kind, valueOf(told, `assent_overdue{kind="${kind}"}`)]).toEqual([kind, 1]);
+    const age = valueOf(told, `assent_overdue_oldest_age_seconds{kind="${kind}"}`);
+    expect(age).toBeGreaterThan(3000);
+  }
+  expect(valueOf(told, 'assent_overdue{kind="refunds"}')).toEqual(expect.any(Number));
+  await engine.worker.start();
+  await reconciled(async () => (await isDeclined(charge)) && (await isDeclined(intent)));
+  const end = await merchant.hears('billing.response', charge);
+  expect(end).toMatchObject({ declineReason: expect.stringMatching(/^(expired|not_delivered)$/) as string });
+  // Its task would have been tried for ever.
+  expect((await run.describe()).status.name).toBe('TERMINATED');
+  expect(await row(engine.database.db, `SELECT 1 FROM intents WHERE status = 'pending'`)).toBeUndefined();
+});
+
+test('reconcile whose Schedule was deleted by hand has it created again', async () => {
+  // What the log said of a paused one is said again, and attended to, a minute later. The worker is
+  // a new one.
+  await temporalSchedule().delete();
+  await eventually(async () => {
+    await lastRanLongAgo();
+    return temporalSchedule()
+      .describe()
+      .then(
+        () => true,
+        () => false,
+      );
+  });
+  await reconciled(async () => (await reconcileAgeS()) < 500);
+  expect(await temporalSchedule().describe()).toMatchObject({ state: { paused: false } });
+});
+
+/** Starts a workflow for a row that is not there, as ours would be unless said otherwise. */
+function startRowless(workflowId: string, workflowType: string, taskQueue = RECURRING_TASK_QUEUE) {
+  return client.workflow.start(workflowType, { workflowId, taskQueue, args: runOf(workflowId).args });
+}
+
+const rowlessOf = ({ told }: Told) =>
+  told.found.filter(({ wrong }) => wrong === 'without a row').map(({ workflowId }) => workflowId);
+
+/** Temporal lists what runs a moment after it was started. */
+async function listed(workflowIds: string[]): Promise<void> {
+  await eventually(async () => {
+    const running = new Set<string>();
+    for await (const { workflowId } of client.workflow.list({ query: `ExecutionStatus = 'Running'` }))
+      running.add(workflowId);
+    return workflowIds.every((one) => running.has(one));
+  });
 }
 
 test('workflows whose row is gone, as after a restore, are named, and ended where somebody says how many they are', async () => {
-  const withRow = await sleepingSchedule();
+  const withRow = client.workflow.getHandle(await makeSchedule(await agreement(bank, merchant, customer)));
+  await eventually(() => isRunning(withRow));
   const { runId } = await withRow.describe();
   // What it was started for was written after the moment that Postgres is at now.
   const gone = await Promise.all([
@@ -323,23 +330,16 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
     startRowless(idOf.refund(newId('refund')), 'refund', 'accounting'),
   ]);
   const goneIds = gone.map(({ workflowId }) => workflowId);
-  // Temporal lists what runs a moment after it was started.
-  await eventually(async () => {
-    const { code, told } = await reconcile();
-    return code === 1 && goneIds.every((one) => rowlessOf(told).includes(one));
-  });
+  await listed(goneIds);
   // Of more than there are, as of fewer, nobody has looked at all that would be ended.
-  for (const more of [[], ['--end-rowless', '3'], ['--end-rowless', '1']]) {
-    const { code, told } = await reconcile('--fix', ...more);
-    expect({ code, rowless: told.rowless }).toMatchObject({
-      code: 1,
-      rowless: { found: 2, ended: 0, left: 2 },
-    });
-    expect(rowlessOf(told).toSorted()).toEqual(goneIds.toSorted());
+  for (const count of ['3', '1']) {
+    const wrong = await assent(['reconcile', '--fix', '--end-rowless', count]);
+    expect(wrong).toMatchObject({ code: 1, told: { rowless: { found: 2, ended: 0, left: 2 } } });
+    expect(rowlessOf(wrong).toSorted()).toEqual(goneIds.toSorted());
   }
-  for (const handle of gone) expect(await isRunning(handle)()).toBe(true);
+  for (const handle of gone) expect(await isRunning(handle)).toBe(true);
 
-  const fixed = await reconcile('--fix', '--end-rowless', '2', '--reason', 'restored, ticket 4');
+  const fixed = await assent(['reconcile', '--fix', '--end-rowless', '2', '--reason', 'restored, ticket 4']);
   expect(fixed).toMatchObject({ code: 0, told: { rowless: { found: 2, ended: 2, left: 0 } } });
   for (const handle of gone) {
     expect((await handle.describe()).status.name).toBe('TERMINATED');
@@ -359,49 +359,21 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
     },
     { action: 'reconcile.ended', after: { rowless: { ended: 2 } } },
   ]);
-  for (const handle of foreign) expect(await isRunning(handle)()).toBe(true);
+  for (const handle of foreign) expect(await isRunning(handle)).toBe(true);
   expect(await withRow.describe()).toMatchObject({ status: { name: 'RUNNING' }, runId });
-});
 
-test('the books are chained by a workflow on a Schedule, and status and metrics say when it does not run', async () => {
-  const schedule = client.schedule.getHandle('chain');
-  const heads = async () => (await rows(engine.database.db, `SELECT number FROM chain_heads`)).length;
-  await eventually(async () => {
-    await schedule.trigger();
-    return (await heads()) > 0;
-  });
-  const [last] = (await schedule.describe()).info.recentActions.slice(-1);
-  expect(last?.action.type).toBe('startWorkflow');
-  await eventually(async () => {
-    const { workflowId = '' } = last?.action.workflow ?? {};
-    const { status: state } = await client.workflow.getHandle(workflowId).describe();
-    return state.name === 'COMPLETED';
-  });
-  await schedule.pause();
-  await rows(
-    engine.database.db,
-    `UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'audit'`,
+  // A copy of the database passes for the original, whose namespace it names, and lacks what was
+  // begun since.
+  const copy = await createTestDatabase();
+  const [original] = await rows(engine.database.db, `SELECT installation, namespace_id FROM temporal_state`);
+  const { installation: id, namespaceId } = original as Record<string, string>;
+  await asOwner(
+    copy.url,
+    `UPDATE temporal_state SET installation = '${id}', namespace_id = '${namespaceId}'`,
   );
-  expect((await status()).warnings).toEqual([
-    {
-      path: 'chain',
-      message: expect.stringMatching(/^has not run for 36\d\d s: its Temporal Schedule is paused/) as string,
-    },
-  ]);
-  expect(valueOf(await metrics.api(), 'assent_chain_age_seconds')).toBeGreaterThan(3_500);
-  await schedule.unpause();
-});
-
-test('what a database has begun since a copy of it was made goes on, whatever --fix does by that copy', async () => {
-  await Promise.all([engine.api.stop(), engine.worker.stop()]);
-  const copy = await copyOfDatabase(engine.database);
-  await Promise.all([engine.api.start(), engine.worker.start()]);
-  const begun = await sleepingSchedule();
-  // The copy passes for the original, whose namespace it names.
-  await eventually(async () => {
-    const { code, told } = await reconcileOn(copy.url, '--fix');
-    return code === 1 && rowlessOf(told).includes(begun.workflowId);
-  });
-  expect(await isRunning(begun)()).toBe(true);
+  const byCopy = await assent(['reconcile', '--fix'], copy.url);
+  expect(byCopy).toMatchObject({ code: 1, told: { rowless: { ended: 0 } } });
+  expect(rowlessOf(byCopy)).toContain(withRow.workflowId);
+  expect(await isRunning(withRow)).toBe(true);
   await copy.drop();
 });
