@@ -43,7 +43,6 @@ export const BILLING_STATUSES = [
   'failed',
   'skipped',
 ] as const;
-export type BillingStatus = (typeof BILLING_STATUSES)[number];
 
 /** A resolved exception stays resolved: a later contradiction is another exception. */
 export const EXCEPTION_STATES = ['open', 'investigating', 'resolved'] as const;
