@@ -87,12 +87,20 @@ export async function serveApi(
   };
 }
 
-/** Makes an entity as the operator would, and gets it a token over HTTP. */
-export async function enter(api: ServedApi, type: Role, more: Partial<NewEntity> = {}): Promise<Party> {
-  const { db, ring } = api.deps;
+/** Makes an entity as the operator would. */
+export async function createParty(
+  { deps: { db, ring } }: ServedApi,
+  type: Role,
+  more: Partial<NewEntity> = {},
+): Promise<EntityCredentials> {
   const made = await db.transaction((trx) => createEntity(trx, ring, { type, name: `A ${type}`, ...more }));
   if (made === undefined) throw new Error('the clientRef is taken');
-  return signIn(api, made);
+  return made;
+}
+
+/** Makes an entity, and gets it a token over HTTP. */
+export async function enter(api: ServedApi, type: Role, more: Partial<NewEntity> = {}): Promise<Party> {
+  return signIn(api, await createParty(api, type, more));
 }
 
 /** Gets an entity that is there already a token over HTTP. */
@@ -131,20 +139,6 @@ export async function tokensOf(
     tokenOf(api, credentials.merchant),
   ]);
   return { bank, provider, merchant };
-}
-
-/** A charge in naira under a standing approval, which its bank has not answered yet. */
-export async function chargeUnder(
-  api: ServedApi,
-  { paymentId }: Pick<Standing, 'paymentId'>,
-  token: string,
-  amount = 100,
-): Promise<{ reference: string; id: string }> {
-  const bill = { paymentIDs: [paymentId], amount, currency: 'NGN', description: 'Shoes' };
-  const headers = { authorization: `Bearer ${token}` };
-  const { body } = await send(api.url, 'POST', '/v1/customer/bill', bill, headers);
-  const [item] = body as unknown as { reference: string; billingRequestId: string }[];
-  return { reference: String(item?.reference), id: String(item?.billingRequestId) };
 }
 
 /** A request as it is: an object goes as JSON, text and bytes go unchanged. */

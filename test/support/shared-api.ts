@@ -1,12 +1,8 @@
 import type { Database } from '../../src/database/pool/connection';
-import {
-  createEntity,
-  type EntityCredentials,
-  type NewEntity,
-} from '../../src/database/entity/create-entity';
+import type { EntityCredentials, NewEntity } from '../../src/database/entity/create-entity';
 import type { Keyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
-import { send, serveApi, tokenOf, type Answered, type ServedApi } from './api';
+import { createParty, send, serveApi, tokenOf, type Answered, type ServedApi } from './api';
 import { createTestDatabase, type TestDatabase } from './database';
 import { announcedTo, standingApproval, type Standing } from './standing';
 
@@ -83,9 +79,12 @@ export interface Charge {
 }
 
 /** A charge of 100 naira under the standing approval, not answered yet. */
-export async function bill({ merchant, paymentId }: Parties, more: object = {}): Promise<Charge> {
+export async function bill(
+  { merchant, paymentId }: Pick<Standing, 'paymentId'> & { merchant: Pick<Caller, 'send'> },
+  more: object = {},
+): Promise<Charge> {
   const wish = { paymentIDs: [paymentId], amount: 100, currency: 'NGN', description: 'Shoes', ...more };
-  const answered = await merchant.post('/v1/customer/bill', wish);
+  const answered = await merchant.send('POST', '/v1/customer/bill', wish);
   if (answered.status !== 201) throw new Error(JSON.stringify(answered.body));
   const [item] = itemsOf(answered);
   return { id: String(item?.billingRequestId), reference: String(item?.reference) };
@@ -172,12 +171,7 @@ export interface SharedApi {
 export function shareApi(settings: Record<string, string> = {}): SharedApi {
   const shared = {
     parties: (terms) => partiesAt(shared.api, terms),
-    enter: async (type, more) => {
-      const wish = { type, name: `A ${type}`, ...more };
-      const made = await shared.db.transaction((trx) => createEntity(trx, shared.ring, wish));
-      if (made === undefined) throw new Error('the clientRef is taken');
-      return callerAt(shared.api, made);
-    },
+    enter: async (type, more) => callerAt(shared.api, await createParty(shared.api, type, more)),
     told: async (entityId, type) =>
       (await announcedTo(shared.db, shared.ring, entityId)).flatMap((one) =>
         one.type === type ? [one.item] : [],

@@ -1,7 +1,8 @@
 import { openDatabase, type Database } from '../../../src/database/pool/connection';
-import { chargeUnder, send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
+import { send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
 import { startCommitCutter, type CommitCutter } from '../../support/commit-cutter';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { bill, type Caller } from '../../support/shared-api';
 import {
   answerCharges,
   lookupIdOf,
@@ -48,7 +49,7 @@ interface Wanted {
 
 /** Each request, with what it needs to be there. The last two end what the others need. */
 const REQUESTS: Record<string, () => Promise<Wanted> | Wanted> = {
-  'a bill': () => ({ as: 'merchant', path: '/v1/customer/bill', body: bill() }),
+  'a bill': () => ({ as: 'merchant', path: '/v1/customer/bill', body: wish() }),
   'an intent': async () => ({
     as: 'merchant',
     path: '/v1/billing/intent',
@@ -87,7 +88,7 @@ const REQUESTS: Record<string, () => Promise<Wanted> | Wanted> = {
     as: 'bank',
     path: '/v1/billing/bank-response',
     body: {
-      billingRequestId: (await chargeUnder(api, standing, tokens.merchant)).id,
+      billingRequestId: (await billed()).id,
       bankTransactionId: 'debit-1',
     },
   }),
@@ -117,15 +118,20 @@ const call = (
 ): Promise<Answered> =>
   send(api.url, method, path, body, { authorization: `Bearer ${tokens[as]}`, ...headers });
 
-const bill = () => ({
+const wish = () => ({
   paymentIDs: [standing.paymentId],
   amount: 100,
   currency: 'NGN',
   description: 'Shoes',
 });
 
+const merchant: Pick<Caller, 'send'> = {
+  send: (method, path, body) => call({ as: 'merchant', method, path, body: body as object }),
+};
+const billed = () => bill({ merchant, paymentId: standing.paymentId });
+
 async function settledCharge(): Promise<string> {
-  const { reference } = await chargeUnder(api, standing, tokens.merchant);
+  const { reference } = await billed();
   await answerCharges(db, api.deps.ring, standing);
   return reference;
 }

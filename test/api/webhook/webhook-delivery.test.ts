@@ -4,8 +4,9 @@ import { newId } from '../../../src/database/identifier/new-id';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { recordAttempt, claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import type { WebhookType } from '../../../src/domain/webhook/webhook';
-import { chargeUnder, enter, serveApi, signIn, type Party, type ServedApi } from '../../support/api';
+import { enter, serveApi, signIn, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { bill } from '../../support/shared-api';
 import { moveClock, standingApproval } from '../../support/standing';
 
 let database: TestDatabase;
@@ -242,8 +243,8 @@ describe('a redelivery', () => {
   it('of a charge that ended before its bank was asked is refused: the merchant may have billed anew', async () => {
     const { db, ring } = api.deps;
     const standing = await standingApproval(db, ring);
-    const { token } = await signIn(api, standing.credentials.merchant);
-    const { id } = await chargeUnder(api, standing, token);
+    const merchant = await signIn(api, standing.credentials.merchant);
+    const { id } = await bill({ merchant, paymentId: standing.paymentId });
     await moveClock(db, standing.merchantId, '25 hours');
     await db.transaction((trx) => closeExpiredRequests(trx, ring, [id]));
     const [asked] = await rows<{ deliveryId: string }>(
