@@ -218,7 +218,7 @@ describe('the layers', () => {
   });
 });
 
-/** What is in a circle of imports, or on a path between two. */
+/** Files in a circle of imports, or on a path between two circles. */
 function inCircles(edges: [from: string, to: string][]): string[] {
   let left = edges.filter(([from, to]) => from !== to);
   for (let before = -1; before !== left.length;) {

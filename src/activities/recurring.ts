@@ -56,7 +56,7 @@ export interface ScheduleState {
   did: string[];
   /** Webhooks sent, by receiver and attempt. */
   told: string[];
-  /** Of the schedule's last event: with this result the history is complete up to it. */
+  /** The `sequence` of the schedule's last event: the history is complete up to it. */
   sequence: number;
   /** RFC 3339; null when no further billing comes. */
   nextBillingDate: string | null;

@@ -15,7 +15,7 @@ const PAGES = [
 const WORD = /"[^"]*"|'[^']*'|<\w+>|[\w./:=-]+/;
 const CALL = new RegExp(`npx assent((?: +(?:${WORD.source}))+)`, 'g');
 
-/** What the guides' variables hold. */
+/** Values of the guides' variables. */
 const OF_THE_SHELL = new Map([
   ['$TODAY', '2026-11-02'],
   ['$LAST_MONTH', '2026-10'],

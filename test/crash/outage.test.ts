@@ -27,7 +27,8 @@ let metrics: Metrics;
 let temporal: Client;
 
 /**
- * Of charges that the customer must approve; those under the standing approval stay open for a day.
+ * The window of charges that the customer must approve; those under the standing approval stay open
+ * for a day.
  */
 const WINDOW_S = 8;
 
@@ -101,7 +102,7 @@ describe('while Temporal is away', () => {
     expect(await engine.log()).toContain('Temporal does not answer: messages wait in the outbox');
 
     await servers.temporal.start();
-    // Whoever runs the worker starts it again, should it have given up.
+    // A supervisor starts the worker again, should it have given up.
     await engine.worker.start();
     await expectPaidOnce(asked);
     // Its workflow asks the bank, and had to wait for Temporal.
@@ -201,7 +202,7 @@ describe('once Temporal’s disk is gone, and all that waited in it', () => {
 
     engine.worker.thaw();
     await eventually(async () => {
-      // Whoever runs the worker starts it again, should it have given up.
+      // A supervisor starts the worker again, should it have given up.
       await engine.worker.start();
       return (await running()).length === open.length;
     });

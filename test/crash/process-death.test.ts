@@ -41,7 +41,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-/** What is in hand when a process dies. */
+/** Things in hand when a process dies. */
 interface InHand {
   at: DatabaseStep;
   /** Whether a receiver has an unanswered webhook, whose end `at` keeps unknown. */
@@ -401,7 +401,7 @@ const DEATHS: { killed: 'api' | 'worker'; steps: Step[] }[] = [
   },
 ];
 
-/** What became of the things that a process died with. */
+/** The ends of the things that a process died with. */
 const outcomes = new Map<Step, () => Promise<void>>();
 
 test.each(DEATHS)(

@@ -200,7 +200,7 @@ test('a charge and an intent whose workflows were terminated end after their win
   await bank.hears('billing.closed', charge);
   expect(await merchant.hears('billing.intent.response', intent)).toMatchObject({ status: 'declined' });
   for (const handle of waiting) await reconciled(() => isRunning(handle));
-  // What the charge held is free: the next one of the whole limit is taken.
+  // The charge's hold is free: the next one of the whole limit is taken.
   expect(await merchant.charge({ paymentIDs: [paymentID] }, 90)).toMatchObject({ statusCode: 201 });
   const counted = 'assent_reconciled_total{kind="charges",outcome="restarted"}';
   expect(valueOf(await metrics.worker(), counted)).toBeGreaterThanOrEqual(1);
@@ -281,8 +281,8 @@ test('what is overdue while no worker runs shows in the metrics of the API, and 
 });
 
 test('reconcile whose Schedule was deleted by hand has it created again', async () => {
-  // What the log said of a paused one is said again, and attended to, a minute later. The worker is
-  // a new one.
+  // The log's line about a paused one is written again, and attended to, a minute later. The worker
+  // is a new one.
   await temporalSchedule().delete();
   await eventually(async () => {
     await lastRanLongAgo();

@@ -30,7 +30,7 @@ interface Api {
   inService: boolean;
 }
 
-/** Of charges that the customer must approve. */
+/** The window of charges that the customer must approve. */
 const WINDOW_S = 2;
 /** Charges run side by side in lanes, each with a customer of its own, one after another. */
 const LANES = 20;
@@ -113,7 +113,7 @@ describe('what only one of many may have, asked of two APIs at once', () => {
     billingRequestId: string;
     amount: number;
     status: number;
-    /** What the bank was told. */
+    /** The status in the response to the bank. */
     said: unknown;
   }
 
@@ -327,7 +327,7 @@ test('a frozen worker, the only one, is not ready within 15 s, the API tells wha
   expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
 
   engine.worker.freeze();
-  // What the contract promises, not what the machine happens to do.
+  // The contract promises this; the machine may be quicker.
   await eventually(async () => (await readiness()).status === 503, 15_000);
   expect((await readiness()).message).toMatch(
     /^Not ready: worker: no worker has sent a heartbeat for \d+ s$/,
@@ -340,7 +340,7 @@ test('a frozen worker, the only one, is not ready within 15 s, the API tells wha
   expect(valueOf(told, 'assent_dependency_up{dependency="temporal"}')).toBe(1);
   expect(valueOf(told, 'assent_dependency_up{dependency="worker"}')).toBe(0);
 
-  // Whoever restarts what does not answer notices it.
+  // A supervisor that restarts what does not answer notices it.
   await expect(metrics.workerProbes()).rejects.toThrow('aborted due to timeout');
 
   engine.worker.thaw();

@@ -35,7 +35,7 @@ interface CallOptions {
 
 interface KeyedOptions extends CallOptions {
   /**
-   * Made anew for each call unless given: give one of your own where a repeat of the call, after a
+   * Made for each call unless given: give one of your own where a repeat of the call, after a
    * restart of your process, must not do it twice.
    */
   idempotencyKey?: string;
