@@ -46,7 +46,7 @@ const SHOWN: Shown[] = [
     page: 'docs/operations.md',
     begins: 'npx assent database logins | psql',
     kind: 'alike',
-    reason: 'no psql comes with our Postgres: test/operations.test.ts runs what the command prints',
+    reason: 'no psql comes with our Postgres: test/cli/database.test.ts runs what the command prints',
   },
   {
     page: 'docs/operations.md',

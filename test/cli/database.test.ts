@@ -1,67 +1,84 @@
 import { randomBytes } from 'node:crypto';
+import { row, rows } from '../../src/database/pool/connection';
 import { migrateUp } from '../../src/database/migrate';
-import { makeKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { PRODUCTION } from '../support/production-database';
+import { charge } from '../support/settled';
+import { standingApproval } from '../support/standing';
 
 /** What is done to the database itself. */
 
 const keys = makeKeyring();
 
 let test: TestDatabase;
-beforeEach(async () => {
+beforeAll(async () => {
   test = await createTestDatabase();
 });
-afterEach(() => test.drop());
+afterAll(() => test.drop());
 
-/** "database logins" with these settings; nothing has to answer there. */
-const logins = (more: Record<string, string>) =>
-  createCli({ url: 'postgres://a:b@127.0.0.1:1/c', keys, more }).run('database', 'logins');
-
-it('"database logins" wants the two URLs that it makes logins of', async () => {
-  expect((await logins({})).err).toMatch(/DATABASE_OWNER_URL is not set/);
-  expect((await logins({ DATABASE_OWNER_URL: 'postgres://a:b@127.0.0.1:1/c' })).err).toMatch(
-    /wants two logins/,
-  );
-  expect((await logins({ DATABASE_OWNER_URL: 'postgres://o:b@127.0.0.1:1/d' })).err).toMatch(
-    /another database/,
-  );
-  expect((await logins({ DATABASE_OWNER_URL: 'postgres://o@127.0.0.1:1/c' })).err).toMatch(/a password of/);
-  expect((await logins({ DATABASE_OWNER_URL: 'postgres://assent_app:b@127.0.0.1:1/c' })).err).toMatch(
-    /nobody logs in as/,
-  );
+it.each([
+  ['no URL of the owner', undefined, /DATABASE_OWNER_URL is not set/],
+  ['one login for both', 'postgres://a:b@127.0.0.1:1/c', /wants two logins/],
+  ['another database', 'postgres://o:b@127.0.0.1:1/d', /another database/],
+  ['no password', 'postgres://o@127.0.0.1:1/c', /a password of/],
+  ['the role', 'postgres://assent_app:b@127.0.0.1:1/c', /nobody logs in as/],
+])('"database logins" refuses %s', async (_, ownerUrl, words) => {
+  const more = ownerUrl === undefined ? {} : { DATABASE_OWNER_URL: ownerUrl };
+  const cli = createCli({ url: 'postgres://a:b@127.0.0.1:1/c', keys, more });
+  expect((await cli.run('database', 'logins')).err).toMatch(words);
 });
 
-const lookAt = (url: string) => asOwner(url, 'SELECT FROM entities');
-
-it('"database logins" makes logins that no other database of the server lets in', async () => {
+it('"database logins" makes logins that serve a production, that no other database of the server lets in, and whose passwords are not written down', async () => {
   const superuserUrl = Object.assign(new URL(test.url), { pathname: '/postgres' }).href;
   const names = ['a', 'b'].map((one) => `logins_${randomBytes(4).toString('hex')}_${one}`);
   const at = (database: string, of: string, login: 'owner' | 'login') =>
     Object.assign(new URL(test.url), {
       username: `${of}_${login}`,
-      password: login,
+      // Quoting must not matter.
+      password: `${login}'s "secret" $1`,
       pathname: `/${database}`,
     }).href;
   try {
     for (const name of names) {
       const [url, ownerUrl] = [at(name, name, 'login'), at(name, name, 'owner')];
-      const printed = await createCli({ url, keys, more: { DATABASE_OWNER_URL: ownerUrl } }).run(
-        'database',
-        'logins',
-      );
+      const more = { ...PRODUCTION, DATABASE_OWNER_URL: ownerUrl };
+      const cli = createCli({ url, keys, more });
+      const { out } = await cli.run('database', 'logins');
+      expect(out).not.toContain('secret');
       // CREATE DATABASE goes alone.
-      for (const line of printed.out.trim().split('\n')) await asOwner(superuserUrl, line);
+      for (const line of out.trim().split('\n')) await asOwner(superuserUrl, line);
       await migrateUp(ownerUrl, 'production', 'Africa/Lagos');
-      await lookAt(url);
+      expect(await cli.json('entity', 'list')).toEqual({ entities: [] });
     }
     const [one = '', other = ''] = names;
     for (const login of ['login', 'owner'] as const)
-      await expect(lookAt(at(one, other, login))).rejects.toThrow(/permission denied for database/);
+      await expect(asOwner(at(one, other, login), 'SELECT FROM entities')).rejects.toThrow(
+        /permission denied for database/,
+      );
   } finally {
     for (const name of names) {
       await asOwner(superuserUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
       await asOwner(superuserUrl, `DROP ROLE IF EXISTS ${name}_owner, ${name}_login`);
     }
   }
+});
+
+it('"database copied" and "database restored" put right what a copy or a dump has brought along, on record', async () => {
+  const ring = readKeyring(keys);
+  const cli = createCli({ url: test.url, keys, more: { DATABASE_OWNER_URL: test.url } });
+  await charge(test.db, ring, await standingApproval(test.db, ring));
+  const id = () => row(test.db, `SELECT installation FROM temporal_state`);
+  const before = await id();
+  await cli.json('database', 'copied');
+  expect(await id()).not.toEqual(before);
+  const { webhooks } = await cli.json<{ webhooks: number }>('database', 'restored');
+  expect(webhooks).toBeGreaterThan(0);
+  expect(await rows(test.db, `SELECT FROM webhook_deliveries WHERE created_xid <> '3'`)).toEqual([]);
+  const { events } = await cli.json<{ events: object[] }>('audit');
+  expect(events.slice(-2)).toMatchObject([
+    { action: 'database.copied' },
+    { action: 'database.restored', after: { webhooks } },
+  ]);
 });

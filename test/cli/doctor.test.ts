@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { Client, Connection, ScheduleOverlapPolicy } from '@temporalio/client';
 import { rows } from '../../src/database/pool/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
@@ -9,12 +7,16 @@ import { deleteHeartbeat, writeHeartbeat } from '../../src/database/engine/worke
 import { missingAttributes, registration } from '../../src/temporal/register-search-attributes';
 import { VERSION } from '../../src/process/version';
 import { SEARCH_ATTRIBUTE } from '../../src/temporal/search-attribute-keys';
+import { runAssent } from '../support/cli';
 import { asOwner, createTestDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { freePort } from '../support/free-port';
-import { installation } from '../support/installation';
 import { postingsOf } from '../support/ledger';
-import { createProductionDatabase, PRODUCTION } from '../support/production-database';
+import {
+  createProductionDatabase,
+  PRODUCTION,
+  type ProductionDatabase,
+} from '../support/production-database';
 import { answerBill, bill } from '../support/settled';
 import { standingApproval } from '../support/standing';
 
@@ -23,8 +25,7 @@ let connection: Connection;
 let temporal: Client;
 beforeAll(async () => {
   engine = await startEngine();
-  // Its database is a copy of one that was made when the tests began, and its first reconcile comes
-  // with the next minute.
+  // The database is a copy of a template, and its first reconcile comes with the next minute.
   await asOwner(engine.database.url, 'UPDATE temporal_state SET reconciled_at = now()');
   connection = await Connection.connect({ address: engine.temporalAddress });
   temporal = new Client({ connection, namespace: engine.namespace });
@@ -34,46 +35,28 @@ afterAll(async () => {
   await engine.stop();
 });
 
-interface Examined {
-  code: number;
-  /** By the name of the check: its state and its message. */
-  found: Map<string, string>;
-}
+const assent = (words: string, settings: Record<string, string> = {}) =>
+  runAssent(words.split(' '), { ...engine.environment, ...settings });
 
-async function doctor(settings: Record<string, string> = {}): Promise<Examined> {
-  const { assent } = await installation();
-  const { code, out } = await new Promise<{ code: number; out: string }>((resolve) => {
-    execFile(assent, ['doctor', '--json'], { env: { ...engine.environment, ...settings } }, (error, stdout) =>
-      resolve({ code: Number(error?.code ?? 0), out: stdout }),
-    );
-  });
+/** `found`: by the name of the check, its state and its message. */
+async function doctor(settings: Record<string, string> = {}) {
+  const { code, out } = await assent('doctor --json', settings);
   const { checks } = JSON.parse(out) as { checks: { name: string; state: string; message: string }[] };
   return { code, found: new Map(checks.map(({ name, state, message }) => [name, `${state}: ${message}`])) };
 }
 
-/** What is said of a login of production, where nothing answers as Temporal. */
-async function inProduction(url: string, check = 'deployment'): Promise<string | undefined> {
-  const { code, found } = await doctor({ ...PRODUCTION, DATABASE_URL: url });
-  expect(code).toBe(1);
-  return found.get(check);
+/** Works on a machine whose clock is wrong. */
+async function withClockAhead<Done>(ms: number, work: () => Promise<Done>): Promise<Done> {
+  const { now } = Date;
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + ms);
+  return work().finally(() => jest.restoreAllMocks());
 }
 
-const nobodyAt = async (url: string) => {
-  const closed = new URL(url);
-  closed.port = String(await freePort());
-  return closed.href;
-};
-
-const clockAhead = (ms: number) => ({
-  NODE_OPTIONS: `--require=${path.join(__dirname, '../support/wrong-clock.cjs')}`,
-  CLOCK_AHEAD_MS: String(ms),
-});
-
-/** A Schedule that was just made is a workflow of a busy server, and may not answer at once. */
-async function schedulesOf(settings: Record<string, string> = {}): Promise<string> {
+/** A new Schedule is a workflow of a busy server, and may not answer at once. */
+async function schedulesOf(): Promise<string> {
   let said = '';
   await eventually(async () => {
-    said = (await doctor(settings)).found.get('schedules') ?? '';
+    said = (await doctor()).found.get('schedules') ?? '';
     return !said.includes('does not answer');
   });
   return said;
@@ -124,8 +107,8 @@ describe('assent doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('finds a zone that was written into the database before anybody saw that Postgres reads it otherwise', async () => {
-    // Of its own: a process of the engine ends where it meets another zone than it was given.
+  it('finds a zone that Postgres reads otherwise than Node', async () => {
+    // A database of its own: a process of the engine ends where the zone is not the given one.
     const own = await createTestDatabase();
     await asOwner(own.url, `UPDATE deployment SET time_zone = 'CET'`);
     const { found } = await doctor({ DATABASE_URL: own.url, NETWORK_TIMEZONE: 'CET' });
@@ -137,7 +120,8 @@ describe('assent doctor', () => {
   });
 
   it('says what it can while Postgres is away', async () => {
-    const { code, found } = await doctor({ DATABASE_URL: await nobodyAt(engine.database.url) });
+    const closed = Object.assign(new URL(engine.database.url), { port: await freePort() });
+    const { code, found } = await doctor({ DATABASE_URL: closed.href });
     expect(found.get('postgres')).toMatch(/^wrong: does not answer.*DATABASE_URL/);
     expect(found.get('temporal')).toMatch(/^ok: /);
     expect(code).toBe(1);
@@ -166,30 +150,27 @@ describe('assent doctor', () => {
     ['behind', -60_000, 'wrong', 1],
     ['ahead of', 2_500, 'ok', 0],
   ])('says of a clock that is %s that of Postgres by %i ms: %s', async (words, ahead, state, code) => {
-    const examined = await doctor(clockAhead(ahead));
+    const examined = await withClockAhead(ahead, doctor);
     const [said, apart] =
       /^(\w+): this machine's (?:clock )?is (\d+) ms (.+?) that of Postgres/
         .exec(examined.found.get('clock') ?? '')
         ?.slice(1) ?? [];
     expect([said, examined.found.get('clock')]).toEqual([state, expect.stringContaining(words)]);
-    // What the answer takes is in it as well.
+    // The time of the answer is in it as well.
     expect(Math.abs(Number(apart) - Math.abs(ahead))).toBeLessThan(2_400);
     expect(examined.code).toBe(code);
   });
 
-  it.each(['reconcile', 'chain', 'verify'])(
-    'says that the Temporal Schedule %s was paused by hand',
-    async (id) => {
-      const schedule = temporal.schedule.getHandle(id);
-      await schedule.pause();
-      const { code, found } = await doctor();
-      await schedule.unpause();
-      expect(found.get('schedules')).toBe(
-        `warning: ${id} is paused: unpause it in the Temporal UI; a worker that starts makes one that is missing`,
-      );
-      expect(code).toBe(0);
-    },
-  );
+  it('names the Temporal Schedules that were paused by hand', async () => {
+    const schedules = ['reconcile', 'chain', 'verify'].map((id) => temporal.schedule.getHandle(id));
+    for (const schedule of schedules) await schedule.pause();
+    const { code, found } = await doctor();
+    for (const schedule of schedules) await schedule.unpause();
+    expect(found.get('schedules')).toBe(
+      'warning: reconcile is paused, chain is paused, verify is paused: unpause it in the Temporal UI; a worker that starts makes one that is missing',
+    );
+    expect(code).toBe(0);
+  });
 
   it('names the search attribute that a namespace lacks, and the Schedules', async () => {
     const namespace = `doctor-${randomUUID()}`;
@@ -198,7 +179,7 @@ describe('assent doctor', () => {
       workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
     });
     const { bankId: _, ...others } = SEARCH_ATTRIBUTE;
-    // A namespace that was just made is not known to all parts of the server at once.
+    // Not all parts of the server know a new namespace at once.
     await eventually(() =>
       connection.operatorService.addSearchAttributes(registration(Object.values(others), namespace)).then(
         () => true,
@@ -236,59 +217,6 @@ describe('assent doctor', () => {
     expect(code).toBe(0);
   });
 
-  it('names, in production, what a login may do that it must not', async () => {
-    const production = await createProductionDatabase();
-    expect(await inProduction(production.url)).toMatch(/^ok: /);
-    expect(await inProduction(production.superuserUrl)).toMatch(
-      /^wrong: DATABASE_URL: the login "\w+" is a superuser/,
-    );
-    expect(await inProduction(production.memberUrl)).toMatch(
-      /^wrong: DATABASE_URL: the login "production_\w+" owns the schema, or is a member of the role that does/,
-    );
-    const name = new URL(production.url).pathname.slice(1);
-    await asOwner(production.superuserUrl, `GRANT TEMPORARY ON DATABASE ${name} TO PUBLIC`);
-    const said = (await inProduction(production.url)) ?? '';
-    expect(said).toMatch(/^wrong: DATABASE_URL: the login "production_\w+" may create temporary tables/);
-    const [revoke] = /REVOKE .* FROM .*(?= as the owner)/.exec(said) ?? [''];
-    await asOwner(production.ownerUrl, revoke);
-    expect(await inProduction(production.url)).toMatch(/^ok: /);
-    await production.drop();
-  });
-
-  it.each([
-    ['PUBLIC', 'every login of this server'],
-    ['assent_app', 'every login that is a member of assent_app'],
-  ])(
-    'says by what a production that %s may connect to is closed to the logins of other databases, which closes it',
-    async (role, words) => {
-      const production = await createProductionDatabase();
-      const name = new URL(production.url).pathname.slice(1);
-      await asOwner(production.superuserUrl, `GRANT CONNECT ON DATABASE ${name} TO ${role}`);
-      const warned = (await inProduction(production.url, 'logins')) ?? '';
-      expect(warned).toMatch(
-        new RegExp(`^warning: ${words} may connect to .*Run this as the owner of the schema`),
-      );
-      await asOwner(production.ownerUrl, warned.slice(warned.indexOf('GRANT ')));
-      expect(await inProduction(production.url, 'logins')).toMatch(/^ok: /);
-      await production.drop();
-    },
-  );
-
-  it('has a database of another owner closed by that one, and the owner of the schema still let in', async () => {
-    const production = await createProductionDatabase();
-    const name = new URL(production.url).pathname.slice(1);
-    await asOwner(
-      production.superuserUrl,
-      `ALTER DATABASE ${name} OWNER TO CURRENT_USER; GRANT CONNECT ON DATABASE ${name} TO PUBLIC`,
-    );
-    const warned = (await inProduction(production.url, 'logins')) ?? '';
-    expect(warned).toMatch(/Run this as the owner of the database, "\w+", with/);
-    await asOwner(production.superuserUrl, warned.slice(warned.indexOf('GRANT ')));
-    expect(await inProduction(production.url, 'logins')).toMatch(/^ok: /);
-    await asOwner(production.ownerUrl, 'SELECT FROM entities');
-    await production.drop();
-  });
-
   it('misses the workers', async () => {
     await engine.worker.stop();
     const { code, found } = await doctor();
@@ -297,39 +225,50 @@ describe('assent doctor', () => {
   });
 
   // A worker would run all three, and end the restart.
-  it.each([
-    ['reconcile', 'temporal_state SET reconciled_at', '10 minutes'],
-    ['chain', 'chain_progress SET chained_at', '2 hours'],
-    ['verify', 'books_verified SET verified_at', '3 days'],
-  ])('finds that %s stands still once it was due, though its Schedule runs', async (name, column, age) => {
-    const schedule = temporal.schedule.getHandle(name);
-    const { action } = await schedule.describe();
-    // As after a late first start: it was never due, and is not soon.
-    await schedule.delete();
-    await temporal.schedule.create({
-      scheduleId: name,
-      spec: { intervals: [{ every: '300d' }] },
-      action: { type: 'startWorkflow', workflowType: action.workflowType, taskQueue: 'nobodys' },
-    });
-    await asOwner(engine.database.url, `UPDATE ${column} = now() - interval '${age}'`);
+  it('finds that reconcile, chain and verify stand still once they were due, though their Schedules run', async () => {
+    const { url, db } = engine.database;
+    const schedules = ['reconcile', 'chain', 'verify'].map((id) => temporal.schedule.getHandle(id));
+    // As after a late first start: none was ever due, or is soon.
+    for (const schedule of schedules) {
+      const { action } = await schedule.describe();
+      await schedule.delete();
+      await temporal.schedule.create({
+        scheduleId: schedule.scheduleId,
+        spec: { calendars: [{ year: 2099 }] },
+        action: { type: 'startWorkflow', workflowType: action.workflowType, taskQueue: 'nobodys' },
+      });
+    }
+    await asOwner(
+      url,
+      `UPDATE temporal_state SET reconciled_at = now() - interval '10 minutes';
+       UPDATE chain_progress SET chained_at = now() - interval '2 hours';
+       UPDATE books_verified SET verified_at = now() - interval '3 days'`,
+    );
     const yetToRun = await schedulesOf();
     // As where Temporal refuses each start: a worker has been there for an hour, and none is taken.
-    await writeHeartbeat(engine.database.db, HEARTBEAT);
+    await writeHeartbeat(db, HEARTBEAT);
     await asOwner(
-      engine.database.url,
+      url,
       `UPDATE worker_heartbeats SET started_at = now() - interval '1 hour', beat_at = now() + interval '1 minute'`,
     );
     const refused = await schedulesOf();
-    await deleteHeartbeat(engine.database.db, HEARTBEAT.workerId);
-    await schedule.trigger(ScheduleOverlapPolicy.SKIP);
-    await eventually(async () => (await schedule.describe()).info.numActionsTaken > 0);
+    await deleteHeartbeat(db, HEARTBEAT.workerId);
+    for (const schedule of schedules) {
+      await schedule.trigger(ScheduleOverlapPolicy.SKIP);
+      await eventually(async () => (await schedule.describe()).info.numActionsTaken > 0);
+    }
     const started = await schedulesOf();
-    // Its run stays open, and by this clock was started before it last wrote that it runs.
-    const hanging = await schedulesOf(clockAhead(4 * 3_600_000));
-    await asOwner(engine.database.url, `UPDATE ${column} = now()`);
-    expect(yetToRun).toMatch(new RegExp(`^ok: all run, next .*${name} at \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z`));
+    // Each run stays open, and by this clock was started before it last wrote that it runs.
+    const hanging = await withClockAhead(4 * 86_400_000, schedulesOf);
+    await asOwner(
+      url,
+      `UPDATE temporal_state SET reconciled_at = now(); UPDATE chain_progress SET chained_at = now();
+       UPDATE books_verified SET verified_at = now()`,
+    );
+    expect(yetToRun).toMatch(/^ok: all run, next reconcile at 2099-.*, chain at 2099-.*, verify at 2099-/);
+    const silent = String.raw`has not run for \d+ s: look at its last runs.*`;
     const wrong = expect.stringMatching(
-      new RegExp(`^wrong: ${name} has not run for \\d+ s: look at its last runs`),
+      new RegExp(`^wrong: reconcile ${silent}\nchain ${silent}\nverify ${silent}$`),
     ) as string;
     expect({ refused, started, hanging }).toEqual({ refused: wrong, started: wrong, hanging: wrong });
   });
@@ -349,19 +288,71 @@ describe('assent doctor', () => {
 
   it('has the schema migrated before it judges what is in it', async () => {
     const lastMigration = (await readdir('migrations')).toSorted().at(-1)?.replace('.ts', '');
-    await asOwner(
-      engine.database.url,
-      `UPDATE knex_migrations SET name = '9999_of_a_later_version' WHERE name = '${lastMigration}'`,
-    );
+    const rename = (from: string, to: string) =>
+      asOwner(engine.database.url, `UPDATE knex_migrations SET name = '${to}' WHERE name = '${from}'`);
+    await rename(String(lastMigration), '9999_of_a_later_version');
     const { code, found } = await doctor();
     expect(found.get('schema')).toMatch(/^wrong: 1 migration missing, \d{4}_\w+ first: run "assent migrate"/);
     for (const name of ['deployment', 'logins', 'keys', 'workers'])
       expect(found.get(name)).toBe('unknown: not checked: see schema first');
     expect(code).toBe(1);
-    await asOwner(
-      engine.database.url,
-      `UPDATE knex_migrations SET name = '${lastMigration}' WHERE name = '9999_of_a_later_version'`,
+    await rename('9999_of_a_later_version', String(lastMigration));
+  });
+});
+
+describe('assent doctor, in production', () => {
+  let production: ProductionDatabase;
+  let name: string;
+  beforeAll(async () => {
+    production = await createProductionDatabase();
+    name = new URL(production.url).pathname.slice(1);
+  });
+  afterAll(() => production.drop());
+
+  const said = async (check: 'deployment' | 'logins', url = production.url) => {
+    const { TEMPORAL_ADDRESS: _, ...settings } = PRODUCTION;
+    return (await doctor({ ...settings, DATABASE_URL: url })).found.get(check) ?? '';
+  };
+
+  it('names what a login may do that it must not', async () => {
+    expect(await said('deployment')).toMatch(/^ok: /);
+    expect(await said('deployment', production.superuserUrl)).toMatch(
+      /^wrong: DATABASE_URL: the login "\w+" is a superuser/,
     );
+    expect(await said('deployment', production.memberUrl)).toMatch(
+      /^wrong: DATABASE_URL: the login "production_\w+" owns the schema, or is a member of the role that does/,
+    );
+    await asOwner(production.superuserUrl, `GRANT TEMPORARY ON DATABASE ${name} TO PUBLIC`);
+    const temporary = await said('deployment');
+    expect(temporary).toMatch(/^wrong: DATABASE_URL: the login "production_\w+" may create temporary tables/);
+    const [revoke] = /REVOKE .* FROM .*(?= as the owner)/.exec(temporary) ?? [''];
+    await asOwner(production.ownerUrl, revoke);
+    expect(await said('deployment')).toMatch(/^ok: /);
+  });
+
+  it.each([
+    ['PUBLIC', 'every login of this server'],
+    ['assent_app', 'every login that is a member of assent_app'],
+  ])('names what closes a database that %s may connect to', async (role, words) => {
+    await asOwner(production.superuserUrl, `GRANT CONNECT ON DATABASE ${name} TO ${role}`);
+    const warned = await said('logins');
+    expect(warned).toMatch(
+      new RegExp(`^warning: ${words} may connect to .*Run this as the owner of the schema`),
+    );
+    await asOwner(production.ownerUrl, warned.slice(warned.indexOf('GRANT ')));
+    expect(await said('logins')).toMatch(/^ok: /);
+  });
+
+  it('has a database of another owner closed by that one, and the owner of the schema still let in', async () => {
+    await asOwner(
+      production.superuserUrl,
+      `ALTER DATABASE ${name} OWNER TO CURRENT_USER; GRANT CONNECT ON DATABASE ${name} TO PUBLIC`,
+    );
+    const warned = await said('logins');
+    expect(warned).toMatch(/Run this as the owner of the database, "\w+", with/);
+    await asOwner(production.superuserUrl, warned.slice(warned.indexOf('GRANT ')));
+    expect(await said('logins')).toMatch(/^ok: /);
+    await asOwner(production.ownerUrl, 'SELECT FROM entities');
   });
 });
 
@@ -369,13 +360,6 @@ describe('assent doctor', () => {
 describe('assent reconcile', () => {
   it('books nothing for a declined charge that a hand made successful, which "books verify" names', async () => {
     const { db } = engine.database;
-    const { assent } = await installation();
-    const run = (...args: string[]) =>
-      new Promise<{ code: number; out: string }>((resolve) => {
-        execFile(assent, args, { env: engine.environment }, (error, out) =>
-          resolve({ code: Number(error?.code ?? 0), out }),
-        );
-      });
     const standing = await standingApproval(db, engine.keyring);
     const { id } = await bill(db, engine.keyring, standing);
     await answerBill(db, engine.keyring, standing, id, null);
@@ -384,9 +368,9 @@ describe('assent reconcile', () => {
       `SET session_replication_role = replica;
        UPDATE billing_requests SET status = 'successful', decline_reason = NULL, bank_transaction_id = 'forged' WHERE id = '${id}'`,
     );
-    expect(await run('reconcile', '--fix', '--reason', 'a forgery')).toMatchObject({ code: 0 });
+    expect(await assent('reconcile --fix --reason forgery')).toMatchObject({ code: 0 });
     expect(await postingsOf(db, id)).toEqual([]);
-    expect(await run('books', 'verify')).toMatchObject({
+    expect(await assent('books verify')).toMatchObject({
       code: 1,
       out: expect.stringMatching(`${id}: its row asks for this charge: .*; the ledger has none`) as string,
     });

@@ -1,15 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
 import { schemaMigrated } from '../../src/cli/awaited-schema';
+import { makeKeyring } from '../../src/database/keys/keyring';
 import { migrateUp } from '../../src/database/migrate';
+import { createCli } from '../support/cli';
 import { asOwner, createTestDatabase, emptySchema, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
-
-/** `assent migrate --wait`, for a process that is rolled out together with its migrations. */
+import { servers } from '../support/servers';
 
 let test: TestDatabase;
 beforeAll(async () => {
   test = await createTestDatabase();
 });
 afterAll(() => test.drop());
+
+it('has Temporal start reconcile each minute, chain every five, and verify each night, and says what it applied', async () => {
+  const { temporalAddress: TEMPORAL_ADDRESS } = await servers();
+  const TEMPORAL_NAMESPACE = `migrate-${randomUUID()}`;
+  const more = { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE };
+  expect(
+    await createCli({ url: test.url, keys: makeKeyring(), more }).run('migrate', '--create-namespace'),
+  ).toEqual({ code: 0, out: 'The schema is up to date\n', err: '' });
+  const connection = await Connection.connect({ address: TEMPORAL_ADDRESS });
+  const { schedule } = new Client({ connection, namespace: TEMPORAL_NAMESPACE });
+  for (const [id, minutes] of [
+    ['reconcile', 1],
+    ['chain', 5],
+    ['verify', 24 * 60],
+  ] as const) {
+    expect(await schedule.getHandle(id).describe()).toMatchObject({
+      spec: { intervals: [{ every: minutes * 60_000 }] },
+      action: { type: 'startWorkflow', workflowType: id },
+      state: { paused: false },
+    });
+  }
+  await connection.close();
+});
+
+/** `assent migrate --wait`, for a process that is rolled out together with its migrations. */
 
 /** Waits, and tells what it says meanwhile. */
 function waiting(withinMs?: number) {

@@ -1,14 +1,71 @@
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { explained } from '../../src/cli/explain';
+import { createProgram } from '../../src/cli/program';
 import { installation } from './installation';
 
 export interface CliRun {
-  code: number | string | null | undefined;
+  code: number | string;
   out: string;
   err: string;
 }
 
-/** `npx assent` on a database of the test's, from a folder in which no engine was ever started. */
+/** Where commander ends the process of a command. */
+class Exit extends Error {
+  constructor(readonly code: number) {
+    super(`exit code ${code}`);
+  }
+}
+
+/** The commands share the environment and the output of this process: one runs at a time. */
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * `npx assent` in this process, which takes a twentieth of the time of a process of its own.
+ * `test/cli/main.test.ts` has what only a process shows.
+ *
+ * @param environment the whole of it
+ */
+export function runAssent(words: string[], environment: NodeJS.ProcessEnv): Promise<CliRun> {
+  const run = last.then(() => runAlone(words, environment));
+  last = run;
+  return run;
+}
+
+async function runAlone(words: string[], environment: NodeJS.ProcessEnv): Promise<CliRun> {
+  const seen = { out: '', err: '' };
+  const { env, exit, exitCode } = process;
+  const streams = (['out', 'err'] as const).map((name) => {
+    const stream = name === 'out' ? process.stdout : process.stderr;
+    return { name, stream, write: stream.write, isTTY: stream.isTTY };
+  });
+  process.env = environment;
+  process.exit = (code) => {
+    throw new Exit(Number(code ?? 0));
+  };
+  for (const { name, stream } of streams) {
+    stream.isTTY = false;
+    stream.write = (text: unknown) => {
+      seen[name] += String(text);
+      return true;
+    };
+  }
+  process.exitCode = 0;
+  try {
+    await createProgram(words[0]).parseAsync(words, { from: 'user' });
+  } catch (error) {
+    process.exitCode = error instanceof Exit ? error.code : 1;
+    if (!(error instanceof Exit)) seen.err += `assent: ${explained(error)}\n`;
+  } finally {
+    for (const { stream, write, isTTY } of streams) Object.assign(stream, { write, isTTY });
+    Object.assign(process, { env, exit });
+  }
+  const code = process.exitCode;
+  process.exitCode = exitCode;
+  return { code, ...seen };
+}
+
+/** `npx assent` on a database of the test's. */
 export function createCli(database: { url: string; keys: string; more?: Record<string, string> }) {
   const { PATH, HOME } = process.env;
   const env = {
@@ -19,23 +76,10 @@ export function createCli(database: { url: string; keys: string; more?: Record<s
     ASSENT_MODE: 'sandbox',
     ...database.more,
   };
-
-  async function runWith(input: string, args: string[]): Promise<CliRun> {
-    const { assent } = await installation();
-    return new Promise((resolve) => {
-      const child = execFile(assent, args, { cwd: tmpdir(), env }, (error, out, err) =>
-        resolve({ code: error ? error.code : 0, out, err }),
-      );
-      // One that has refused its settings reads nothing.
-      child.stdin?.on('error', () => undefined).end(input);
-    });
-  }
-  const run = (...args: string[]) => runWith('', args);
+  const run = (...args: string[]) => runAssent(args, env);
 
   return {
     run,
-    /** The same with something on standard input. */
-    runWith,
     /** The one object that a command prints with `--json`. */
     async json<Told = Record<string, string>>(...args: string[]): Promise<Told> {
       const { code, out, err } = await run(...args, '--json');
@@ -43,4 +87,12 @@ export function createCli(database: { url: string; keys: string; more?: Record<s
       return JSON.parse(out) as Told;
     },
   };
+}
+
+/** The same as a process of its own, from a folder in which no engine was ever started. */
+export async function spawnAssent(args: string[], env: NodeJS.ProcessEnv, cwd = tmpdir()): Promise<CliRun> {
+  const { assent } = await installation();
+  return new Promise((resolve) => {
+    execFile(assent, args, { cwd, env }, (error, out, err) => resolve({ code: error?.code ?? 0, out, err }));
+  });
 }

@@ -25,7 +25,7 @@ const LONGEST = [
   'crash/outage',
   'journeys/webhook',
   'api/bank-statement/statement',
-  'own-database',
+  'process/open-database',
 ];
 
 const rank = ({ path }) => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig, SETTING_NAMES } from '../src/settings/config';
+import { readConfig, SETTING_NAMES } from '../../src/settings/config';
 
-const root = join(__dirname, '..');
+const root = join(__dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 /** What `.env.example` would set if every line of it were taken into use. */

@@ -1,3 +1,4 @@
+import { createProgress } from '../../src/cli/output';
 import { createProgram } from '../../src/cli/program';
 import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
@@ -5,21 +6,19 @@ import { announce } from '../../src/database/webhook/announce-webhooks';
 import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { chainBooks } from '../support/books';
 import { createTestDatabase, type TestDatabase } from '../support/database';
-import { makeSchedule, standingApproval, type Standing } from '../support/standing';
+import { makeSchedule, standingApproval } from '../support/standing';
 
-/** What an operator sees who calls a command on a terminal, while it works and when it ends. */
+/** What an operator sees on a terminal, while a command works and when it ends. */
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
 const ring = readKeyring(OLD);
 let test: TestDatabase;
-let standing: Standing;
 let seen: { out: string; err: string };
 const wasTerminal = { out: process.stdout.isTTY, err: process.stderr.isTTY };
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  standing = await standingApproval(test.db, ring);
-  await makeSchedule(test.db, ring, standing);
+  await makeSchedule(test.db, ring, await standingApproval(test.db, ring));
   await chainBooks(test.db, ring);
   Object.assign(process.env, {
     DATABASE_URL: test.url,
@@ -67,32 +66,26 @@ async function bankBeingSentTo(): Promise<string> {
   return bankId;
 }
 
-/** With a bar where it is known how much there is. */
-const LONG: { words: string; says: RegExp }[] = [
-  { words: 'keys status', says: /\[#+ *\] +\d+ % customers\.phone_encrypted is counted/ },
-  { words: 'keys reseal', says: /\[#+ *\] +\d+ % webhook_endpoints: 3 rows brought under \w+/ },
-  { words: 'audit', says: /\d+ events? read/ },
-  { words: 'books heads', says: /the heads are read/ },
-  { words: 'books verify', says: /\d+ links of the ledger compared, 0 differences/ },
-  { words: 'positions --date 2026-01-31', says: /the entries of the day are read/ },
-  { words: 'entity disable <sent to>', says: /\[ *\] +0 % of 1 webhook on their way to it have left/ },
-];
+/** With a bar where the total is known. */
+it.each([
+  ['keys status', /\[#+ *\] +\d+ % customers\.phone_encrypted is counted/],
+  ['keys reseal', /\[#+ *\] +\d+ % webhook_endpoints: 3 rows brought under \w+/],
+  ['audit', /\d+ events? read/],
+  ['books heads', /the heads are read/],
+  ['books verify', /\d+ links of the ledger compared, 0 differences/],
+  ['positions --date 2026-01-31', /the entries of the day are read/],
+  ['entity disable <sent to>', /\[ *\] +0 % of 1 webhook on their way to it have left/],
+])('assent %s says how far it is, and leaves no more than its outcome', async (words, says) => {
+  const sentTo = words.includes('<sent to>') ? await bankBeingSentTo() : '';
+  await assent(...words.replace('<sent to>', sentTo).split(' '));
 
-it.each(LONG)(
-  'assent $words says how far it is, and leaves no more than its outcome',
-  async ({ words, says }) => {
-    const sentTo = words.includes('<sent to>') ? await bankBeingSentTo() : '';
-    const given = words.replace('<bank>', standing.bankId).replace('<sent to>', sentTo).split(' ');
-    await assent(...given);
-
-    expect(seen.err).toMatch(says);
-    // Each line was written over, the last by nothing.
-    expect(seen.err.split('\r').at(-1)).toBe('');
-    expect(seen.err.split('\r').at(-2)?.trim()).toBe('');
-    expect(seen.err).not.toContain('\n');
-    expect(seen.out).not.toBe('');
-  },
-);
+  expect(seen.err).toMatch(says);
+  // Each line was written over, the last by nothing.
+  expect(seen.err.split('\r').at(-1)).toBe('');
+  expect(seen.err.split('\r').at(-2)?.trim()).toBe('');
+  expect(seen.err).toMatch(/^[\r\x20-\x7e]+$/);
+  expect(seen.out).not.toBe('');
+});
 
 it.each(['keys reseal', 'keys status', 'audit', 'books verify'])(
   'assent %s --json says its outcome and nothing else',
@@ -110,7 +103,31 @@ it.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '1' }])(
     Object.assign(process.env, asks);
     await assent('entity', 'list');
 
-    expect(seen.out).toContain(standing.bankId);
+    expect(seen.out).toContain('Merchant');
     expect(seen.out).not.toContain('\u001B');
   },
 );
+
+/** What a terminal shows of the last line that progress writes. */
+function lineOf(columns: number | undefined, work: (progress: ReturnType<typeof createProgress>) => void) {
+  let written = '';
+  const write = (text: string) => Boolean((written += text));
+  work(createProgress({ isTTY: true, write, ...(columns !== undefined && { columns }) }));
+  return written.split('\r').reduce((line, text) => text + line.slice(text.length), '');
+}
+
+it.each([
+  [0, 8, '[                    ]   0 % x'],
+  [3, 8, '[#######             ]  37 % x'],
+  [8, 8, '[####################] 100 % x'],
+  // A file may have grown since it was measured, or be empty.
+  [9, 8, '[####################] 100 % x'],
+  [0, 0, '[####################] 100 % x'],
+])('the bar of %i of %i', (done, of, line) => {
+  expect(lineOf(undefined, (progress) => progress.part(done, of, 'x'))).toBe(line);
+});
+
+it('progress stays within a narrow terminal, where a longer line would leave a trail', () => {
+  const line = lineOf(20, (progress) => progress.say('a line of more than twenty characters'));
+  expect(line).toBe('a line of more than');
+});

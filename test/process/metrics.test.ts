@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { ConfigError, readConfig } from '../src/settings/config';
+import { ConfigError, readConfig } from '../../src/settings/config';
 import {
   createMetrics,
   gauge,
@@ -7,10 +7,10 @@ import {
   measureDependencies,
   serveMetrics,
   type MetricsServer,
-} from '../src/process/metrics';
-import type { Problem } from '../src/domain/failures';
-import { freePort } from './support/free-port';
-import { readMetrics, valueOf } from './support/metrics';
+} from '../../src/process/metrics';
+import type { Problem } from '../../src/domain/failures';
+import { freePort } from '../support/free-port';
+import { readMetrics, valueOf } from '../support/metrics';
 
 const serve = (port: number, registry = createMetrics(), isReady?: () => boolean) =>
   serveMetrics(

@@ -1,69 +1,18 @@
-import { Client } from 'pg';
-import { row, rows } from '../../src/database/pool/connection';
+import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { createCli } from '../support/cli';
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
 import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
-import { eventually } from '../support/engine';
 import { valueOf } from '../support/metrics';
-import { charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
-/** What an operator asks, and does, where SQL by hand was asked for before. */
-
-const keys = makeKeyring();
-const keyring = readKeyring(keys);
-
 let test: TestDatabase;
-let cli: ReturnType<typeof createCli>;
 let standing: Standing;
 beforeAll(async () => {
   test = await createTestDatabase();
-  cli = createCli({
-    url: test.url,
-    keys,
-    more: { DATABASE_OWNER_URL: test.url, TEMPORAL_ADDRESS: '127.0.0.1:1' },
-  });
-  standing = await standingApproval(test.db, keyring);
+  standing = await standingApproval(test.db, readKeyring(makeKeyring()));
 });
 afterAll(() => test.drop());
-
-it('"status" says what has waited for Temporal, of calls before the rest', async () => {
-  await rows(
-    test.db,
-    `INSERT INTO outbox (kind, workflow_id, signal, rank)
-     SELECT 'signal', 'recurring/sch_' || n, 'termsChanged', 1 FROM generate_series(1, 100) AS n`,
-  );
-  await rows(
-    test.db,
-    `INSERT INTO outbox (kind, workflow_id, start) VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`,
-  );
-  await asOwner(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
-  const { out } = await cli.run('status');
-  expect(out).toMatch(
-    /1 message waits for Temporal, the oldest for \d{3} s; behind them 100 of webhooks and large changes, the oldest for \d{3} s/,
-  );
-});
-
-it('"status" names a transaction that holds what others need', async () => {
-  const [holder, waiter] = [new Client(test.url), new Client(test.url)];
-  await Promise.all([holder.connect(), waiter.connect()]);
-  await holder.query(`BEGIN; LOCK TABLE devices`);
-  const waits = waiter.query('SELECT count(*) FROM devices');
-  const { pid } = (await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
-  const named = async () =>
-    (await cli.json<{ transactions: { id: string; waiting: number }[] }>('status')).transactions;
-  await eventually(async () => (await named()).some((one) => one.id === String(pid) && one.waiting === 1));
-  expect((await cli.run('status')).out).toMatch(/says how to end one/);
-  await holder.query('COMMIT');
-  await waits;
-  // Those of other tests, in other databases of the server, are shown as well.
-  const { transactions } = await cli.json<{ transactions: { database: string }[] }>('status');
-  const own = new URL(test.url).pathname.slice(1);
-  expect(transactions.filter(({ database }) => database === own)).toEqual([]);
-  await Promise.all([holder.end(), waiter.end()]);
-});
 
 it('a batch that is not done is measured by its age, for nobody else may notice that it stands still', async () => {
   const registry = createMetrics();
@@ -139,40 +88,3 @@ it('webhooks that wait for an attempt are counted, and measured once it was due 
   expect(await measured()).toEqual([12, 3]);
   await asOwner(test.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_[qr]'`);
 });
-
-it('"batches fail" gives a batch up, on record', async () => {
-  await rows(
-    test.db,
-    `INSERT INTO customer_batches (id, bank_id, total, status) VALUES ('bat_1', :bankId, 600, 'processing')`,
-    { bankId: standing.bankId },
-  );
-  expect(await cli.json('batches', 'fail', 'bat_1', '--reason', 'ticket 9')).toEqual({
-    batchId: 'bat_1',
-    status: 'failed',
-  });
-  expect(await cli.run('batches', 'fail', 'bat_1')).toMatchObject({ code: 1 });
-  expect(await lastAct()).toMatchObject({
-    action: 'batch.failed',
-    reason: 'ticket 9',
-    entityId: standing.bankId,
-  });
-});
-
-it('"database" puts right what a dump or a copy has brought along, on record', async () => {
-  await charge(test.db, keyring, standing);
-  const id = () => row<{ id: string }>(test.db, `SELECT installation AS id FROM temporal_state`);
-  const before = await id();
-  await cli.json('database', 'copied');
-  expect(await id()).not.toEqual(before);
-  expect(await lastAct()).toMatchObject({ action: 'database.copied' });
-  const { webhooks } = await cli.json<{ webhooks: number }>('database', 'restored');
-  expect(webhooks).toBeGreaterThan(0);
-  expect(await rows(test.db, `SELECT FROM webhook_deliveries WHERE created_xid <> '3'`)).toEqual([]);
-  expect(await lastAct()).toMatchObject({ action: 'database.restored', after: { webhooks } });
-});
-
-const lastAct = () =>
-  row(
-    test.db,
-    `SELECT action, reason, entity_id AS "entityId", after FROM audit_events ORDER BY id DESC LIMIT 1`,
-  );

@@ -1,11 +1,11 @@
-import { makeKeyring, readKeyring } from '../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import {
   ConfigError,
   readConfig,
   readConfigUntraced,
   requireServers,
   SETTING_NAMES,
-} from '../src/settings/config';
+} from '../../src/settings/config';
 
 /** The lines of the error that these settings are refused with. */
 function refusals(

@@ -1,7 +1,7 @@
-import { Failure } from '../src/domain/failures';
-import { row } from '../src/database/pool/connection';
-import { createLogger, describeError } from '../src/process/log';
-import { createTestDatabase, type TestDatabase } from './support/database';
+import { Failure } from '../../src/domain/failures';
+import { row } from '../../src/database/pool/connection';
+import { createLogger, describeError } from '../../src/process/log';
+import { createTestDatabase, type TestDatabase } from '../support/database';
 
 let test: TestDatabase;
 beforeAll(async () => {

@@ -65,19 +65,19 @@ describe('a command whose database answers', () => {
   });
 });
 
-test.each([
-  ['migrate', []],
-  ['keys', ['reseal']],
-])('%s %j as an owner whose password is wrong names the setting of the owner', async (command, args) => {
-  const postgres = await startRefusingPostgres(
-    '28P01',
-    'password authentication failed for user "assent_owner"',
-  );
-  const more = { DATABASE_OWNER_URL: postgres.url };
-  const cli = createCli({ url: process.env['DATABASE_URL'] ?? '', keys: makeKeyring(), more });
-  const { code, err } = await cli.runWith('SELECT 1', [command, ...args]);
-  postgres.stop();
-  expect(code).toBe(1);
-  expect(err).toMatch(/^assent: DATABASE_OWNER_URL: Postgres does not let us in \(password auth.*\)\.$/m);
-  expect(err).not.toContain('assent_app');
-});
+test.each([['migrate'], ['keys', 'reseal']])(
+  '%s %s as an owner whose password is wrong names the setting',
+  async (...words) => {
+    const postgres = await startRefusingPostgres(
+      '28P01',
+      'password authentication failed for user "assent_owner"',
+    );
+    const more = { DATABASE_OWNER_URL: postgres.url };
+    const cli = createCli({ url: process.env['DATABASE_URL'] ?? '', keys: makeKeyring(), more });
+    const { code, err } = await cli.run(...words);
+    postgres.stop();
+    expect(code).toBe(1);
+    expect(err).toMatch(/^assent: DATABASE_OWNER_URL: Postgres does not let us in \(password auth.*\)\.$/m);
+    expect(err).not.toContain('assent_app');
+  },
+);

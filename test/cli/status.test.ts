@@ -1,0 +1,86 @@
+import { Client } from 'pg';
+import { row, rows } from '../../src/database/pool/connection';
+import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { createCli } from '../support/cli';
+import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { eventually } from '../support/engine';
+import { answerBill, charge } from '../support/settled';
+import { standingApproval } from '../support/standing';
+
+const keys = makeKeyring();
+const ring = readKeyring(keys);
+
+let test: TestDatabase;
+let cli: ReturnType<typeof createCli>;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  // No Temporal is there, which is told, and keeps nothing else from being told.
+  cli = createCli({ url: test.url, keys, more: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
+});
+afterAll(() => test.drop());
+
+it('tells what has waited for Temporal, of calls before the rest', async () => {
+  await rows(
+    test.db,
+    `INSERT INTO outbox (kind, workflow_id, signal, rank)
+     SELECT 'signal', 'recurring/sch_' || n, 'termsChanged', 1 FROM generate_series(1, 100) AS n`,
+  );
+  await rows(
+    test.db,
+    `INSERT INTO outbox (kind, workflow_id, start) VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`,
+  );
+  await asOwner(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
+  const { out } = await cli.run('status');
+  expect(out).toMatch(
+    /1 message waits for Temporal, the oldest for \d{3} s; behind them 100 of webhooks and large changes, the oldest for \d{3} s/,
+  );
+});
+
+it('names a transaction that holds what others need', async () => {
+  const [holder, waiter] = [new Client(test.url), new Client(test.url)];
+  await Promise.all([holder.connect(), waiter.connect()]);
+  await holder.query(`BEGIN; LOCK TABLE devices`);
+  const waits = waiter.query('SELECT count(*) FROM devices');
+  const { pid } = (await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
+  const named = async () =>
+    (await cli.json<{ transactions: { id: string; waiting: number }[] }>('status')).transactions;
+  await eventually(async () => (await named()).some((one) => one.id === String(pid) && one.waiting === 1));
+  expect((await cli.run('status')).out).toMatch(/says how to end one/);
+  await holder.query('COMMIT');
+  await waits;
+  // Those of other tests, in other databases of the server, are shown as well.
+  const { transactions } = await cli.json<{ transactions: { database: string }[] }>('status');
+  const own = new URL(test.url).pathname.slice(1);
+  expect(transactions.filter(({ database }) => database === own)).toEqual([]);
+  await Promise.all([holder.end(), waiter.end()]);
+});
+
+it('counts exceptions by kind, hides no kind behind more of another, and says where it stopped to count', async () => {
+  const standing = await standingApproval(test.db, ring);
+  const { id: chargeId } = await charge(test.db, ring, standing);
+  await answerBill(test.db, ring, standing, chargeId, null);
+  const found = await row<{ id: string }>(test.db, 'SELECT id FROM reconciliation_exceptions');
+  await cli.json('exceptions', 'take', found?.id ?? '');
+  await asOwner(
+    test.url,
+    `UPDATE reconciliation_exceptions SET recorded_at = clock_timestamp() - interval '75 hours';
+     INSERT INTO reconciliation_exceptions (id, kind, bank_id, amount, currency, direction, bank_transaction_id,
+         booked_amount, booked_currency, opened_at, recorded_at)
+       SELECT 'exc_many_' || n, 'unknown_here', bank_id, amount, currency, 'debit', 'many-' || n,
+         amount, currency, opened_at, recorded_at - interval '10 days'
+       FROM reconciliation_exceptions, generate_series(1, 10001) AS n`,
+  );
+  type Kind = Record<string, unknown>;
+  const { exceptions } = await cli.json<Record<'exceptions', Kind & { kinds: Kind[] }>>('status');
+  const byKind = new Map(exceptions.kinds.map((one) => [one['kind'], one]));
+  const contradicted = byKind.get('conflicting_answer');
+  expect(contradicted).toMatchObject({ open: 0, investigating: 1, isMinimum: false });
+  expect(Math.floor(Number(contradicted?.['oldestAgeS']) / 3_600)).toBe(75);
+  expect(byKind.get('unknown_here')).toMatchObject({ open: 10_000, investigating: 0, isMinimum: true });
+  expect(exceptions).toMatchObject({ open: 10_000, investigating: 1, isMinimum: true });
+
+  const { out } = await cli.run('status');
+  expect(out).toMatch(/^Exceptions +at least 10000 open, at least 1 investigating$/m);
+  expect(out).toMatch(/unknown_here +│ +at least 10000 +│ +at least 0 /);
+  expect(out).toMatch(/conflicting_answer +│ +0 +│ +1 +│ +3 d/);
+});
