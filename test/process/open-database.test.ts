@@ -48,7 +48,7 @@ async function run(program: 'api' | 'worker', env: NodeJS.ProcessEnv) {
 }
 const assent = (words: string, env: NodeJS.ProcessEnv) => runAssent(words.split(' '), env);
 
-const otherMode = /^(assent: )?ASSENT_MODE: is sandbox, but the database was made for production\. .*\n$/;
+const otherMode = /^(assent: )?ASSENT_MODE: is sandbox, but the database was created for production\. .*\n$/;
 const otherRing = (what: string) =>
   new RegExp(`^(assent: )?ASSENT_KEYS: ${what} "${kid}".*Every process needs the same ring.*\\n$`);
 
