@@ -104,8 +104,8 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
     expect(kept).toBe(made);
     expect(kept).not.toBe(first[n]?.kept);
   }
-  const { events } = await cli.json<{ events: { action: string }[] }>('audit');
-  expect(events.filter(({ action }) => action.startsWith('period.'))).toMatchObject([
+  const { events } = await cli.json<{ events: object[] }>('audit');
+  expect(events.slice(-3)).toMatchObject([
     { action: 'period.closed', after: { month: '2026-01' } },
     { action: 'period.reopened', reason: 'TICKET-7', after: { month: '2026-01', reopenings: 1 } },
     { action: 'period.closed' },
