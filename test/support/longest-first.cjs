@@ -10,22 +10,23 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** From two minutes down to one, on two cores. */
 const LONGEST = [
-  'cli/doctor',
-  'operations',
-  'crash/process-death',
-  'journeys/on-one-engine',
-  'journeys/over-time',
-  'crash/replicas',
-  'crash/reconcile',
-  'browser/sandbox',
   'browser/console',
   'journeys/operator-acts',
+  'browser/sandbox',
+  'crash/replicas',
   'readme',
+  'journeys/over-time',
   'start/main',
+  'journeys/on-one-engine',
+  'crash/process-death',
+  'crash/reconcile',
   'crash/outage',
-  'journeys/webhook',
+  'cli/doctor',
+  'operations',
   'api/bank-statement/statement',
-  'process/open-database',
+  'journeys/webhook',
+  'workflows/recurring',
+  'workflows/on-one-server',
 ];
 
 const rank = ({ path }) => {
