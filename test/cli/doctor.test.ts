@@ -67,6 +67,10 @@ const HEARTBEAT = {
   activities: 0,
 };
 
+const waits = (rank: number, age: string) =>
+  `INSERT INTO outbox (kind, workflow_id, signal, rank, created_at, not_before)
+   VALUES ('signal', 'recurring/sch_1', 'termsChanged', ${rank}, now() - interval '${age}', 'infinity')`;
+
 describe('assent doctor', () => {
   it('finds nothing wrong with an installation that works', async () => {
     let { code, found } = await doctor();
@@ -170,9 +174,6 @@ describe('assent doctor', () => {
     expect(code).toBe(1);
   });
 
-  const waits = (rank: number, age: string) =>
-    `INSERT INTO outbox (kind, workflow_id, signal, rank, created_at, not_before)
-     VALUES ('signal', 'recurring/sch_1', 'termsChanged', ${rank}, now() - interval '${age}', 'infinity')`;
   it.each([
     ['work', waits(0, '2 minutes'), 'DELETE FROM outbox', /^wrong: calls wait for Temporal for 12\d s/, 1],
     ['work', waits(1, '30 minutes'), 'DELETE FROM outbox', /^ok: /, 0],

@@ -34,34 +34,36 @@ export function runAssent(words: string[], environment: NodeJS.ProcessEnv): Prom
 
 async function runAlone(words: string[], environment: NodeJS.ProcessEnv): Promise<CliRun> {
   const seen = { out: '', err: '' };
-  const { env, exit, exitCode } = process;
-  const streams = (['out', 'err'] as const).map((name) => {
-    const stream = name === 'out' ? process.stdout : process.stderr;
-    return { name, stream, write: stream.write, isTTY: stream.isTTY };
-  });
-  process.env = environment;
-  process.exit = (code) => {
-    throw new Exit(Number(code ?? 0));
-  };
-  for (const { name, stream } of streams) {
-    stream.isTTY = false;
-    stream.write = (text: unknown) => {
-      seen[name] += String(text);
+  const { exitCode, env, stdout, stderr } = process;
+  const [outIsTTY, errIsTTY] = [stdout.isTTY, stderr.isTTY];
+  const spies = [
+    jest.spyOn(process, 'exit').mockImplementation((code) => {
+      throw new Exit(Number(code ?? 0));
+    }),
+    jest.spyOn(stdout, 'write').mockImplementation((text) => {
+      seen.out += String(text);
       return true;
-    };
-  }
+    }),
+    jest.spyOn(stderr, 'write').mockImplementation((text) => {
+      seen.err += String(text);
+      return true;
+    }),
+  ];
+  process.env = environment;
+  stdout.isTTY = false;
+  stderr.isTTY = false;
   process.exitCode = 0;
   try {
     await createProgram(words[0]).parseAsync(words, { from: 'user' });
   } catch (error) {
     process.exitCode = error instanceof Exit ? error.code : 1;
     if (!(error instanceof Exit)) seen.err += `assent: ${explained(error)}\n`;
-  } finally {
-    for (const { stream, write, isTTY } of streams) Object.assign(stream, { write, isTTY });
-    Object.assign(process, { env, exit });
   }
   const code = process.exitCode;
-  process.exitCode = exitCode;
+  Object.assign(process, { env, exitCode });
+  stdout.isTTY = outIsTTY;
+  stderr.isTTY = errIsTTY;
+  for (const spy of spies) spy.mockRestore();
   return { code, ...seen };
 }
 
