@@ -17,7 +17,7 @@ export const MAX_AMOUNT_MINOR = 1_000_000_000_000n;
 export const MAX_SUM_MINOR = 9_000_000_000_000_000_000n;
 
 /** A double keeps decimals of up to 15 digits apart; with 16, two can look the same. */
-const EXACT_DIGITS = 15;
+export const EXACT_DIGITS = 15;
 
 /** Longer than any number that a caller means. */
 const MAX_NUMBER_TEXT = 100;

@@ -1,5 +1,5 @@
 import { Failure, type Problem } from '../../domain/failures';
-import { isReadExactly } from '../../domain/money';
+import { EXACT_DIGITS, isReadExactly } from '../../domain/money';
 import { beginningOf } from '../../domain/plain-text';
 import type { Checked } from './validation';
 
@@ -7,6 +7,8 @@ import type { Checked } from './validation';
 const MAX_DEPTH = 16;
 /** Each name or value costs memory beyond its bytes. The frame of the largest batch has 20 000. */
 const MAX_PARTS = 30_000;
+/** Far more than a caller needs, as each is compared digit by digit. */
+const MAX_LONG_NUMBERS = 500;
 /** A hostile body gets no longer response. */
 const MAX_PROBLEMS = 20;
 const NAME_SHOWN_MAX = 100;
@@ -55,13 +57,14 @@ const BEFORE_A_PART = '{[,:';
  * Looks at the tokens of a text before `JSON.parse` makes anything of it. `JSON.parse` refuses
  * later what is no JSON, so tokens may stand in any order here.
  *
- * @throws Failure invalid_request for more than `MAX_PARTS`
+ * @throws Failure invalid_request for more than `MAX_PARTS`, or than `MAX_LONG_NUMBERS`
  */
 function problemsOf(text: string): Problem[] {
   const problems: Problem[] = [];
   /** The keys of each object or array that is open. */
   const open: Set<string>[] = [];
   let parts = 0;
+  let longNumbers = 0;
   let latestString = '';
   let latestKey = 'body';
   let at = 0;
@@ -90,8 +93,14 @@ function problemsOf(text: string): Problem[] {
       }
     } else if (token === '}' || token === ']') {
       open.pop();
-    } else if (token !== ',' && !isReadExactly(token)) {
-      problems.push({ path: latestKey, message: 'has more digits than a JSON number keeps' });
+    } else if (token.length > EXACT_DIGITS) {
+      if (++longNumbers > MAX_LONG_NUMBERS) {
+        const message = `has more than ${MAX_LONG_NUMBERS} numbers of more than ${EXACT_DIGITS} characters`;
+        throw refusal([{ path: 'body', message }]);
+      }
+      if (!isReadExactly(token)) {
+        problems.push({ path: latestKey, message: 'has more digits than a JSON number keeps' });
+      }
     }
   }
 }

@@ -6,6 +6,7 @@ const refusal = (problem: object) =>
   expect.objectContaining({ code: 'invalid_request', problems: [expect.objectContaining(problem)] }) as Error;
 
 /** The bracket before the first stands for it, and a comma for each other. */
+const longNumbers = (count: number) => `[${Array(count).fill('9007199254740992').join()}]`;
 const values = (count: number) => `[${'1,'.repeat(count - 1)}1]`;
 const members = (count: number) => `{${Array.from({ length: count }, (_, n) => `"${n}":1`).join(' , ')}}`;
 
@@ -43,6 +44,13 @@ describe('a JSON body', () => {
     expect(nested(16)()).toBeDefined();
     expect(nested(17)).toThrow(refused);
     expect(nested(29_000)).toThrow(refused);
+  });
+
+  it('is refused beyond five hundred numbers that are long to compare', () => {
+    expect(parse(longNumbers(500))).toHaveLength(500);
+    expect(() => parse(longNumbers(501))).toThrow(
+      refusal({ message: 'has more than 500 numbers of more than 15 characters' }),
+    );
   });
 
   describe('of very many values', () => {
