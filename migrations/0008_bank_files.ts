@@ -100,6 +100,6 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT (statement_id, position, differences), UPDATE (differences, counted_at), DELETE
       ON bank_statement_differences TO assent_app;
     GRANT SELECT, INSERT, DELETE ON bank_statement_told TO assent_app;
-    GRANT SELECT, INSERT, UPDATE (matched_by, told_in, ended_at) ON expected_bookings TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (amount, matched_by, told_in, ended_at) ON expected_bookings TO assent_app;
   `);
 }

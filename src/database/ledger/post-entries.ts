@@ -31,14 +31,17 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
        INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, belongs_to)
        SELECT kind, resource_id, settled_at, day, CASE WHEN own_day <> day THEN own_day END FROM booked
        ON CONFLICT (resource_id, kind) DO NOTHING RETURNING id, kind, resource_id),
-     -- A bank reverses a charge under one id, however many parts we post: it books the first.
+     -- A bank takes a charge back under one id, in one booking, though a refund that it rejects
+     -- later adds a second part here.
      expected AS (
-       INSERT INTO expected_bookings (bank_id, identified_by, identifier, direction, amount, currency, settlement_day,
+       INSERT INTO expected_bookings AS e (bank_id, identified_by, identifier, direction, amount, currency, settlement_day,
          billing_request_id, refund_id)
        SELECT booking->>'bankId', booking->>'identifiedBy', booking->>'identifier', booking->>'direction',
          (booking->>'amount')::bigint, booking->>'currency', own_day, booking->>'billingRequestId', booking->>'refundId'
        FROM made JOIN booked USING (kind, resource_id) WHERE booking IS NOT NULL
-       ON CONFLICT DO NOTHING)
+       ON CONFLICT (bank_id, identified_by, identifier) DO UPDATE SET amount = e.amount + excluded.amount
+       WHERE e.matched_by IS NULL AND e.billing_request_id = excluded.billing_request_id
+         AND e.direction = excluded.direction)
      INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
      SELECT made.id, p.n, p.value->>'party', p.value->>'account', p.value->>'direction', (p.value->>'amount')::bigint,
        p.value->>'currency'

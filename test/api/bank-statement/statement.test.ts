@@ -471,6 +471,19 @@ test('a second debit and what took it back are both accounted for, and the first
   await theBooksAreRight();
 });
 
+test('a charge is taken back in one booking, though the refund that the bank then rejects comes later', async () => {
+  const { id, reference } = await paid('RP1');
+  const refundId = await refund(parties, reference, 40);
+  await contradict(id);
+  await end(reversedBy('RP2'));
+  expect((await answerRefund(parties, refundId, 'rejected')).status).toBe(200);
+
+  const summary = await summaryOf(csv(debit('RP1'), credit('RP2', 100)), reaching());
+
+  expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+  await theBooksAreRight();
+});
+
 test('a second debit that is booked with another amount is unknown here, and its end leaves the charge', async () => {
   const { id, reference } = await paid('SD6');
   expect((await approve(parties, id, 'SD7')).status).toBe(409);
