@@ -108,8 +108,8 @@ export function fill(exceptions: Command): void {
         const actor = operator(found);
         const by = { cause: 'operator', note: actor.reason, actor } as const;
         const { resolution, bankTransactionId = null } = found;
-        if (bankTransactionId !== null && resolution !== 'reversed')
-          throw new OperatorError('--bank-transaction-id: only what is reversed has one');
+        if ((bankTransactionId !== null) !== (resolution === 'reversed'))
+          throw new OperatorError('--bank-transaction-id: needed for what is reversed, and for that alone');
         const finding = { resolution, bankTransactionId };
         return {
           json: await db.transaction((trx) =>

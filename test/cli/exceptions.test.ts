@@ -134,8 +134,9 @@ test('an operator is told why something cannot be done, and nothing is', async (
   expect(await refused('resolve', exceptionId, '--resolution', 'confirmed')).toMatch(/--reason/);
   expect(await refused(...resolve, 'forgotten')).toMatch(/written_off/);
   expect(await refused(...resolve, 'confirmed', '--bank-transaction-id', 'x')).toMatch(
-    /only what is reversed/,
+    /needed for what is reversed, and for that alone/,
   );
+  expect(await refused(...resolve, 'reversed')).toMatch(/--bank-transaction-id: needed/);
   expect(await show()).toMatchObject({ state: 'open' });
 
   await cli.json('exceptions', ...resolve, 'no_difference');
