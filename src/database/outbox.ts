@@ -5,6 +5,7 @@ import {
   type WorkflowAttributes,
   type WorkflowRun,
 } from '../domain/workflow/workflow-id';
+import { NAME_SHOWN_MAX } from '../domain/workflow/workflow-summary';
 import { oneRow, rows, type Executor } from './pool/connection';
 
 /**
@@ -92,12 +93,9 @@ export async function enqueueMissingStarts(
   return put.length;
 }
 
-/** Temporal takes a title of 400 bytes. */
-const TITLE_NAME_MAX = 50;
-
 /** The title of a start `s`: operators know a merchant, or a bank, by its name. */
 const NAMED = `replace(s->>'summary', coalesce(s->>'partyId', ''),
-  coalesce((SELECT left(name, ${TITLE_NAME_MAX}) FROM entities WHERE id = s->>'partyId'), s->>'partyId', ''))`;
+  coalesce((SELECT left(name, ${NAME_SHOWN_MAX}) FROM entities WHERE id = s->>'partyId'), s->>'partyId', ''))`;
 
 /** A webhook's workflow always has the rank `later`. */
 const putStarts = (rank: OutboxRank) => `INSERT INTO outbox (kind, workflow_id, start, rank, owner_id)
