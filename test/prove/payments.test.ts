@@ -4,9 +4,7 @@ import { comparePayments } from './oracle/compare-payments';
 import { predictPayments, type PredictedPayment } from './oracle/predict-payments';
 import type { SeenPayments, SeenPaymentsAtBank } from './oracle/seen';
 import { drawPayments } from './make-payments';
-import { PayeeBank } from './payee-bank';
 import type { Payment, Plan } from './plan';
-import type { Caller } from '../storm/caller';
 import type { Told } from '../storm/told';
 
 const zone = new Zone('Africa/Lagos');
@@ -150,47 +148,17 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
       void payers.book.push({ bankTransactionId: 'x', about: 'brq_1', kobo: 10_000n, state: 'standing' }),
     /is to have 100.00 debited by the payer's bank, and has 100.00 and 100.00/,
   ],
-  'a second credit': [
-    ({ payees }) =>
-      void payees.credits.push({
-        billingRequestId: 'brq_1',
-        lookupID: 'word-1',
-        kobo: 10_000n,
-        state: 'standing',
-      }),
-    /is to have 100.00 credited by the payee's bank, and has 100.00 and 100.00/,
-  ],
-  'a payee that is never credited': [
-    ({ payees }) => void payees.credits.shift(),
-    /is to have 100.00 credited by the payee's bank, and has nothing/,
-  ],
   'a credit that stays though it was taken back': [
     ({ payers }) => {
       for (const credit of payers.credits) credit.state = 'standing';
     },
     /payment 2 .* is to have nothing credited by the payee's bank, and has 40.00/,
   ],
-  'the wrong customer credited': [
-    ({ payees }) => {
-      for (const credit of payees.credits) credit.lookupID = 'word-3';
-    },
-    /is credited to word-3, and is word-1's/,
-  ],
-  'a payee’s bank that is told twice': [
-    ({ payees }) => void payees.heard.push(wordTo(payees, 'billing.credit')),
-    /is to be told to bnk_0 by billing.credit, and was by billing.credit and billing.credit/,
-  ],
   'a payer’s bank that is not told of the end of its window': [
     ({ payers }) => {
       payers.heard = payers.heard.filter(({ type }) => type !== 'billing.closed');
     },
     /payment 4 .* by billing.request and billing.closed, and was by billing.request/,
-  ],
-  'a payee’s bank that is not told what was taken back': [
-    ({ payers }) => {
-      payers.heard = payers.heard.filter(({ type }) => type !== 'billing.reversed');
-    },
-    /payment 2 .* by billing.credit and billing.reversed, and was by billing.credit/,
   ],
   'a number that is left out': [
     ({ payees }) => void (wordTo(payees, 'billing.credit').item['sequence'] = 2),
@@ -200,14 +168,6 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
     ({ payers }) =>
       void (wordTo(payers, 'billing.request').item['payee'] = { bankId: 'bnk_0', lookupID: 'word-3' }),
     /is told by billing.request with payee word-1 at bnk_0 by the contract, and word-3 at bnk_0/,
-  ],
-  'a payer that is not asked': [
-    ({ payers }) => void (wordTo(payers, 'billing.request').item['approvalRequired'] = false),
-    /with approvalRequired true by the contract, and false/,
-  ],
-  'a credit of another amount': [
-    ({ payees }) => void (wordTo(payees, 'billing.credit').item['amount'] = 1),
-    /is told by billing.credit with amount 100.00 by the contract, and 1.00/,
   ],
   'a credit against a debit that there is not': [
     ({ payees }) => void (wordTo(payees, 'billing.credit').item['bankTransactionId'] = 'x'),
@@ -294,23 +254,5 @@ describe('a plan of payments between customers', () => {
     const answers = new Set(drawPayments(plan, 5_000).payments.map(({ answer }) => answer));
     for (const answer of ['pay', 'noFunds', 'declineThenPay', 'silence', 'payTooLate'] as const)
       expect(answers).toContain(answer);
-  });
-});
-
-const told = (type: string): Told => ({
-  type,
-  item: { billingRequestId: 'brq_1', lookupID: 'word-1', amount: 100.5 },
-});
-
-describe('a bank whose customers are paid', () => {
-  it('credits as often as it is told, and takes all of it back at once', () => {
-    const bank = new PayeeBank({} as Caller);
-    bank.hear(told('billing.credit'));
-    bank.hear(told('billing.credit'));
-    expect(bank.credits).toEqual(
-      [1, 2].map(() => ({ billingRequestId: 'brq_1', lookupID: 'word-1', kobo: 10_050n, state: 'standing' })),
-    );
-    bank.hear(told('billing.reversed'));
-    expect(bank.credits.map(({ state }) => state)).toEqual(['reversed', 'reversed']);
   });
 });
