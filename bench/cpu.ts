@@ -34,7 +34,7 @@ export function cpuTimes(): CpuTimes {
 }
 
 /** Processes that this one has started, and theirs, by pid. */
-export function cpuBelow(): Map<number, { name: string; ms: number }> {
+function cpuBelow(): Map<number, { name: string; ms: number }> {
   const found = new Map<number, { name: string; ms: number }>();
   if (process.platform !== 'linux') return found;
   const processes = readProcesses();

@@ -26,7 +26,6 @@ const WORDS = new Map([
   ['unhealthyPodEvictionPolicy', ['AlwaysAllow', 'IfHealthyBudget']],
   ['whenUnsatisfiable', ['DoNotSchedule', 'ScheduleAnyway']],
 ]);
-/** Processors or memory. */
 const QUANTITY = /^\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/;
 const QUANTITIES = /\.(limits|requests)\.\w+$|\.averageValue$/;
 
@@ -69,7 +68,6 @@ function literalOf({ file, manifest: { apiVersion, kind, ...rest } }: Read): str
   ].join('\n');
 }
 
-/** Problems that the types do not tell. */
 function wordProblems(file: string, value: unknown, path: string): string[] {
   if (value === null || typeof value !== 'object') {
     const name = path.slice(path.lastIndexOf('.') + 1);

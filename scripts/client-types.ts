@@ -119,7 +119,6 @@ function listOf(operation: OpenApiOperation, parameters: Parameter[]): Facts['li
   return { items, next };
 }
 
-/** Answers when all goes well, by media type. */
 function successes({ responses }: OpenApiOperation): Content[] {
   return Object.entries(responses)
     .filter(([status]) => Number(status) < 300)
@@ -130,7 +129,6 @@ function jsonAnswers(operation: OpenApiOperation): JsonSchema[] {
   return successes(operation).flatMap(({ [JSON_BODY]: json }) => (json ? [json.schema] : []));
 }
 
-/** The fields of an object. */
 function fieldsOf(schema: JsonSchema | undefined): Record<string, JsonSchema> {
   return (schema?.['properties'] ?? {}) as Record<string, JsonSchema>;
 }

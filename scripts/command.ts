@@ -11,7 +11,6 @@ export type Stops = (() => Promise<void> | void)[];
 
 const DOWN_WITHIN_MS = 20_000;
 
-/** Prints a line that is no result. */
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /**
@@ -65,7 +64,6 @@ function textOf(error: unknown): string {
   return error instanceof OperatorError ? error.message : (error.stack ?? error.message);
 }
 
-/** For an option of the command line. */
 export const wholeNumber =
   (least: number, most: number) =>
   (text: string): number => {

@@ -30,7 +30,6 @@ one. After any other, the same key may be used again.
 
 export const ERRORS_PAGE = path.join(__dirname, '../docs/errors.md');
 
-/** The page that `npm run generate:errors` writes, before prettier. */
 export function errorsPage(): string {
   const lines = FAILURE_CODES.map((code) => {
     const { status, meaning, kept } = FAILURES[code];

@@ -9,7 +9,6 @@ const ROOT = join(__dirname, '..');
 
 interface Table {
   name: string;
-  /** The comment above it, if there is one. */
   about: string;
   key: string;
   references: string[];
@@ -49,7 +48,6 @@ function writersOf(): Map<string, Set<string>> {
   return writers;
 }
 
-/** The page that `npm run generate:schema` writes, before prettier. */
 export function schemaPage(): string {
   const writers = writersOf();
   const files = readdirSync(join(ROOT, 'migrations')).filter((file) => file.endsWith('.ts'));

@@ -24,13 +24,11 @@ interface Request {
   query?: Record<string, string | number>;
   body?: unknown;
   idempotencyKey?: string;
-  /** Sending it twice does it twice. */
   once?: true;
 }
 
 interface Token {
   text: string;
-  /** Milliseconds since 1970. */
   renewAt: number;
 }
 
@@ -97,7 +95,6 @@ export class ApiClient {
     return this.call('PATCH', path, { body, query });
   }
 
-  /** @throws Error where no answer came, after as many tries as are harmless */
   private async call<Body>(method: Method, path: string, request: Request): Promise<Answer<Body>> {
     const url = new URL(path, this.baseUrl);
     for (const [name, value] of Object.entries(request.query ?? {}))
@@ -149,9 +146,6 @@ export class ApiClient {
   }
 }
 
-/**
- * @param repeatable whether to ask again when the connection broke and nobody knows what was done
- */
 async function insist<Body>(repeatable: boolean, send: () => Promise<Response>): Promise<Answer<Body>> {
   for (let tries = 1; ; tries++) {
     const waitMs = Math.min(LONGEST_WAIT_MS, 100 * 2 ** tries);

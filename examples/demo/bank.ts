@@ -1,7 +1,6 @@
 import { SimulatedBank } from './parties/bank';
 import { runParty, setting } from './parties/main';
 
-/** The simulated bank as a process of its own. */
 void runParty(
   new SimulatedBank({
     apiUrl: setting('API_URL'),

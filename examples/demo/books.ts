@@ -4,8 +4,6 @@ import type { AnswerOf, AssentClient } from '@assent/client';
 import { inNaira, kobo } from './kobo';
 import { holds, type Say } from './narrator';
 
-/** The statements of a party, day by day, and whether they add up. */
-
 type Statement = AnswerOf<'getStatement'>['data'];
 
 type Role = 'merchant' | 'bank';
@@ -81,7 +79,6 @@ export async function readStatements(
   return balance;
 }
 
-/** The days of the moments in the network's zone, each once, in order. */
 async function daysOf(api: AssentClient, moments: string[]): Promise<string[]> {
   const { data } = await api.call('getStatement', { query: { date: '2026-01-01' } });
   // Swedes write days as ISO 8601 has them.

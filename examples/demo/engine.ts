@@ -6,7 +6,6 @@ import { startEngine } from '../../src/start/engine';
 import { readEngineFile, type EngineFile } from '../../src/process/engine-file';
 import { PortTakenError } from '../../src/start/ports';
 
-/** An engine that runs, and how to leave it behind. */
 export interface StoryEngine extends Omit<EngineFile, 'pid' | 'keysFile' | 'logFile'> {
   /** From where `npx assent` finds it. */
   folder: string;
@@ -14,7 +13,6 @@ export interface StoryEngine extends Omit<EngineFile, 'pid' | 'keysFile' | 'logF
   stop: () => Promise<void>;
 }
 
-/** As `npm start` and `npx assent` have it. */
 const DATA_FOLDER = '.assent';
 /** An engine that runs answers at once; one that takes longer would tell no story either. */
 const ANSWERS_WITHIN_MS = 5_000;

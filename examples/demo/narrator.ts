@@ -1,12 +1,12 @@
 import { styleText } from 'node:util';
 import { OperatorError } from '../../src/domain/failures';
+import { withDeadline } from '../../src/process/deadline';
 
 /** A promise of the story that was not kept; its message is for whoever watches. */
 class StoryError extends OperatorError {
   override readonly name = 'StoryError';
 }
 
-/** @throws StoryError unless `kept` */
 export function holds(kept: boolean, otherwise: string): asserts kept {
   if (!kept) throw new StoryError(otherwise);
 }
@@ -18,29 +18,18 @@ export type Say = (line: string, workflowId?: string) => void;
 export class Narrator {
   private step = 0;
 
-  /**
-   * @param temporalUiUrl without a trailing slash; unknown where Temporal is a given one
-   * @param namespace the Temporal namespace that the engine works in
-   */
   constructor(
     private readonly temporalUiUrl: string | undefined,
     private readonly namespace: string,
   ) {}
 
-  /**
-   * Plays one step of the story.
-   *
-   * @throws StoryError where it takes longer than `withinMs`, and whatever the step throws
-   */
-  async tell<Result>(
-    title: string,
-    act: (say: Say) => Promise<Result>,
-    withinMs = STEP_WITHIN_MS,
-  ): Promise<Result> {
+  async tell<Result>(title: string, act: (say: Say) => Promise<Result>): Promise<Result> {
     this.step += 1;
     const startedAt = Date.now();
     console.log(`\n${paint('bold', `${String(this.step).padStart(2)}. ${title}`)}`);
-    const result = await within(withinMs, `step ${this.step}, "${title}",`, act(this.say));
+    const result = await withDeadline(act(this.say), STEP_WITHIN_MS, () => {
+      throw new StoryError(`step ${this.step}, "${title}", did not end within ${STEP_WITHIN_MS / 1000} s`);
+    });
     console.log(paint('dim', `    ${Date.now() - startedAt} ms`));
     return result;
   }
@@ -48,10 +37,7 @@ export class Narrator {
   private readonly say: Say = (line, workflowId) => {
     console.log(`    ${line}`);
     if (workflowId === undefined) return;
-    if (this.temporalUiUrl === undefined) {
-      console.log(`    → workflow ${workflowId}`);
-      return;
-    }
+    if (this.temporalUiUrl === undefined) return console.log(`    → workflow ${workflowId}`);
     const url = `${this.temporalUiUrl}/namespaces/${this.namespace}/workflows/${encodeURIComponent(workflowId)}`;
     console.log(`    ${paint('cyan', `→ ${url}`)}`);
   };
@@ -59,18 +45,6 @@ export class Narrator {
 
 /** Every step takes a second or two; this leaves room for a machine that does much else. */
 const STEP_WITHIN_MS = 30_000;
-
-async function within<Result>(ms: number, what: string, work: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StoryError(`${what} did not end within ${ms / 1000} s`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 export function paint(style: 'bold' | 'dim' | 'cyan' | 'green' | 'red', text: string): string {
   return process.stdout.isTTY ? styleText(style, text) : text;

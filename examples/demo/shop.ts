@@ -16,7 +16,6 @@ export interface Charge {
 
 /** A webhook follows its cause within a second; the rest is for a machine that does much else. */
 export const WEBHOOK_WITHIN_MS = 20_000;
-/** How often the test clock is asked whether it has arrived. */
 const CLOCK_POLL_MS = 100;
 
 /** A merchant with its client in one hand and its webhooks in the other. */
@@ -26,7 +25,6 @@ export class Shop {
     readonly hears: PartyControl,
   ) {}
 
-  /** Asks to bill the customer, and waits for the answer's webhook. */
   async ask(
     lookupID: string,
     description: string,
@@ -53,7 +51,6 @@ export class Shop {
     return charge;
   }
 
-  /** The item of the webhook that says how a charge ended. */
   async outcomeOf({ billingRequestId }: Charge): Promise<ReceivedEvent['item']> {
     const { item } = await this.hears.waitFor(
       `the outcome of ${billingRequestId}`,
@@ -86,7 +83,6 @@ export interface Servers {
   shop: Shop;
 }
 
-/** @param own takes each process that is started, to stop it however the run ends */
 export async function openServers(
   apiUrl: string,
   bank: Identity,

@@ -89,7 +89,6 @@ async function tellOfServers(
   });
 }
 
-/** @returns the lookupID of the customer that the rest is about */
 async function onboard({ narrator, bank, bankApi, shop }: Scene): Promise<string> {
   await narrator.tell('The bank brings its 25 customers into the network', async (say) => {
     const { data } = await bankApi.call('onboardCustomers', { body: { customers: CUSTOMERS } });

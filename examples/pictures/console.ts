@@ -60,7 +60,6 @@ async function showStatement(page: Page, day: string): Promise<void> {
   await page.getByText('You owe it').first().waitFor();
 }
 
-/** @returns the shop's time then, and the reference of the last charge that was declined */
 async function playMonth(
   { atBank, shop, ...network }: Network,
   customers: Network['customers'],

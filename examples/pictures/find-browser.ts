@@ -6,7 +6,6 @@ import { OperatorError } from '../../src/domain/failures';
 /** Playwright drives these without a build of its own. */
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** @throws OperatorError where there is none */
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: await findBrowser(),

@@ -19,10 +19,8 @@ import { approved, STORIES } from './stories';
  * of one.
  */
 
-/** The names of the pictures that are of no workflow. */
 const SANDBOX = 'sandbox';
 const CONSOLE = 'console';
-/** They are in no other story. */
 const CONSOLE_CUSTOMERS = 5;
 const FOLDER = path.join(__dirname, '../../docs/images');
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {

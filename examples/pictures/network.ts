@@ -8,12 +8,10 @@ import { openServers, type Servers } from '../demo/shop';
 
 /** A merchant and a bank with its customers, each with a server of its own. */
 export interface Network extends Servers {
-  /** The shop signs in with it. */
   merchant: Identity;
   customers: { lookupID: string; customerId: string }[];
 }
 
-/** @param own takes every process that is started, to end it however the run ends */
 export async function openNetwork(
   engine: StoryEngine,
   environment: NodeJS.ProcessEnv,

@@ -9,7 +9,6 @@ export interface Screen {
   colorScheme: 'light' | 'dark';
 }
 
-/** As wide as a phone. */
 export const PHONE = { width: 390, height: 1_100 };
 
 export async function openPage(browser: Browser, url: string, screen: Screen): Promise<Page> {
@@ -38,9 +37,7 @@ async function lookWith(page: Page, { colorScheme, ...size }: Screen): Promise<v
  * drawn: the page draws no others.
  */
 const HISTORY = { width: 1750, height: 3_000 };
-/** As wide as documentation shows it. */
 const PICTURE_WIDTH = 1400;
-/** Below the last row. */
 const MARGIN = 60;
 /** The page cuts each summary after some 60 characters, and shows all of it after a click. */
 const WHOLE_SUMMARIES = `
@@ -48,11 +45,6 @@ const WHOLE_SUMMARIES = `
   [data-testid="event-summary-table"] .max-w-xl .truncate { flex: none }
   [data-testid="event-summary-table"] .max-w-xl .bg-purple-200 { flex: 1; overflow: visible; white-space: normal }`;
 
-/**
- * The Temporal UI's page of an ended workflow: its history from the first event to the last.
- *
- * @param workflowUrl of the workflow's page
- */
 export async function takeHistory(browser: Browser, workflowUrl: string, file: string): Promise<void> {
   const page = await browser.newPage({
     viewport: HISTORY,

@@ -94,14 +94,12 @@ export const STORIES: Record<string, Story> = {
   },
 };
 
-/** In naira. */
 const AMOUNT = 3_000;
 const DAILY_LIMIT = 5_000;
 /** A workflow stays awake for its bank's answer, but not for so long. */
 const LATE_MS = 4_000;
 const DESCRIPTION = 'Vegetable box';
 
-/** Asks the customer for her standing approval, which the bank gives. */
 export async function approved(
   { atBank, shop }: Network,
   { lookupID }: { lookupID: string },

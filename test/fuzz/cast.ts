@@ -4,18 +4,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { benchEnvironment } from '../../bench/engine';
-import { ApiClient, type Answer, type Envelope } from '../../examples/demo/api-client';
 import { ownEngine, type StoryEngine } from '../../examples/demo/engine';
 import { Operator, type Identity } from '../../examples/demo/operator';
 import type { Stops } from '../../scripts/command';
 import type { Role } from '../../src/domain/entity';
 import { poll } from '../../src/process/poll';
+import { Caller, Watch, type Reply } from '../storm/caller';
+import { onboard, setTrust, type CustomerIds } from '../storm/parties';
 
-/** A caller of a run, and the things of its own that it may name. */
 export interface Party {
   role: Role | undefined;
-  /** None for what is open to all. */
+  /** None for what is open to all, as is its way to the network. */
   token: string | undefined;
+  network?: Caller;
   /**
    * The calls of the sandbox alone, or all others: moving the clock ends what the rest of the seeds
    * is about.
@@ -47,7 +48,6 @@ const EVENT_WITHIN_MS = 30_000;
 const STATEMENT_WITHIN_MS = 30_000;
 const NEXT_MONTH_MS = 31 * 86_400_000;
 
-/** @param settings beside limits that no caller meets */
 export async function openTarget(
   settings: Record<string, string>,
   say: (line: string) => void,
@@ -93,13 +93,13 @@ async function makeParties(
   const merchant = await operator.createEntity('merchant', 'Palm Grocers', ofProvider);
   const spare = await operator.createEntity('merchant', 'Spare Parts', ofProvider);
   const clockOwner = await operator.createEntity('merchant', 'Clockmaker', ofProvider);
-  const client = (identity: Identity) => new ApiClient(apiUrl, identity);
+  const watch = new Watch(signal);
+  const client = (identity: Identity) => new Caller([apiUrl], identity, watch);
   const [atProvider, atBank, atMerchant] = [client(provider), client(bank), client(merchant)];
-  const trust = { merchantId: merchant.entityId, trustLevel: 'trusted' };
-  taken(await atProvider.patch('/v1/provider/merchant/trust', trust));
+  await setTrust(atProvider, merchant.entityId, 'trusted');
 
-  const webhookSeed = async (api: ApiClient): Promise<Seed> => {
-    taken(await api.put('/v1/webhooks/endpoint', { url: webhookUrl }));
+  const webhookSeed = async (api: Caller): Promise<Seed> => {
+    taken(await api.post('/v1/webhooks/endpoint', { url: webhookUrl }, undefined, 'PUT'));
     const sent = await make(api, '/v1/webhooks/endpoint/test', undefined);
     const evt = await poll('The first event', EVENT_WITHIN_MS, signal, async () => {
       const [event] = taken(await api.get('/v1/events'))['events'] as { eventId: string }[];
@@ -114,11 +114,12 @@ async function makeParties(
     webhookSeed(atMerchant),
   ]);
 
+  const customers = await onboard(atBank, 'core', [...Array(CUSTOMERS).keys()]);
   const stories = await Promise.all(
-    (await onboard(atBank)).map((customer, n) => story(customer, n, atBank, atMerchant, merchant.entityId)),
+    [...customers].map(([n, customer]) => story(customer, n, atBank, atMerchant, merchant.entityId)),
   );
-  const stm = await sendStatement(apiUrl, atBank, signal);
-  const decisions = taken(await atBank.get('/v1/bank/customer-decisions', { limit: 100 }))['decisions'] as {
+  const stm = await sendStatement(atBank, signal);
+  const decisions = taken(await atBank.get('/v1/bank/customer-decisions?limit=100'))['decisions'] as {
     id: string;
     customerId: string;
   }[];
@@ -151,55 +152,21 @@ async function makeParties(
   };
 }
 
-const party = async (role: Role, api: ApiClient, seeds: Seed[], sandbox = false): Promise<Party> => {
-  return { role, token: await api.accessToken(), sandbox, seeds };
+const party = async (role: Role, api: Caller, seeds: Seed[], sandbox = false): Promise<Party> => {
+  return { role, token: await api.accessToken(), network: api, sandbox, seeds };
 };
 
 /** A line that the network knows nothing of, so that there is a difference. @returns its id */
-async function sendStatement(apiUrl: string, atBank: ApiClient, signal: AbortSignal): Promise<string> {
+async function sendStatement(atBank: Caller, signal: AbortSignal): Promise<string> {
   const today = new Date().toISOString().slice(0, 10);
-  const sent = await fetch(new URL('/v1/bank/statements', apiUrl), {
-    method: 'POST',
-    headers: {
-      Authorization: `Bearer ${await atBank.accessToken()}`,
-      'Content-Type': 'text/csv',
-      'Idempotency-Key': randomUUID(),
-    },
-    body: `bankTransactionId,bookingDate,amount,currency,direction\nbooked-1,${today},10.00,NGN,debit\n`,
-    signal,
-  });
-  const { status, headers } = sent;
-  const { statementId } = taken({ status, headers, body: (await sent.json()) as Envelope });
-  const file = `/v1/bank/statements/${String(statementId)}`;
+  const lines = `bankTransactionId,bookingDate,amount,currency,direction\nbooked-1,${today},10.00,NGN,debit\n`;
+  const sent = await atBank.upload('/v1/bank/statements', lines, 'text/csv', randomUUID());
+  const { statementId } = taken(sent);
   await poll('The statement', STATEMENT_WITHIN_MS, signal, async () => {
-    if (taken(await atBank.get(file))['status'] !== 'completed') throw new Error('it is being matched');
+    const { status } = taken(await atBank.get(`/v1/bank/statements/${String(statementId)}`));
+    if (status !== 'completed') throw new Error('it is being matched');
   });
   return String(statementId);
-}
-
-interface Customer {
-  email: string;
-  customerId: string;
-  lookupID: string;
-  batchId: string;
-}
-
-async function onboard(atBank: ApiClient): Promise<Customer[]> {
-  const customers = Array.from({ length: CUSTOMERS }, (_, n) => ({
-    clientRef: `core-${n}`,
-    firstname: 'Ngozi',
-    lastname: 'Umeh',
-    accountName: 'Ngozi Umeh',
-    email: `core-${n}@example.com`,
-    country: 'NG',
-    accountNumber: String(1_000_000_000 + n),
-  }));
-  const data = await make(atBank, '/v1/bank/customers', { customers });
-  return (data['customers'] as Omit<Customer, 'batchId' | 'email'>[]).map((one, n) => ({
-    ...one,
-    email: customers[n]?.email ?? '',
-    batchId: String(data['batchId']),
-  }));
 }
 
 interface Story {
@@ -213,29 +180,29 @@ interface Story {
  * from next month on, a device, and an intent with new terms to be answered.
  */
 async function story(
-  { customerId, lookupID, email, batchId }: Customer,
+  { customerId, lookupID, email, batchId }: CustomerIds,
   n: number,
-  atBank: ApiClient,
-  atMerchant: ApiClient,
+  atBank: Caller,
+  atMerchant: Caller,
   entityId: string,
 ): Promise<Story> {
   const ask = async (description: string) => {
     const intent = { lookupIDs: [lookupID], currency: 'NGN', description };
-    return (await makeOne<{ intentId: string }>(atMerchant, '/v1/billing/intent', intent)).intentId;
+    return (await makeOne(atMerchant, '/v1/billing/intent', intent))['intentId'] ?? '';
   };
   const standing = await ask('Weekly groceries');
   const approval = { customerId, entityId, lookupID, customerDecision: 'approve_recurring' };
-  taken(await atBank.answer('/v1/billing/intent-response', approval));
+  taken(await atBank.post('/v1/billing/intent-response', approval));
   const paymentID = String(taken(await atMerchant.get(`/v1/billing/intents/${standing}`))['paymentID']);
   const bill = (amount: number) => {
     const charge = { paymentIDs: [paymentID], amount, currency: 'NGN', description: 'Rice and beans' };
-    return makeOne<{ billingRequestId: string; reference: string }>(atMerchant, '/v1/customer/bill', charge);
+    return makeOne(atMerchant, '/v1/customer/bill', charge);
   };
-  const answer = ({ billingRequestId }: { billingRequestId: string }, bankTransactionId: string) =>
-    atBank.answer('/v1/billing/bank-response', { billingRequestId, bankTransactionId });
+  const answer = ({ billingRequestId }: Seed, bankTransactionId: string) =>
+    atBank.post('/v1/billing/bank-response', { billingRequestId, bankTransactionId });
   const paid = await bill(4_500);
   taken(await answer(paid, `debit-${n}`));
-  const { reference } = paid;
+  const { reference = '' } = paid;
   const refund = await make(atMerchant, '/v1/refunds/initiate', { reference, amount: 500 });
   const doubted = await bill(800);
   taken(await answer(doubted, `doubted-${n}`));
@@ -243,8 +210,8 @@ async function story(
   await answer(doubted, `doubted-too-${n}`);
   const { exceptions } = taken(await atBank.get('/v1/reconciliation/exceptions'));
   const [exception] = exceptions as { exceptionId: string }[];
-  const asked = await bill(1_200);
-  const shown = taken(await atBank.get(`/v1/billing/requests/${asked.billingRequestId}`));
+  const { billingRequestId: brq = '' } = await bill(1_200);
+  const shown = taken(await atBank.get(`/v1/billing/requests/${brq}`));
   const schedule = await make(atMerchant, '/v1/billing/recurring/create', {
     customerId,
     paymentID,
@@ -253,7 +220,7 @@ async function story(
     frequency: 'monthly',
     startDate: new Date(Date.now() + NEXT_MONTH_MS).toISOString(),
   });
-  const enrol = async (api: ApiClient) =>
+  const enrol = async (api: Caller) =>
     String((await make(api, '/v1/devices', { fingerprint: `the phone number ${n}` }))['deviceId']);
   const [merchantsDevice, deviceId] = await Promise.all([enrol(atMerchant), enrol(atBank)]);
   await make(atBank, '/v1/bank/customer/device/link', { customerId, phrase: lookupID, deviceId });
@@ -269,7 +236,7 @@ async function story(
       rfd: String(refund['refundId']),
       exc: String(exception?.exceptionId),
       int: await ask('Groceries and feasts'),
-      brq: asked.billingRequestId,
+      brq,
       reference,
     },
     merchant: { paymentID, dev: merchantsDevice },
@@ -277,19 +244,15 @@ async function story(
   };
 }
 
-/** The `data` of an answer. @throws Error where it is a refusal */
-function taken({ status, body }: Answer): Record<string, unknown> {
-  if (status >= 300) throw new Error(`refused with ${status}: ${JSON.stringify(body)}`);
-  return body.data;
+function taken({ status, data, text }: Reply): Record<string, unknown> {
+  if (status >= 300) throw new Error(`refused with ${status}: ${text}`);
+  return data;
 }
 
-const make = async (api: ApiClient, at: string, body: unknown) =>
-  taken(await api.post(at, body, randomUUID()));
+const make = async (api: Caller, at: string, body: unknown) => taken(await api.post(at, body, randomUUID()));
 
-/** The item of a batch of one. @throws Error where it was refused */
-async function makeOne<Item>(api: ApiClient, at: string, given: unknown): Promise<Item> {
-  const { status, body } = await api.post<Item[] | Envelope>(at, given, randomUUID());
-  if (status >= 300 || !Array.isArray(body))
-    throw new Error(`refused with ${status}: ${JSON.stringify(body)}`);
-  return body[0] as Item;
+async function makeOne(api: Caller, at: string, given: unknown): Promise<Seed> {
+  const { status, items, text } = await api.post(at, given, randomUUID());
+  if (status >= 300 || !items[0]) throw new Error(`refused with ${status}: ${text}`);
+  return items[0] as Seed;
 }

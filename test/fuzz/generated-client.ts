@@ -19,7 +19,6 @@ import { findPythonTool } from './python-tool';
 const GENERATOR = 'openapi-python-client';
 const VERSION = '0.29.1';
 const GENERATE_WITHIN_MS = 60_000;
-/** Steps of a story of some thirty calls. */
 const PLAY_WITHIN_MS = 120_000;
 
 const run = promisify(execFile);
@@ -52,7 +51,6 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   return true;
 }
 
-/** @throws OperatorError with what the generator warns of */
 async function generate(command: string, apiUrl: string, folder: string, signal: AbortSignal): Promise<void> {
   const settings = path.join(folder, 'settings.json');
   // Files are bytes to it.

@@ -27,7 +27,6 @@ interface Documented {
   'x-roles'?: string[];
 }
 
-/** Operations of the party, by the document. */
 const isFor =
   ({ role, sandbox }: Party) =>
   ({ 'x-roles': roles, tags }: Documented) =>

@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import { OperatorError } from '../../src/domain/failures';
 import { cacheFolder, usable } from '../../src/start/temporal-binary';
 
-/** Some 40 packages, none of them large. */
 const INSTALL_WITHIN_MS = 5 * 60_000;
 
 const run = promisify(execFile);

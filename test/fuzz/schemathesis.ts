@@ -13,7 +13,6 @@ export const findSchemathesis = async (say: (line: string) => void) =>
 /** Many times what one caller takes on two busy cores, with a hundred examples. */
 const MAX_S = 1_800;
 
-/** How often each operation answered with each status, by its id. */
 export type Counts = Record<string, Record<string, number>>;
 
 export interface Outcome {
@@ -22,7 +21,6 @@ export interface Outcome {
   counts: Counts;
 }
 
-/** Runs it on the operations that the party may call, and shows what it says. */
 export async function fuzz(
   command: string,
   apiUrl: string,

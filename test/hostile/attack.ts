@@ -9,7 +9,6 @@ import {
   PARAMETERS,
 } from './dictionary';
 
-/** An operation, and who may call it. */
 export interface Target {
   method: string;
   /** With `{name}` for its parameters. */
@@ -18,18 +17,14 @@ export interface Target {
   body: object | undefined;
   query: readonly string[];
   token: string | undefined;
-  /** Its page sends these with it. */
   headers?: readonly [string, string][];
 }
 
-/** One thing sent on a connection of its own. */
 export interface Attack {
-  /** A finding names it so. */
   name: string;
   bytes: Buffer;
   /** A piece that goes on being sent for as long as the connection is there. */
   drip?: { piece: Buffer; everyMs: number; pieces: number };
-  /** Our side is closed once all is sent. */
   halfClose?: boolean;
   /** A thing that is no request may get no answer, only the end of the connection. */
   mayHangUp?: boolean;
@@ -64,7 +59,6 @@ function whole(
   return Buffer.concat([Buffer.from(head(target.method, path, lines), 'latin1'), content ?? Buffer.alloc(0)]);
 }
 
-/** All that is tried on one operation. */
 export function* attacksOn(target: Target): Generator<Attack, void, void> {
   const of = `${target.method} ${target.path}`;
   yield* onParameters(target, of);
@@ -151,7 +145,6 @@ function* onFields(target: Target, body: object, of: string): Generator<Attack, 
 interface Place {
   name: string;
   meant: unknown;
-  /** The whole, with the mark in its stead. */
   holder: unknown;
 }
 

@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { onDatabase } from '../../src/database/pool/one-connection';
+import { poll } from '../../src/process/poll';
 
 /*
  * A bank sends a file of very many lines that nobody here knows. It may cost what the contract
@@ -13,18 +13,17 @@ export const LINES_PER_DAY = 100_000;
 const EXCEPTIONS_MAX = 1_000;
 /** An exception takes some kilobytes with its webhooks, a counted line some tens of bytes. */
 const GROWTH_MAX_BYTES = EXCEPTIONS_MAX * 8_000 + LINES * 100;
-const POLL_MS = 500;
 /** A minute where nothing else is done. */
 const WITHIN_MS = 8 * 60_000;
 
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction\n';
 
-/** @returns what was found wrong */
 export async function attackWithBankFile(
   apiUrl: string,
   ownerUrl: string,
   token: string,
   say: (line: string) => void,
+  signal: AbortSignal,
 ): Promise<string[]> {
   const findings: string[] = [];
   const url = `${apiUrl}/v1/bank/statements`;
@@ -48,7 +47,7 @@ export async function attackWithBankFile(
   const sent = await send('first');
   const { data } = (await sent.json()) as { data?: { statementId: string } };
   if (sent.status !== 202 || !data) return [`a file of ${LINES} lines was answered ${sent.status}`];
-  const { status, summary } = await matched(`${url}/${data.statementId}`, authorization);
+  const { status, summary } = await matched(`${url}/${data.statementId}`, authorization, signal);
   if (status !== 'completed' || summary['unknownHere'] !== LINES)
     findings.push(`of ${LINES} unknown lines ${summary['unknownHere']} were counted, and it is ${status}`);
   const opened = await count('SELECT exceptions AS n FROM bank_statements WHERE id = $1', data.statementId);
@@ -70,11 +69,9 @@ interface Shown {
   summary: Record<string, number>;
 }
 
-async function matched(url: string, authorization: string): Promise<Shown> {
-  const deadline = performance.now() + WITHIN_MS;
-  for (;;) {
+const matched = (url: string, authorization: string, signal: AbortSignal): Promise<Shown> =>
+  poll('The file of a bank', WITHIN_MS, signal, async () => {
     const { data } = (await (await fetch(url, { headers: { authorization } })).json()) as { data: Shown };
-    if (data.status !== 'processing' || performance.now() > deadline) return data;
-    await wait(POLL_MS);
-  }
-}
+    if (data.status === 'processing') throw new Error('it is being matched');
+    return data;
+  });

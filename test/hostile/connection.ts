@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack } from './attack';
 
-/** A status, the end of the connection without one, or nothing. */
 export type Outcome = number | 'hung up' | 'no answer';
 
 /**
@@ -15,7 +14,6 @@ function statusIn(received: string): number | undefined {
   return status === undefined ? undefined : Number(status);
 }
 
-/** Sends it on a connection of its own. @throws Error where there is nobody to connect to */
 export async function send(host: string, port: number, attack: Attack): Promise<Outcome> {
   const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });
   let received = '';
@@ -47,7 +45,6 @@ export async function send(host: string, port: number, attack: Attack): Promise<
 
 type Written = (piece: Buffer) => Promise<boolean>;
 
-/** One piece after the other, until the other side wants no more. */
 async function drip({ piece, everyMs, pieces }: NonNullable<Attack['drip']>, write: Written): Promise<void> {
   for (let n = 0; n < pieces; n++) {
     if (everyMs > 0) await sleep(everyMs);

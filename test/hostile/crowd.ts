@@ -3,7 +3,6 @@ import { connect, type Socket } from 'node:net';
 import type { Parties, Party } from '../fuzz/cast';
 import { ANSWER_WITHIN_MS, ask, makeMerchants } from './visitor';
 
-/** Acts of many connections, or of many merchants of one provider, at the same time. */
 export interface Crowd {
   name: string;
   /** @returns what each of the crowd, and of the others, was answered against the contract */
@@ -21,7 +20,8 @@ const OPENED_AT_ONCE = 100;
 
 /** @param parties of the cast; its bank is an owner of its own */
 export function crowdsAt(apiUrl: string, { provider, bank }: Parties): Crowd[] {
-  if (!provider || !bank) throw new Error('the cast has no provider, or no bank');
+  if (!provider?.network || !bank) throw new Error('the cast has no provider, or no bank');
+  const { network } = provider;
   const get = async (path: string, token?: string) => (await ask(apiUrl + path, 'GET', token)).status;
   /** A body that needs a place and asks for nothing: a 400 where it is read. */
   const sendLarge = async ({ token }: Party) =>
@@ -33,7 +33,7 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Parties): Crowd[] {
 
   /** Each merchant sends some of the same at once; what does not fit is its own excess. */
   const sendEach = (each: number, path: string) => async () => {
-    const tokens = await makeMerchants(apiUrl, provider, MERCHANTS);
+    const tokens = await makeMerchants(apiUrl, network, MERCHANTS);
     const all = Promise.all(tokens.flatMap((token) => Array.from({ length: each }, () => get(path, token))));
     const met = unlike([200], await get(path, bank.token), 'another owner');
     return [...met, ...(await all).flatMap((status) => unlike([200, 429], status, 'a merchant'))];
@@ -62,7 +62,7 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Parties): Crowd[] {
     {
       name: `bodies of ${MERCHANTS} merchants of one provider that do not end`,
       async meet() {
-        const tokens = await makeMerchants(apiUrl, provider, MERCHANTS);
+        const tokens = await makeMerchants(apiUrl, network, MERCHANTS);
         const sockets = await open(apiUrl, 5 * MERCHANTS);
         const [path, type] = ['/v1/billing/intent', 'Content-Type: application/json'];
         for (const [n, socket] of sockets.entries()) {

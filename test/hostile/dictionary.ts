@@ -23,7 +23,6 @@ const NO_OBJECTS = ['', '{', 'null', '[]', '"x"', '{}x', '\uFEFF{}'];
 const ENCODED = `%00 %ff % %ed%a0%80 %E2%80%AE ..%2f..%2f '%20OR%201=1 -1 1e9 999999999 99999999999999999999`;
 const MARKS = ['', '\x80\xff', '"', ',,,,', ';;;;'];
 
-/** Values of a field, as they stand in a JSON text. */
 export const JSON_VALUES: readonly string[] = [
   ...INHERITED.map((name) => JSON.stringify(name)),
   ...['', ' ', '\u0000', '\u001b[2J', '\u202Etxt.exe', '\uFEFF', 'a\nb'].map((text) => JSON.stringify(text)),
@@ -56,7 +55,6 @@ export const JSON_VALUES: readonly string[] = [
   `{${Array.from({ length: 20_000 }, (_, n) => `"${n}":1`).join(',')}}`,
 ];
 
-/** Names of fields that there are not, as they stand in a JSON text. */
 export const EXTRA_NAMES: readonly string[] = [
   ...INHERITED,
   'a'.repeat(LONG),
@@ -67,7 +65,6 @@ export const EXTRA_NAMES: readonly string[] = [
   String.raw`\u0000`,
 ];
 
-/** Whole bodies, beside those that are right but for one field. */
 export const BODIES: readonly (string | Buffer)[] = [
   ...NO_OBJECTS,
   Buffer.from([0xff, 0xfe, 0x7b, 0x00]),

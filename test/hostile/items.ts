@@ -1,4 +1,5 @@
 import type { Parties } from '../fuzz/cast';
+import { onboard } from '../storm/parties';
 import { ask, makeMerchants } from './visitor';
 
 /*
@@ -17,31 +18,15 @@ const ITEMS = 100;
 /** Ten thousand charges in one go keep an API busy for a while. */
 const ALL_WITHIN_MS = 300_000;
 
-/**
- * Bills 100 customers in each of 20 calls of five merchants, all at once, while another owner bills
- * one of them.
- *
- * @returns what it has found
- */
 export async function attackWithItems(
   apiUrl: string,
   { bank, provider }: Parties,
   say: (line: string) => void,
 ): Promise<string[]> {
-  if (!provider || !bank) throw new Error('the cast has no provider, or no bank');
-  const customers = Array.from({ length: ITEMS }, (_, n) => ({
-    clientRef: `items-${n}`,
-    firstname: 'Ada',
-    lastname: 'Obi',
-    accountName: 'Ada Obi',
-    email: `items-${n}@example.com`,
-    country: 'NG',
-    accountNumber: String(2_000_000_000 + n),
-  }));
-  const onboarded = await ask(`${apiUrl}/v1/bank/customers`, 'POST', bank.token, { customers });
-  const { data } = onboarded.body as { data: { customers: { lookupID: string }[] } };
-  const lookupIDs = data.customers.map(({ lookupID }) => lookupID);
-  const tokens = await makeMerchants(apiUrl, provider, MERCHANTS);
+  if (!provider?.network || !bank?.network) throw new Error('the cast has no provider, or no bank');
+  const customers = await onboard(bank.network, 'items', [...Array(ITEMS).keys()], 2_000_000_000);
+  const lookupIDs = [...customers.values()].map(({ lookupID }) => lookupID);
+  const tokens = await makeMerchants(apiUrl, provider.network, MERCHANTS);
 
   const bill = async (token: string | undefined, terms: object) => {
     const charge = { amount: 1, currency: 'NGN', description: 'Many', ...terms };

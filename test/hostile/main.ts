@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { runCommand, wholeNumber, type Stops } from '../../scripts/command';
 import { OperatorError } from '../../src/domain/failures';
+import { poll } from '../../src/process/poll';
 import { openTarget, type Parties } from '../fuzz/cast';
 import { inLanes } from '../storm/read';
 import { attacksOn, type Attack, type Target } from './attack';
@@ -33,9 +34,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
  * Attacks at a time: enough to keep the process busy, and few enough to tell which of them hurt.
  */
 const AT_ONCE = 6;
-/** Attacks between two checks of the process. */
 const GROUP = 60;
-/** Longest that the event loop may stand still. */
 const BLOCKED_MAX_MS = 200;
 /**
  * Times that an attack which blocked is tried alone: on a busy machine a process may stand still
@@ -70,7 +69,9 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
     (await attackAll(api, targets, crowds, signal));
   const found = [
     ...(withItems ? await attackWithItems(apiUrl, parties, say) : []),
-    ...(withFile ? await attackWithBankFile(apiUrl, ownerUrl, parties['bank']?.token ?? '', say) : []),
+    ...(withFile
+      ? await attackWithBankFile(apiUrl, ownerUrl, parties['bank']?.token ?? '', say, signal)
+      : []),
   ];
   for (const finding of found) say(`FOUND: ${finding}`);
   return isClean && found.length === 0;
@@ -82,7 +83,6 @@ interface Documented {
   requestBody?: { content: Record<string, { example?: object } | undefined> };
 }
 
-/** Every operation of the API's own document, called by the first of those who may. */
 async function documentedTargets(apiUrl: string, parties: Parties): Promise<Target[]> {
   const document = (await (await fetch(`${apiUrl}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, Documented>>;
@@ -132,12 +132,12 @@ async function attackAll(
     };
     await inLanes(group, attackOnce, AT_ONCE);
     sent += group.length;
-    const after = await vitalsOnceBack(api);
+    const after = await vitalsOnceBack(api, signal);
     if (after.startedAt !== before.startedAt)
       find(`the process ended, between ${first(group)} and ${last(group)}`);
     else if (after.uncaught > before.uncaught)
       find(`something was not caught, between ${first(group)} and ${last(group)}`);
-    const worst = stoodStill(before, after) ? await blockedBy(api, group, find) : 0;
+    const worst = stoodStill(before, after) ? await blockedBy(api, group, find, signal) : 0;
     longestMs = Math.max(longestMs, worst);
     // The first operations fill what is filled once: statements, caches, compiled code.
     if (sent > GROUP * 10) atFirst ??= after;
@@ -148,7 +148,7 @@ async function attackAll(
     const { name } = crowd;
     signal.throwIfAborted();
     for (const fault of new Set(await crowd.meet())) find(`${name}: ${fault}`);
-    const after = await vitalsOnceBack(api);
+    const after = await vitalsOnceBack(api, signal);
     if (after.startedAt !== before.startedAt) find(`${name}: the process ended`);
     else if (after.uncaught > before.uncaught) find(`${name}: something was not caught`);
     before = after;
@@ -190,14 +190,19 @@ function stoodStill(before: Vitals, after: Vitals): boolean {
  *
  * @returns the longest that one of them blocked each time it was tried, in milliseconds
  */
-async function blockedBy(api: Api, group: Attack[], find: (finding: string) => void): Promise<number> {
+async function blockedBy(
+  api: Api,
+  group: Attack[],
+  find: (finding: string) => void,
+  signal: AbortSignal,
+): Promise<number> {
   let worst = 0;
   for (const attack of group) {
     let least = Infinity;
     for (let n = 0; n < TRIES && least > BLOCKED_MAX_MS; n++) {
       const before = await vitals(api.metricsUrl);
       await send(api.host, api.port, attack).catch(() => undefined);
-      const after = await vitalsOnceBack(api);
+      const after = await vitalsOnceBack(api, signal);
       least = Math.min(least, stoodStill(before, after) ? after.blockedMs : 0);
     }
     if (least > BLOCKED_MAX_MS) find(`${attack.name}: the event loop stood still for ${least.toFixed(0)} ms`);
@@ -209,17 +214,8 @@ async function blockedBy(api: Api, group: Attack[], find: (finding: string) => v
 /** A process that ended is started anew by its supervisor, within seconds. */
 const BACK_WITHIN_MS = 60_000;
 
-async function vitalsOnceBack(api: Api): Promise<Vitals> {
-  const deadline = performance.now() + BACK_WITHIN_MS;
-  for (;;) {
-    try {
-      return await vitals(api.metricsUrl);
-    } catch (error) {
-      if (performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-  }
-}
+const vitalsOnceBack = (api: Api, signal: AbortSignal): Promise<Vitals> =>
+  poll('The process', BACK_WITHIN_MS, signal, () => vitals(api.metricsUrl));
 
 function* groupsOf(targets: Target[]): Generator<Attack[], void, void> {
   let group: Attack[] = [];

@@ -3,7 +3,6 @@ import type { Target } from './attack';
 
 /** Endpoints of the pages `/console` and `/sandbox` alone, which are in no document. */
 
-/** As the attacks name the host. */
 const OWN_PAGE: [string, string] = ['Origin', 'http://localhost'];
 
 /** It changes nothing as it stands, but for the clock. */

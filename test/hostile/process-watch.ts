@@ -1,4 +1,3 @@
-/** Vitals of the API process, at one moment. */
 export interface Vitals {
   /** Another one is another process. */
   startedAt: number;
@@ -9,7 +8,6 @@ export interface Vitals {
   uncaught: number;
 }
 
-/** Reads it from the process's own metrics. @throws Error where nobody answers */
 export async function vitals(metricsUrl: string): Promise<Vitals> {
   const answer = await fetch(metricsUrl, { signal: AbortSignal.timeout(30_000) });
   const text = await answer.text();

@@ -1,4 +1,7 @@
-import type { Party } from '../fuzz/cast';
+import { randomUUID } from 'node:crypto';
+import { ApiClient, type Credentials } from '../../examples/demo/api-client';
+import type { Caller } from '../storm/caller';
+import { expected } from '../storm/parties';
 
 /** Longest that an answer is waited for: the API promises seconds, and the machine may be busy. */
 export const ANSWER_WITHIN_MS = 20_000;
@@ -43,20 +46,12 @@ export async function ask(
 
 let merchantsMade = 0;
 
-/** Makes merchants of one provider. @returns their tokens */
-export async function makeMerchants(apiUrl: string, { token }: Party, count: number): Promise<string[]> {
+export async function makeMerchants(apiUrl: string, provider: Caller, count: number): Promise<string[]> {
   const merchants = Array.from({ length: count }, () => {
     const clientRef = `one-of-many-${(merchantsMade += 1)}`;
     return { name: clientRef, email: 'many@example.com', clientRef };
   });
-  const made = await ask(`${apiUrl}/v1/provider/merchants`, 'POST', token, { merchants });
-  const { data } = made.body as { data: { merchants: { clientId: string; clientSecret: string }[] } };
-  return Promise.all(
-    data.merchants.map(async ({ clientId, clientSecret }) => {
-      const given = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-      const body = new URLSearchParams(given);
-      const answer = await fetch(`${apiUrl}/v1/oauth/token`, { method: 'POST', body });
-      return ((await answer.json()) as { access_token: string }).access_token;
-    }),
-  );
+  const made = expected(201, await provider.post('/v1/provider/merchants', { merchants }, randomUUID()));
+  const all = made['merchants'] as Credentials[];
+  return Promise.all(all.map((one) => new ApiClient(apiUrl, one).accessToken()));
 }

@@ -19,8 +19,6 @@ import {
 /** How many of each there are so far, in all merchants together. */
 export type Numbers = Record<'customers' | 'subscriptions' | 'acts', number>;
 
-/** Acts of people, each where it meets something of what it is about. */
-
 const ACTS = {
   pause: 5,
   amend: 3,
@@ -189,9 +187,6 @@ class Days {
     this.days = days.toSorted((a, b) => a - b);
   }
 
-  /**
-   * The first day from this one on that is free for it.
-   */
   from(day: number, about: number | 'everybody'): number {
     const isFree = (one: number) => {
       const met = this.met.get(one);

@@ -9,7 +9,6 @@ import type { SeenBankFile } from './oracle/seen';
 /** Half a million lines and more. */
 const MATCHED_WITHIN_MS = 600_000;
 
-/** Sends a file of a bank, and reads what came of it. */
 export async function sendFile(
   { network }: BankParty,
   { text, through }: Pick<WrittenFile, 'text' | 'through'>,

@@ -51,13 +51,9 @@ export interface Desk {
 export interface MerchantParty extends Party {
   plan: MerchantPlan;
   heard: Told[];
-  /** By the banks' numbers in the plan. */
   desks: Desk[];
-  /** By their numbers in the plan. */
   customers: Map<number, CustomerIds & { paymentID: string }>;
-  /** The ids of its schedules, likewise. */
   schedules: Map<number, string>;
-  /** The ids of its refunds, by the act that asked for them. */
   refunds: Map<number, string>;
   /** How each act was answered; undefined where there was nothing to send. */
   answers: Map<number, number | undefined>;
@@ -66,17 +62,14 @@ export interface MerchantParty extends Party {
 export interface Cast {
   banks: BankParty[];
   provider: Caller;
-  /** Charges of which merchants have heard how they ended. */
   ended: number;
 }
 
-/** All that a proof has in hand. */
 export interface Stage {
   engine: StormEngine;
   watch: Watch;
   cast: Cast;
   plan: Plan;
-  /** Nothing is killed. */
   calm: boolean;
   signal: AbortSignal;
 }
@@ -85,7 +78,6 @@ export interface Stage {
 const forgetful = (webhookSecret: string, hear: (told: Told) => void) =>
   new Receiver(webhookSecret, ({ type, item }) => hear({ type, item }), { keeps: false });
 
-/** @param stops takes what ends each party, as soon as it is there */
 export async function assemble(engine: StormEngine, watch: Watch, stops: Stops): Promise<Cast> {
   const provider = new Caller(engine.apiUrls, await engine.createEntity('provider', 'Provider'), watch);
   const banks: BankParty[] = [];
@@ -119,7 +111,6 @@ function deskOf(desks: ReadonlySet<Desk>, { item }: Told): Desk | undefined {
   return undefined;
 }
 
-/** Brings a merchant in, to the point from which its years begin. */
 export async function enter(stage: Stage, one: MerchantPlan): Promise<MerchantParty> {
   const { engine, watch, cast, plan } = stage;
   const name = `merchant-${one.n}`;
@@ -155,13 +146,11 @@ export async function enter(stage: Stage, one: MerchantPlan): Promise<MerchantPa
   }
 }
 
-/** It is compared, and hears nothing more. */
 export async function leave({ desks, receiver }: MerchantParty, { banks }: Cast): Promise<void> {
   for (const bank of banks) for (const desk of desks) bank.desks.delete(desk);
   await receiver.close();
 }
 
-/** Sets the merchant's clock, brings its customers in, and has them agree and subscribe. */
 async function begin(
   merchant: MerchantParty,
   { cast: { banks }, plan, signal }: Stage,
@@ -203,8 +192,9 @@ async function bringIn(
   standing: Map<string, Limits>,
 ): Promise<void> {
   const own = new Map(plan.customers.filter((one) => one.bank === bank).map((one) => [one.n, one]));
-  for (const [n, { customerId, lookupID }] of await onboard(network, 'customer', [...own.keys()])) {
-    customers.set(n, { customerId, lookupID, paymentID: '' });
+  for (const [n, ids] of await onboard(network, 'customer', [...own.keys()])) {
+    const { customerId, lookupID } = ids;
+    customers.set(n, { ...ids, paymentID: '' });
     standing.set(lookupID, own.get(n)?.limits ?? { daily: undefined, monthly: undefined });
     desks[bank]?.concerns.add(customerId).add(lookupID);
   }
@@ -234,7 +224,6 @@ export const naira = (kobo: bigint | undefined): number | undefined =>
 
 export const lastWord = (text: unknown) => String(text).split(' ').at(-1);
 
-/** Banks find their place in the plan by what the network tells them. */
 function scriptOf(plan: Plan, merchant: MerchantPlan, standing: Map<string, Limits>): Script {
   const asked = new Map<number, number>();
   return {

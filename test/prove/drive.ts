@@ -142,7 +142,6 @@ async function respond(
   return say(n, resolution, first, String(first['billingRequestId']), desks, banks);
 }
 
-/** The word of a bank on an exception about a charge or a refund. */
 async function say(
   n: number,
   resolution: Resolution,
@@ -156,7 +155,6 @@ async function say(
   return bank && desk && respondTo(bank, desk, exception, { resolution, about, deed: String(n) });
 }
 
-/** About the exception of a refund, which the bank has contradicted itself about. */
 async function settle(
   { n, refund: act, resolution }: Extract<Act, { what: 'settle' }> & Act,
   { network, refunds, desks }: MerchantParty,

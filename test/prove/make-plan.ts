@@ -15,8 +15,6 @@ import {
   type Subscription,
 } from './plan';
 
-/** Draws a plan from a seed: who subscribes to what, and for how long. */
-
 /** Due dates of one customer's subscriptions are apart: which charge meets a limit is no chance. */
 const DUE_HOURS = [2.5, 7.25, 11.75, 20] as const;
 
@@ -27,7 +25,6 @@ const DUE_HOURS = [2.5, 7.25, 11.75, 20] as const;
 const ZONES = ['Africa/Lagos', 'Europe/Berlin', 'America/New_York'] as const;
 
 const FREQUENCIES = { daily: 5, weekly: 4, monthly: 4, yearly: 1 } as const;
-/** How many years it is in each case, at most. */
 const YEARS = 3;
 
 /** @param billings about so many, before anything is paused or refused */
@@ -61,7 +58,6 @@ const BILLINGS_OF_MERCHANT = 800;
 const ACTS_MIN = 8;
 const BILLINGS_OF_ACT = 25;
 const BILLINGS_OF_SILENCE = 400;
-/** One of so many has the service away for a while. */
 const MERCHANTS_OF_JUMP = 3;
 
 function merchantPlan(

@@ -2,12 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildChanged } from './changed-build';
-import { MUTATIONS } from './mutations';
+import { MUTATIONS, SEED } from './mutations';
 import { iso } from './oracle/both';
 import { makePlan, startYearFrom } from './make-plan';
 import { prove } from './years';
-
-/** Some years on one faulty engine after the other: whether the proof finds what is wrong. */
 
 export interface Verdict {
   name: string;
@@ -18,14 +16,13 @@ export interface Verdict {
 /** So few that all of the faults are tried in half an hour. */
 const BILLINGS = 30;
 
-/** @param only part of the name of those that are tried */
 export async function proveMutants(
   only: string,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
-  for (const [name, { seed, changes, withDeaths = false }] of Object.entries(MUTATIONS)) {
+  for (const [name, { seed = SEED, changes, withDeaths = false }] of Object.entries(MUTATIONS)) {
     if (!name.includes(only)) continue;
     say(`\n${name}:`);
     const root = await mkdtemp(path.join(tmpdir(), 'assent-mutant-'));

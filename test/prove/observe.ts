@@ -138,7 +138,6 @@ export async function untilQuiet(
 
 const overlap = (some: Set<unknown>, others: Set<unknown>) => [...some].some((one) => others.has(one));
 
-/** Deliveries that have not arrived, by their ids. */
 async function underWay(network: Caller): Promise<Set<unknown>> {
   const pending = await list(network, '/v1/webhooks/deliveries?status=pending', 'deliveries');
   return new Set(pending.map((one) => one['deliveryId']));

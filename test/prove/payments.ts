@@ -22,7 +22,6 @@ interface PaymentDesk extends Desk {
 }
 
 export interface PaymentsParty extends Pick<SeenPayments, 'accounts' | 'asked' | 'responses'> {
-  /** By the banks' numbers in the plan. */
   desks: PaymentDesk[];
 }
 
@@ -33,10 +32,8 @@ const SCRIPT = {
   standing: () => undefined,
 };
 
-/** Beyond those of merchants' customers. */
 const FIRST_ACCOUNT = 2_000_000_000;
 
-/** Brings in who pays and is paid, to the point from which the years begin. */
 export async function openPayments({
   cast: { banks },
   plan: { accounts, startAt },
@@ -146,7 +143,6 @@ async function isOver(network: Caller, id: string): Promise<boolean> {
   return data['status'] !== 'pending' && (credit === undefined || credit.status === 'delivered');
 }
 
-/** The payer's bank says what became of the money. */
 async function respond(
   { asked, desks }: PaymentsParty,
   bank: BankParty,

@@ -13,7 +13,6 @@ export type Amount = bigint;
 
 export interface Customer {
   n: number;
-  /** Which of the banks. */
   bank: number;
   /** In kobo; undefined where there is none. */
   limits: Limits;
@@ -26,7 +25,6 @@ export interface Limits {
 
 export interface Subscription {
   n: number;
-  /** Its number. */
   customer: number;
   frequency: Frequency;
   interval: number;
@@ -70,11 +68,9 @@ export interface MerchantPlan {
   n: number;
   customers: Customer[];
   subscriptions: Subscription[];
-  /** By time. */
   acts: Act[];
   /** Charges made at these moments are not answered in time. */
   silentAt: Set<number>;
-  /** The service is away for a while. */
   jumps: boolean;
 }
 
@@ -95,7 +91,6 @@ export interface Payment {
   payer: Account;
   payee: Account;
   kobo: Amount;
-  /** The payer's bank gives it. */
   answer: ChargeAnswer;
   /**
    * Its later word on the exception that came of it, before anything else is paid to the payee's
@@ -107,9 +102,7 @@ export interface Payment {
 export interface Plan {
   seed: number;
   zone: Zone;
-  /** When all test clocks begin. */
   startAt: number;
-  /** And where they stop. */
   endAt: number;
   merchants: MerchantPlan[];
   accounts: Account[];
@@ -120,7 +113,6 @@ export interface Plan {
 export const BANKS = 2;
 /** A bank has so long to confirm a charge that its customer has approved once and for all. */
 export const SETTLEMENT_WINDOW_MS = DAY_MS;
-/** All acts have it. */
 export const ACT_HOUR = 15.5;
 
 /** In time. The others are where `silentAt` has them. */

@@ -5,7 +5,6 @@ import type { Proof } from './years';
 
 const DIFFERENCES_SHOWN = 20;
 
-/** @param asked how many billings the plan was to have */
 export function printed(proof: Proof, asked: number): string {
   const { plan, killed, differences, books, folder, yearsMs } = proof;
   const deaths = Object.entries(killed).map(([name, times]) => `${name} ${times}`);
@@ -21,8 +20,6 @@ export function printed(proof: Proof, asked: number): string {
       'took',
       `${(yearsMs / 1000).toFixed(1)} s, ${(proof.billings / (yearsMs / 1000)).toFixed(1)} billings a second`,
     ],
-    ['CPU', cpuOf(proof)],
-    ['memory', `${proof.cost.peakMb.toFixed(0)} MB of the proof itself, at most`],
   );
   return [table.toString(), ...foundIn(differences), ...books, ...again()].join('\n');
 
@@ -34,13 +31,6 @@ export function printed(proof: Proof, asked: number): string {
       `The same years again: npm run prove -- --billings ${asked} --seed ${plan.seed}${calm}`,
     ];
   }
-}
-
-/** This and the cores say what a machine with nothing else to do could do. */
-function cpuOf({ cost, billings }: Proof): string {
-  const sum = Object.values(cost.cpuS).reduce((all, one) => all + one, 0);
-  const each = Object.entries(cost.cpuS).map(([name, s]) => `${name} ${((s * 1000) / billings).toFixed(1)}`);
-  return `${((sum * 1000) / billings).toFixed(0)} ms a billing: ${each.join(', ')}`;
 }
 
 export function verdictsPrinted(verdicts: readonly Verdict[]): string {

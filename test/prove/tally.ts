@@ -26,7 +26,6 @@ export class Tally {
     else this.times.set(digest, times);
   }
 
-  /** How many were added more often than taken, and how many taken more often than added. */
   get left(): { added: number; taken: number } {
     const all = [...this.times.values()];
     return {

@@ -5,7 +5,6 @@ import type { Party } from '../storm/parties';
 import { inLanes, list } from '../storm/read';
 import { sendFile } from './bank-file';
 import { assemble, enter, leave, type Stage } from './cast';
-import { watchCost, type Cost } from './cost';
 import { drive } from './drive';
 import { killAll } from './kill';
 import { observeBank, observeMerchant, untilQuiet } from './observe';
@@ -19,30 +18,22 @@ import { predictPayments } from './oracle/predict-payments';
 import { drivePayments, observePayments, openPayments, type PaymentsParty } from './payments';
 import { SETTLEMENT_WINDOW_MS, type MerchantPlan, type Plan } from './plan';
 
-/** One proof: the years of a plan on an engine of their own, and what the oracle says to them. */
-
 export interface Proof {
   plan: Plan;
   billings: number;
   charges: number;
-  /** By process. */
   killed: Record<string, number>;
   /** From the first moment of the years to their last. */
   yearsMs: number;
-  /** Meanwhile. */
-  cost: Cost;
   /** Empty where all is as predicted. */
   differences: Difference[];
-  /** Complaints of `books verify` and `reconcile`. */
   books: string[];
   /** Logs and data are kept there if something was found. */
   folder: string | undefined;
 }
 
 export interface ProofOptions {
-  /** Nothing is killed. */
   calm: boolean;
-  /** The project that is built there. */
   root?: string;
   /** Logs and data, where something is found: true unless given. */
   keep?: boolean;
@@ -113,7 +104,6 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
   );
 
   const startedAt = Date.now();
-  const cost = watchCost();
   const accounts = cast.banks.map((_, n): Account => ({
     sum: new BankSum(),
     file: new BankFile(plan.zone, n),
@@ -140,7 +130,6 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
     ]);
   });
   const yearsMs = Date.now() - startedAt;
-  const used = cost();
   await engine.heal(signal);
   say('Comparing what the banks hold …');
   await find('payments', () => comparePaid(stage, payments, accounts));
@@ -165,10 +154,9 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
   const met = [...watch.surprises, ...cast.banks.flatMap(forged)];
   differences.push(...met.map((what) => ({ at: plan.endAt, who: 'a caller', what })));
   const books = [...(await engine.complaints('books', 'verify')), ...(await engine.complaints('reconcile'))];
-  return { plan, billings, charges, killed, yearsMs, cost: used, differences: inOrder(differences), books };
+  return { plan, billings, charges, killed, yearsMs, differences: inOrder(differences), books };
 }
 
-/** @returns how often each process was killed */
 async function whileKilling(
   { engine, cast, plan, calm, signal }: Stage,
   charges: number,
@@ -204,7 +192,6 @@ async function comparePaid(
   ];
 }
 
-/** One merchant, from its first day to the comparison. */
 async function liveThrough(
   stage: Stage,
   one: MerchantPlan,

@@ -1,10 +1,8 @@
-import { Client, Connection } from '@temporalio/client';
 import { groupBy } from '../../src/domain/group';
 import { onDatabase } from '../../src/database/pool/one-connection';
 import type { Cast } from '../storm/cast';
 import type { StormEngine } from '../storm/engine';
-
-/** The outcome of the days, by everybody who has a record of it. */
+import { atTemporal } from '../storm/servers';
 
 /** @returns what is not as it should be: each schedule has so many charges, each of them once */
 export async function wrongCharges(
@@ -53,27 +51,19 @@ function differences(what: string, charges: readonly { id: string }[], seen: str
 }
 
 /** How the workflows of schedules stand, and how many of them took the new step. */
-export async function workflowsOf({
-  temporalAddress,
-  namespace,
-}: StormEngine): Promise<{ running: number; replaced: number; changed: number }> {
-  const connection = await Connection.connect({ address: temporalAddress });
-  const client = new Client({ connection, namespace });
-  const seen = { running: 0, replaced: 0, changed: 0 };
-  try {
-    for await (const { workflowId, runId, status } of client.workflow.list({
-      query: `WorkflowType = 'recurring'`,
-    })) {
+export function workflowsOf(
+  engine: StormEngine,
+): Promise<{ running: number; replaced: number; changed: number }> {
+  return atTemporal(engine, async (workflows) => {
+    const seen = { running: 0, replaced: 0, changed: 0 };
+    const query = `WorkflowType = 'recurring'`;
+    for await (const { workflowId, runId, status } of workflows.list({ query })) {
       if (status.name === 'RUNNING') seen.running += 1;
       if (status.name === 'TERMINATED') seen.replaced += 1;
-      const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-      const marked = events?.some(
-        ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch',
-      );
-      if (marked === true) seen.changed += 1;
+      const { events } = await workflows.getHandle(workflowId, runId).fetchHistory();
+      if (events?.some((one) => one.markerRecordedEventAttributes?.markerName === 'core_patch'))
+        seen.changed += 1;
     }
     return seen;
-  } finally {
-    await connection.close();
-  }
+  });
 }

@@ -4,8 +4,6 @@ import path from 'node:path';
 import { buildChanged } from '../prove/changed-build';
 import type { Change } from '../prove/mutations';
 
-/** Builds of the engine whose workflow of a schedule differs. */
-
 const FILE = 'src/workflows/recurring.ts';
 
 export const TODAYS: readonly Change[] = [];
@@ -22,7 +20,6 @@ export const CHANGED: readonly [Change, ...Change[]] = [
 ];
 
 export interface Release {
-  /** The worker's program. */
   worker: string;
   remove(): Promise<void>;
 }

@@ -18,7 +18,6 @@ const OVERDUE_AFTER_MS = 10_000;
 const MADE_MEANWHILE = 0.2;
 
 const SETTINGS = {
-  // Banks answer by program.
   CLOCK_WAIT_S: '2',
   // All of them are due at one moment of one clock.
   DUE_RATE: '10000',
@@ -26,7 +25,6 @@ const SETTINGS = {
 
 interface Told {
   problems: string[];
-  /** In a sentence. */
   summary: string;
 }
 
@@ -112,7 +110,6 @@ async function days(stage: Stage, schedules: number): Promise<Told> {
   };
 }
 
-/** Replaces processes, one after the other, as a deploy does. */
 async function run({ engine, signal }: Stage, { worker }: Release, ...names: Worker[]): Promise<void> {
   for (const name of names) {
     await engine.processes[name].stop();
@@ -132,7 +129,6 @@ async function reconciling(engine: StormEngine, over: AbortSignal): Promise<void
   }
 }
 
-/** From the moment that a schedule is made to its first billing. */
 const FIRST_AFTER_MS = 3_600_000;
 const AMOUNT_NAIRA = 10;
 

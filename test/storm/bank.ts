@@ -5,10 +5,8 @@ import type { Caller } from './caller';
 import type { ChargeAnswer, IntentAnswer, RefundAnswer } from './plan';
 import type { Told } from './told';
 
-/** One movement on a customer's account: a debit for a charge, or a credit for a refund. */
 export interface BookEntry {
   bankTransactionId: string;
-  /** The charge, or the refund. */
   about: string;
   kobo: bigint;
   /** `reversed`: the network refused the answer that told of it, so that it was taken back. */
@@ -19,7 +17,6 @@ export interface Said {
   about: string;
   sent: Record<string, unknown>;
   status: number;
-  /** The true state of it, by the network's answer. */
   told: unknown;
 }
 
@@ -89,7 +86,6 @@ const INTENT_STEPS: Record<IntentAnswer, readonly string[]> = {
   silence: [],
 };
 
-/** How the bank tells of a charge or a refund. */
 interface Matter {
   about: string;
   amount: number;
@@ -107,9 +103,7 @@ interface Matter {
 export class Bank {
   readonly book: BookEntry[] = [];
   readonly said: Said[] = [];
-  /** Answers that nobody took. */
   readonly unheard: string[] = [];
-  /** Answers on their way. */
   answering = 0;
   /** Answers that wait for the network to close their charge. */
   tooLate = 0;
@@ -220,7 +214,6 @@ export class Bank {
   }
 }
 
-/** The last word of `storm 17 pay`. */
 function wordOf(text: unknown): string | undefined {
   return /^storm \d+ (\w+)$/.exec(String(text))?.[1];
 }

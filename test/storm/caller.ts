@@ -6,7 +6,6 @@ export interface Reply {
   status: number;
   data: Record<string, unknown>;
   items: Record<string, unknown>[];
-  /** For whoever reads a finding. */
   text: string;
 }
 
@@ -15,10 +14,8 @@ const TRY_WITHIN_MS = 6_000;
 /** A hundred thousand lines are read in seconds, on a slow machine in more. */
 const UPLOAD_WITHIN_MS = 120_000;
 const PAUSE_MS = 300;
-/** A token lasts for an hour, and no storm does. */
 const SURPRISES_MAX = 100;
 
-/** Shared by all callers of a storm. */
 export class Watch {
   /** How often which answer came: a status, or that none did. */
   readonly answers = new Map<string, number>();
@@ -73,9 +70,13 @@ export class Caller {
     return this.insist(path, headers, 'POST', text, UPLOAD_WITHIN_MS);
   }
 
-  private async headers(): Promise<Record<string, string>> {
+  accessToken(): Promise<string> {
     this.token ??= this.newToken();
-    return { authorization: `Bearer ${await this.token}` };
+    return this.token;
+  }
+
+  private async headers(): Promise<Record<string, string>> {
+    return { authorization: `Bearer ${await this.accessToken()}` };
   }
 
   private async newToken(): Promise<string> {
@@ -116,7 +117,6 @@ export class Caller {
     }
   }
 
-  /** Undefined where it is to be tried again. */
   private async attempt(url: string, request: RequestInit, withinMs: number): Promise<Reply | undefined> {
     const { watch } = this;
     let response: Response;

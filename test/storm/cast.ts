@@ -11,9 +11,7 @@ import type { Told } from './told';
 
 export interface StormParty extends Party {
   name: PartyName;
-  /** Every item of a webhook that was no repeat. */
   heard: Told[];
-  /** The network's way to its receiver. */
   link: Link;
 }
 
@@ -22,7 +20,6 @@ export interface BankParty extends StormParty {
 }
 
 export interface Customer extends CustomerIds {
-  /** Its agreements' names, by merchant. */
   paymentIDs: Map<PartyName, string>;
 }
 

@@ -3,8 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Caller } from './caller';
 import { expected } from './parties';
 
-/** The test clock of a merchant, or of a bank for payments between customers. */
-
 export interface ClockOwner {
   name: string;
   network: Caller;
@@ -33,7 +31,6 @@ export async function setClock(owner: ClockOwner, at: number): Promise<void> {
   expected(202, set);
 }
 
-/** @throws Error where the clock does not get on */
 export async function advanceTo(
   owner: ClockOwner,
   at: number,

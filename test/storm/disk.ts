@@ -15,10 +15,6 @@ export class Disk {
   /** @param given on a file system that nobody else needs; undefined where none may be filled */
   constructor(private readonly given: string | undefined) {}
 
-  /**
-   * @param otherwise where the data goes when no disk was given
-   * @throws OperatorError where it is too small, or so large that it must be another's
-   */
   place(otherwise: string): string {
     if (this.given === undefined) return otherwise;
     const { bsize, blocks } = statfsSync(this.given);
@@ -30,12 +26,10 @@ export class Disk {
       );
     }
     this.folder = mkdtempSync(path.join(this.given, 'assent-storm-'));
-    // As with the other folder: Postgres may run as another user.
     chmodSync(this.folder, 0o711);
     return this.folder;
   }
 
-  /** Leaves no room on it. @returns what gives it back */
   fill(): () => void {
     const ballast = openSync(this.ballast, 'w', 0o600);
     try {

@@ -76,18 +76,9 @@ export interface StormEngine {
   ownerUrl: string;
   temporalAddress: string;
   namespace: string;
-  /** With the log of each process. */
   folder: string;
-  /**
-   * An operator's command, straight at the servers.
-   *
-   * @returns what it prints
-   * @throws Error where it exits otherwise than with 0
-   */
-  command(...args: string[]): Promise<string>;
-  /** Complaints of a command that looks for what is wrong. */
+  /** Complaints of an operator's command that looks for what is wrong, straight at the servers. */
   complaints(...args: string[]): Promise<string[]>;
-  /** The operator's command: makes a bank or a provider. */
   createEntity(type: 'bank' | 'provider', name: string): Promise<Identity>;
   /**
    * Whether transactions may write; undone by `heal`. Waits for a Postgres that is away, for a
@@ -102,17 +93,13 @@ export interface StormEngine {
 }
 
 export interface EngineOptions {
-  /** The folder of Postgres' data, on a file system that may be filled. */
   diskFolder?: string | undefined;
-  /** The project whose build is started; this one, unless given. */
   root?: string;
-  /** In place of the storm's own. */
   settings?: Record<string, string>;
   /** Links can be made bad, and cost this process work for each byte; without there are none. */
   linked?: boolean;
 }
 
-/** @throws OperatorError saying what to do; the signal's reason */
 export async function startStormEngine(
   { diskFolder, root = ROOT, settings = {}, linked = true }: EngineOptions,
   say: (line: string) => void,
@@ -124,13 +111,7 @@ export async function startStormEngine(
   const disk = new Disk(diskFolder);
   // Postgres does not run as root: the user that it runs as then must get through to its data.
   chmodSync(folder, 0o711);
-  const [postgresPort, temporalPort, temporalUi, ...apiPorts] = (await freePorts(5)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [postgresPort = 0, temporalPort = 0, temporalUi = 0, ...apiPorts] = await freePorts(5);
   const log = (name: string) => path.join(folder, `${name}.log`);
   const inherited = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'] };
 
@@ -148,7 +129,6 @@ export async function startStormEngine(
   const links = {} as StormEngine['links'];
 
   const stop = async (keep: boolean) => {
-    // A process that stops says good-bye to the servers.
     for (const one of Object.values(processes)) one.thaw();
     await Promise.all(Object.values(links).map((link) => link.close()));
     const { postgres: database, temporal, ...ours } = processes;
@@ -199,16 +179,9 @@ export async function startStormEngine(
         ...(isApi && { PORT: String(apiPorts[name === 'api-1' ? 0 : 1]) }),
       };
       const main = path.join(built, isApi ? 'api' : 'worker', 'main.js');
-      // As the image starts them.
       const args = isApi ? ['--max-old-space-size=384', main] : [main];
-      const program = {
-        command: process.execPath,
-        args,
-        environment: own,
-        cwd: folder,
-        stopSignal: 'SIGTERM' as const,
-      };
-      processes[name] = new StormProcess(name, program, log(name));
+      const program = { command: process.execPath, args, environment: own, cwd: folder };
+      processes[name] = new StormProcess(name, { ...program, stopSignal: 'SIGTERM' }, log(name));
       processes[name].start();
     }
     const engine: StormEngine = {
@@ -219,7 +192,6 @@ export async function startStormEngine(
       temporalAddress,
       namespace: NAMESPACE,
       folder,
-      command: (...args) => assent(straight, ...args),
       complaints: (...args) =>
         assent(straight, ...args).then(
           () => [],
@@ -228,7 +200,9 @@ export async function startStormEngine(
           ],
         ),
       createEntity: async (type, name) =>
-        JSON.parse(await assent(straight, ...createEntity(type, name))) as Identity,
+        JSON.parse(
+          await assent(straight, 'entity', 'create', '--type', type, '--name', name, '--json'),
+        ) as Identity,
       setReadOnly: (readOnly) => setReadOnly(postgres.superuserUrl, readOnly, signal),
       disk,
       async heal(until) {
@@ -249,16 +223,6 @@ export async function startStormEngine(
   }
 }
 
-const createEntity = (type: string, name: string) => [
-  'entity',
-  'create',
-  '--type',
-  type,
-  '--name',
-  name,
-  '--json',
-];
-
 async function setReadOnly(superuserUrl: string, readOnly: boolean, signal: AbortSignal): Promise<void> {
   await poll('Postgres', READY_WITHIN_MS, signal, () =>
     onDatabase(superuserUrl, async (client) => {
@@ -270,10 +234,6 @@ async function setReadOnly(superuserUrl: string, readOnly: boolean, signal: Abor
   );
 }
 
-/**
- * Both APIs reach all that they need, and each worker has said that it is ready since its last
- * start.
- */
 async function ready(
   apiUrls: string[],
   log: (name: string) => string,

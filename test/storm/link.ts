@@ -27,16 +27,13 @@ interface Pair {
 export class Link {
   private passage: Passage = 'open';
   private readonly pairs = new Set<Pair>();
-  /** Done when the link is open again. */
   private waiting: (() => void)[] = [];
   private readonly server = createServer({ allowHalfOpen: false }, (near) => this.accept(near));
 
-  /** @param target the port behind it */
   constructor(private readonly target: number) {
     this.server.maxConnections = CONNECTIONS_MAX;
   }
 
-  /** @returns the port that it listens on */
   async listen(): Promise<number> {
     this.server.listen(0, '127.0.0.1');
     await once(this.server, 'listening');

@@ -14,7 +14,6 @@ export interface Acknowledged {
   operation: number;
 }
 
-/** One of the charges that have succeeded, as a merchant who may send it back knows it. */
 interface Paid {
   reference: string;
   kobo: number;
@@ -27,20 +26,17 @@ const POLL_MS = 20;
 /** The merchants at work: they do what the plan says, and write down what they were told. */
 export class Load {
   readonly acknowledged: Acknowledged[] = [];
-  /** Refusals that the contract has, by kind of operation and status. */
   readonly refused = new Map<string, number>();
   /** Operations without a certain answer, or with one that the contract does not have here. */
   readonly problems: string[] = [];
   begun = 0;
   inFlight = 0;
 
-  /** @param seed makes the keys, so that two storms on one engine would not share any */
   constructor(
     private readonly cast: Cast,
     private readonly seed: number,
   ) {}
 
-  /** Begins each operation at its time, or as soon as there is room. */
   async run(operations: readonly Operation[], signal: AbortSignal): Promise<void> {
     const startedAt = Date.now();
     for (const operation of operations) {
@@ -204,7 +200,6 @@ export class Load {
   }
 }
 
-/** The bank reads it, and knows its part by it. */
 function descriptionOf({ n, answer }: { n: number; answer: string }): string {
   return `storm ${n} ${answer}`;
 }

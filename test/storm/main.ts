@@ -64,7 +64,6 @@ async function storm(engine: StormEngine, signal: AbortSignal, stops: Stops): Pr
   say('Bringing in banks, merchants and customers …');
   const cast = await assemble(engine, watch, stops);
   const load = new Load(cast, seed);
-  // Only from here on does anybody have to bear anything.
   watch.answers.clear();
 
   const { operations, faults } = plan;
@@ -79,7 +78,6 @@ async function storm(engine: StormEngine, signal: AbortSignal, stops: Stops): Pr
   watch.giveUpAt = Date.now() + ANSWERED_WITHIN_MS;
   const servers = await untilQuiet(engine, cast, load, QUIET_WITHIN_MS, say, signal);
   const quietAfterMs = Date.now() - overAt;
-  // The comparison reads as much as there is.
   watch.giveUpAt = Infinity;
 
   say('Quiet. Comparing …');

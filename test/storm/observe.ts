@@ -4,17 +4,13 @@ import type { PartyName } from './plan';
 import { inLanes, list, readFeed } from './read';
 import type { Told } from './told';
 
-/** The view of one party. */
 export interface View {
   name: PartyName;
   entityId: string;
-  /** `GET /v1/transaction-history`. */
   history: Transaction[];
-  /** `GET /v1/events`, item by item. */
   feed: Told[];
   /** Items that its receiver took, each webhook once. */
   heard: Told[];
-  /** Webhooks that its receiver did not believe. */
   forged: string[];
   /** Webhooks that were given up, by the event that they are of. */
   failedEvents: string[];
@@ -23,7 +19,6 @@ export interface View {
 export interface BankView extends View {
   book: BookEntry[];
   said: Said[];
-  /** `GET /v1/bank/customer-decisions`. */
   decisions: Decision[];
 }
 

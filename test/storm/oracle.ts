@@ -15,12 +15,10 @@ export interface Seen {
   banks: readonly BankView[];
   merchants: readonly MerchantView[];
   servers: ServersView;
-  /** Surprises of callers and banks, in words. */
   met: readonly string[];
   timeZone: string;
 }
 
-/** Something that is not as promised. */
 export interface Finding {
   promise: PromiseName;
   /** The thing that it is about, to be searched for in the logs. */

@@ -7,7 +7,6 @@ import type { Told } from './told';
 
 /** Parties of a storm, a proof or a roll-out, which speak to the engine by its API alone. */
 
-/** A bank or a merchant, with a receiver of its own in this process, which nothing kills. */
 export interface Party {
   name: string;
   entityId: string;
@@ -15,7 +14,6 @@ export interface Party {
   receiver: Receiver;
 }
 
-/** @param port at which its receiver is reached */
 export async function openParty(
   name: string,
   { entityId }: Identity,
@@ -28,7 +26,6 @@ export async function openParty(
   return { name, entityId, network, receiver };
 }
 
-/** A trusted one. */
 export async function createMerchant(provider: Caller, name: string): Promise<Identity> {
   const merchants = [{ clientRef: name, name, email: `${name}@example.com` }];
   const made = await provider.post('/v1/provider/merchants', { merchants }, randomUUID());
@@ -38,7 +35,6 @@ export async function createMerchant(provider: Caller, name: string): Promise<Id
   return { ...item, entityId: item.merchantId };
 }
 
-/** @returns the status of the answer */
 export async function setTrust(provider: Caller, merchantId: string, trustLevel: string): Promise<number> {
   const body = { merchantId, trustLevel };
   return (await provider.post('/v1/provider/merchant/trust', body, undefined, 'PATCH')).status;
@@ -47,6 +43,8 @@ export async function setTrust(provider: Caller, merchantId: string, trustLevel:
 export interface CustomerIds {
   customerId: string;
   lookupID: string;
+  email: string;
+  batchId: string;
 }
 
 /** One call of the API takes no more. */
@@ -68,21 +66,24 @@ export async function onboard(
   firstAccount = 1_000_000_000,
 ): Promise<Map<number, CustomerIds>> {
   const found = new Map<number, CustomerIds>();
+  const emailOf = (n: number) => `ngozi.${kind}.${n}@example.com`;
   for (const some of batches(numbers)) {
     const customers = some.map((n) => ({
       clientRef: `${kind}-${n}`,
       firstname: 'Ngozi',
       lastname: 'Umeh',
       accountName: 'Ngozi Umeh',
-      email: `ngozi.${kind}.${n}@example.com`,
+      email: emailOf(n),
       country: 'NG',
       accountNumber: String(firstAccount + n),
     }));
     const data = expected(201, await bank.post('/v1/bank/customers', { customers }, randomUUID()));
     for (const { clientRef, customerId, lookupID } of data['customers'] as (CustomerIds & {
       clientRef: string;
-    })[])
-      found.set(Number(clientRef.slice(kind.length + 1)), { customerId, lookupID });
+    })[]) {
+      const n = Number(clientRef.slice(kind.length + 1));
+      found.set(n, { customerId, lookupID, email: emailOf(n), batchId: String(data['batchId']) });
+    }
   }
   return found;
 }
@@ -120,7 +121,6 @@ export async function agree(
   });
 }
 
-/** @throws Error where another status came */
 export function expected(status: number, reply: Reply): Record<string, unknown> {
   if (reply.status !== status) throw new Error(`${reply.status}: ${reply.text}`);
   return reply.data;

@@ -6,15 +6,9 @@ import { Random } from './random';
  * on which have succeeded by then.
  */
 
-/**
- * How a bank answers a charge. It reads so in the description, as a person would read a shop's
- * name.
- */
 const CHARGE_ANSWERS = {
   pay: 30,
-  /** The debit is made, and told of a while after. */
   paySlowly: 8,
-  /** The same answer twice. */
   payTwice: 6,
   /** Two debits, by mistake; the second is refused, and taken back. */
   payAgain: 3,
@@ -27,7 +21,6 @@ const CHARGE_ANSWERS = {
   closedAccount: 4,
   silence: 3,
 } as const;
-/** A schedule's charges may also lack funds at the first attempt. */
 const SCHEDULE_ANSWERS = { ...CHARGE_ANSWERS, noFundsFirst: 20 } as const;
 const REFUND_ANSWERS = {
   complete: 8,
@@ -53,7 +46,6 @@ export type ChargeAnswer = keyof typeof SCHEDULE_ANSWERS | 'unavailable';
 export type RefundAnswer = keyof typeof REFUND_ANSWERS | 'completeThenReject';
 export type IntentAnswer = keyof typeof INTENT_ANSWERS;
 
-/** Each operation names some by number. */
 export const CUSTOMERS = 40;
 /** The first of them have limits so low that the load meets them. */
 export const LIMITED_CUSTOMERS = 8;
@@ -99,7 +91,6 @@ export type Operation = {
  * the engine can do.
  */
 const OPERATION_EVERY_MS = 250;
-/** Two and a half seconds from one fault to the next, give or take. */
 const FAULT_EVERY_MS = { least: 1_500, most: 3_500 };
 const FAULT_LASTS_MS = { least: 300, most: 6_000 };
 
@@ -107,7 +98,6 @@ const PROCESSES = ['api-1', 'api-2', 'worker-1', 'worker-2', 'postgres', 'tempor
 const LINKS = ['api-1', 'api-2', 'worker-1', 'worker-2'].flatMap((process) =>
   ['postgres', 'temporal'].map((server) => `${process} to ${server}`),
 );
-/** Banks and merchants, by the names that they have in the storm. */
 const PARTIES = ['bank-1', 'bank-2', 'shop', 'market', 'club'] as const;
 export type PartyName = (typeof PARTIES)[number];
 
@@ -129,7 +119,6 @@ export interface Fault {
   atMs: number;
   lastsMs: number;
   what: keyof typeof FAULTS;
-  /** A process, a link, or the receiver of a party. */
   target: string;
 }
 

@@ -15,9 +15,7 @@ const STOPPED_WITHIN_MS = 10_000;
  * runs the service has a supervisor that does so; unlike that one, this one never gives up.
  */
 export class StormProcess {
-  /** Ends that the storm did not order. */
   readonly unexpected: string[] = [];
-  starts = 0;
   private child: ChildProcess | undefined;
   private frozen: number[] = [];
   private wanted = false;
@@ -41,7 +39,6 @@ export class StormProcess {
     this.life = this.live();
   }
 
-  /** Another build of the same program, from the next start on. */
   replace(args: string[]): void {
     this.program = { ...this.program, args };
   }
@@ -79,7 +76,6 @@ export class StormProcess {
     this.frozen = [];
   }
 
-  /** @returns the pids that it was sent to: of the process and of all that it has started */
   private signal(signal: NodeJS.Signals): number[] {
     const pid = this.child?.pid;
     if (pid === undefined) return [];
@@ -92,7 +88,6 @@ export class StormProcess {
 
   private async live(): Promise<void> {
     while (this.wanted) {
-      this.starts += 1;
       const end = await this.oneLife();
       if (!this.ordered) this.unexpected.push(`${this.name}: ${end}`);
       if (this.wanted) await wait(RESTART_AFTER_MS);

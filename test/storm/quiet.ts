@@ -5,7 +5,6 @@ import type { Load } from './load';
 import { lookAtServers, type ServersView } from './servers';
 
 const LOOK_EVERY_MS = 500;
-/** Between two lines about what is still to be done. */
 const SAY_EVERY_MS = 5_000;
 
 /**
@@ -37,7 +36,6 @@ export async function untilQuiet(
   }
 }
 
-/** In words; empty where nothing is. */
 function whatIsLeft({ open, outbox, running }: ServersView, { banks }: Cast, { inFlight }: Load): string {
   const counts = {
     calls: inFlight,

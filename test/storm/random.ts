@@ -14,7 +14,6 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number, both ends included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }
@@ -23,7 +22,6 @@ export class Random {
     return things[this.between(0, things.length - 1)] as Thing;
   }
 
-  /** One of the names, each as often as its weight says. */
   weighted<Name extends string>(weights: Record<Name, number>): Name {
     const entries = Object.entries<number>(weights) as [Name, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -34,7 +32,6 @@ export class Random {
     throw new Error('there is nothing to draw from');
   }
 
-  /** Different whole numbers below `end`. */
   several(count: number, end: number): number[] {
     const numbers = Array.from({ length: end }, (_, i) => i);
     for (let i = 0; i < count; i++) {

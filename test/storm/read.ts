@@ -2,14 +2,11 @@ import type { Caller } from './caller';
 import { expected } from './parties';
 import type { Told } from './told';
 
-/** The longest page that the API gives. */
 const PAGE = 100;
-/** The API lists no further. */
 const LISTED_MAX = 10_000;
 /** Enough that none waits for another's answer, and few enough to be answered. */
 const LANES = 8;
 
-/** Does it for each, so many at a time. */
 export async function inLanes<Thing>(
   things: Iterable<Thing>,
   work: (thing: Thing) => Promise<void>,
@@ -22,7 +19,6 @@ export async function inLanes<Thing>(
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-/** All of a list. */
 export async function list(network: Caller, path: string, name: string): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   const and = path.includes('?') ? '&' : '?';

@@ -5,24 +5,16 @@ import { PROMISES, type Finding } from './oracle';
 export interface Report {
   seed: number;
   seconds: number;
-  /** Faults that were brought about, by kind. */
   faults: Record<string, number>;
-  /** Processes that ended without having been told to, with how often. */
   endedByThemselves: Record<string, number>;
   operations: number;
-  /** Operations that the network said it took, by kind. */
   acknowledged: Record<string, number>;
-  /** Refusals that the contract has. */
   refused: Record<string, number>;
-  /** How charges, refunds and intents ended. */
   ended: Record<string, number>;
-  /** Entries of the banks' books, by state. */
   debits: Record<string, number>;
   exceptions: number;
-  /** Answers to callers, try by try. */
   answers: Record<string, number>;
   webhooks: Record<string, number>;
-  /** From the end of the storm until nothing was left to do. */
   quietAfterMs: number;
   findings: Finding[];
 }
@@ -31,7 +23,6 @@ export function faultsOf({ faults }: Plan): Record<string, number> {
   return counted(faults.map(({ what }) => FAULTS[what]));
 }
 
-/** How often each of them comes. */
 export function counted(names: Iterable<string>): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;

@@ -1,18 +1,15 @@
-import { Client as TemporalClient, Connection } from '@temporalio/client';
-import { Client } from 'pg';
+import { Client, Connection, type WorkflowClient } from '@temporalio/client';
+import { onDatabase } from '../../src/database/pool/one-connection';
 import type { StormEngine } from './engine';
 
 /** The servers' own knowledge, asked straight, past proxies and engine. */
 export interface ServersView {
-  /** Messages to Temporal that nobody has carried. */
   outbox: { workflowId: string; kind: string }[];
-  /** By id. */
   running: string[];
   /** Ended otherwise than by doing their work. */
   broken: { workflowId: string; status: string }[];
   /** Exceptions, with each answer by itself. */
   exceptions: { about: string; bankTransactionId: string | null }[];
-  /** Rows that wait for something, by what they are. */
   open: { charges: number; intents: number; webhooks: number };
 }
 
@@ -23,12 +20,9 @@ export async function lookAtServers(engine: StormEngine): Promise<ServersView> {
   return { ...rows, ...workflows };
 }
 
-async function lookAtPostgres({ ownerUrl }: StormEngine) {
-  const client = new Client(ownerUrl);
-  client.on('error', () => undefined);
-  await client.connect();
-  const read = async <Row>(text: string) => (await client.query(text)).rows as Row[];
-  try {
+const lookAtPostgres = ({ ownerUrl }: StormEngine) =>
+  onDatabase(ownerUrl, async (client) => {
+    const read = async <Row>(text: string) => (await client.query(text)).rows as Row[];
     const [open] = await read<ServersView['open']>(
       `SELECT (SELECT count(*)::int FROM billing_requests WHERE status = 'pending') AS charges,
          (SELECT count(*)::int FROM intents WHERE status = 'pending') AS intents,
@@ -45,26 +39,30 @@ async function lookAtPostgres({ ownerUrl }: StormEngine) {
       ),
       open: open ?? { charges: 0, intents: 0, webhooks: 0 },
     };
-  } finally {
-    await client.end();
-  }
-}
+  });
 
-async function lookAtTemporal({ temporalAddress, namespace }: StormEngine) {
-  const connection = await Connection.connect({ address: temporalAddress, connectTimeout: 5_000 });
-  const client = new TemporalClient({ connection, namespace });
-  const list = async (query: string) => {
-    const found: { workflowId: string; status: string }[] = [];
-    for await (const { workflowId, status } of client.workflow.list({ query })) {
-      if (found.length < WORKFLOWS_MAX) found.push({ workflowId, status: status.name });
-    }
-    return found;
-  };
-  try {
+const lookAtTemporal = (engine: StormEngine) =>
+  atTemporal(engine, async (workflows) => {
+    const list = async (query: string) => {
+      const found: { workflowId: string; status: string }[] = [];
+      for await (const { workflowId, status } of workflows.list({ query })) {
+        if (found.length < WORKFLOWS_MAX) found.push({ workflowId, status: status.name });
+      }
+      return found;
+    };
     return {
       running: (await list(`ExecutionStatus = 'Running'`)).map(({ workflowId }) => workflowId),
       broken: await list(`ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut', 'Canceled')`),
     };
+  });
+
+export async function atTemporal<Answer>(
+  { temporalAddress, namespace }: StormEngine,
+  ask: (workflows: WorkflowClient) => Promise<Answer>,
+): Promise<Answer> {
+  const connection = await Connection.connect({ address: temporalAddress, connectTimeout: 5_000 });
+  try {
+    return await ask(new Client({ connection, namespace }).workflow);
   } finally {
     await connection.close();
   }

@@ -10,7 +10,6 @@ const SPOILED = 5;
 /** Beyond the longest that the engine waits for a receiver in a storm. */
 const TOO_LATE_MS = 5_000;
 
-/** Brings about the faults of the plan, each at its time, and ends each when its time is over. */
 export async function rage(
   faults: readonly Fault[],
   engine: StormEngine,
@@ -32,7 +31,6 @@ export async function rage(
   );
 }
 
-/** @returns what ends it */
 async function begin(
   { what, target }: Fault,
   engine: StormEngine,

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient, type Credentials } from '../api-client';
 import { kobo } from '../kobo';
 import { Receiver, type ReceivedEvent } from './receiver';
@@ -12,9 +11,7 @@ type Decision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
  */
 export interface Rule {
   on: 'billing.intent' | 'billing.request';
-  /** Only of this customer. */
   lookupID?: string;
-  /** Only where the merchant wrote this. */
   description?: string;
   /**
    * `silence` never answers; of a charge, any other word than a decision is the reason of its
@@ -23,14 +20,10 @@ export interface Rule {
   answer?: Decision | 'silence' | 'insufficient_funds' | 'temporarily_unavailable' | 'account_closed';
   /** Major units, sent with the answer to an intent. */
   spendingLimits?: { daily?: number; monthly?: number };
-  blockMerchant?: boolean;
-  /** How long it takes until it answers; at once, where not given. */
-  afterMs?: number;
   /** How many answers it gives before it is spent; always, where not given. */
   times?: number;
 }
 
-/** One debit of a customer's account. */
 export interface LedgerEntry {
   bankTransactionId: string;
   billingRequestId: string;
@@ -48,7 +41,6 @@ export interface LedgerEntry {
 export interface BankAnswer {
   on: Rule['on'];
   sent: Record<string, unknown>;
-  /** HTTP status; 0 where no answer came. */
   status: number;
   body: unknown;
 }
@@ -94,17 +86,7 @@ export class SimulatedBank {
     if (type !== 'billing.intent' && type !== 'billing.request') return;
     const rule = this.ruleFor(type, item);
     if (rule?.answer === 'silence') return;
-    void this.answer(type, item, batchId, rule);
-  }
-
-  private async answer(
-    on: Rule['on'],
-    item: Record<string, unknown>,
-    batchId: string | undefined,
-    rule: Rule | undefined,
-  ): Promise<void> {
-    if (rule?.afterMs !== undefined) await wait(rule.afterMs, undefined, { ref: false });
-    await (on === 'billing.intent' ? this.answerIntent(item, rule) : this.answerCharge(item, batchId, rule));
+    void (type === 'billing.intent' ? this.answerIntent(item, rule) : this.answerCharge(item, batchId, rule));
   }
 
   private ruleFor(on: Rule['on'], item: Record<string, unknown>): Rule | undefined {
@@ -126,7 +108,6 @@ export class SimulatedBank {
       lookupID: item['lookupID'],
       customerDecision: rule?.answer ?? 'approve_recurring',
       ...(rule?.spendingLimits && { spendingLimits: rule.spendingLimits }),
-      ...(rule?.blockMerchant !== undefined && { blockMerchant: rule.blockMerchant }),
     });
   }
 

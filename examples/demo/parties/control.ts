@@ -10,10 +10,8 @@ const POLL_MS = 1_000;
 export class PartyControl {
   private readonly events: ReceivedEvent[] = [];
 
-  /** @param url where the party listens, without a path */
   constructor(readonly url: string) {}
 
-  /** The network sends this party's webhooks here. */
   get webhookUrl(): string {
     return `${this.url}/webhooks`;
   }
@@ -42,7 +40,6 @@ export class PartyControl {
     }
   }
 
-  /** All events so far, oldest first. */
   async received(): Promise<readonly ReceivedEvent[]> {
     await this.read(0);
     return this.events;

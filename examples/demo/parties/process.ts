@@ -6,10 +6,7 @@ import type { Identity } from '../operator';
 
 /** A process of our own. It ends with its owner: the channel between them breaks then. */
 export interface Child<Ready> {
-  /** Its first message. */
   ready: Ready;
-  pid: number;
-  /** Ends the process and waits until it is gone. */
   stop: () => Promise<void>;
 }
 
@@ -44,7 +41,7 @@ export async function startScript<Ready>(
   try {
     const [ready] = (await Promise.race([first, ended])) as [Ready];
     child.on('message', listen);
-    return { ready, pid: child.pid ?? 0, stop };
+    return { ready, stop };
   } catch (cause) {
     await stop();
     throw new Error(`${path.basename(script)} did not start`, { cause });
@@ -53,7 +50,6 @@ export async function startScript<Ready>(
 
 export type PartyProcess = Child<{ url: string }>;
 
-/** A simulated bank that answers to the API at this address. */
 export const startBankProcess = (
   apiUrl: string,
   { clientId, clientSecret, webhookSecret }: Identity,

@@ -6,7 +6,6 @@ import { forgeryIn, type WebhookBody } from './verification';
 
 /** One item of a genuine webhook that was not a repeat. */
 export interface ReceivedEvent {
-  /** Counts from 1 in order of arrival. */
   n: number;
   deliveryId: string;
   type: string;
@@ -21,9 +20,7 @@ export interface Attempt {
   /** The body as it came, to compare the bytes of a retry with those before. */
   body: string;
   outcome: 'taken' | 'repeat' | 'forged' | 'fault';
-  /** The proof that does not hold. */
   forgery?: string;
-  /** Milliseconds since the epoch, on the receiver's clock. */
   at: number;
 }
 
@@ -33,12 +30,9 @@ export interface Attempt {
 export type Fault = { times: number; type?: string } & (
   | { kind: 'status'; status: number }
   | { kind: 'hang' } // takes the request and never answers
-  | { kind: 'close' } // drops the connection in place of an answer
-  | { kind: 'redirect'; to: string }
   | { kind: 'slow'; delayMs: number } // does its work, but answers late
 );
 
-/** Calls of a party's owner, by `METHOD /path`. */
 export type Controls = Record<string, (body: unknown) => unknown>;
 
 /** A hundred items of the longest texts that the network allows stay below this. */
@@ -91,22 +85,16 @@ export class Receiver {
     return {};
   }
 
-  /** Requests that did not come from the network, in words. */
   get forged(): string[] {
     return this.attempts
       .filter(({ outcome }) => outcome === 'forged')
       .map(({ deliveryId, forgery }) => `${deliveryId}: ${forgery}`);
   }
 
-  /** Every request to the webhook address. */
   get received(): readonly Attempt[] {
     return this.attempts;
   }
 
-  /**
-   * @param port 0 for any that is free
-   * @returns the port it listens on
-   */
   async listen(port: number): Promise<number> {
     this.server.listen(port, '127.0.0.1');
     await once(this.server, 'listening');
@@ -158,7 +146,7 @@ export class Receiver {
     const fault = this.nextFault(type);
     if (fault !== undefined && fault.kind !== 'slow') {
       note('fault');
-      misbehave(fault, response);
+      if (fault.kind === 'status') answerJson(response, fault.status, { error: 'out of order, as ordered' });
       return;
     }
     const repeat = this.delivered.has(deliveryId);
@@ -197,22 +185,6 @@ export class Receiver {
       await once(this.arrivals, 'arrival', { signal: AbortSignal.timeout(waitMs) }).catch(() => undefined);
     }
     return this.events.slice(after);
-  }
-}
-
-function misbehave(fault: Exclude<Fault, { kind: 'slow' }>, response: ServerResponse): void {
-  switch (fault.kind) {
-    case 'status':
-      answerJson(response, fault.status, { error: 'out of order, as ordered' });
-      return;
-    case 'redirect':
-      response.writeHead(302, { location: fault.to }).end();
-      return;
-    case 'close':
-      response.destroy();
-      return;
-    case 'hang':
-      return;
   }
 }
 

@@ -7,12 +7,10 @@ export interface WebhookBody {
   entityId: string;
   entityType: 'bank' | 'merchant';
   webhookType: string;
-  /** RFC 3339. */
   timestamp: string;
   batchId?: string;
   data: Record<string, unknown>[];
   itemCount: number;
-  /** Lower-case hex, see {@link forgeryIn}. */
   signature?: string;
 }
 

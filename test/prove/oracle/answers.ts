@@ -1,8 +1,6 @@
 import type { ChargeAnswer, RefundAnswer } from '../../storm/plan';
 import type { Resolution } from '../plan';
 
-/** Outcomes of a bank's answers to a charge, as the contract has them. */
-
 export type ExceptionOfCharge = 'unanswered' | 'conflicting_answer';
 
 interface OutcomeOf {

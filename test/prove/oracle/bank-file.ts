@@ -15,7 +15,6 @@ import type { SeenBankFile, SeenDesk, SeenMerchant, SeenPayments } from './seen'
  * is to find these, and nothing else.
  */
 
-/** The network's verdict on a line. */
 type Verdict = 'expected' | 'matched' | 'unknown_here';
 
 interface Booking {
@@ -32,7 +31,6 @@ interface Booking {
 }
 
 export interface WrittenFile {
-  /** CSV */
   text: string;
   /** The day until which it covers all, also where it has no lines. */
   through: string | undefined;
@@ -69,7 +67,6 @@ export class BankFile {
 
   constructor(
     private readonly zone: Zone,
-    /** Its number in the plan. */
     private readonly bank: number,
   ) {}
 
@@ -194,7 +191,6 @@ export class BankFile {
     this.book(reversal.id, reversal.at, reversed > 0n ? reversed : kobo, 'credit', { is });
   }
 
-  /** Its id came in an answer that settled nothing. */
   private doubtful(
     { bankTransactionId, kobo }: Entry,
     at: number,
@@ -228,7 +224,6 @@ function slipsAmong(plain: readonly Booking[]): Map<Booking, Slip> {
   return slips;
 }
 
-/** One file, and what the network is to say to it. */
 class Lines {
   private readonly lines: string[] = [];
   private readonly differences: string[] = [];

@@ -3,24 +3,18 @@ import type { Prediction } from './predict';
 import type { Attempt, Schedule } from './schedule';
 import type { SeenDesk, SeenMerchant } from './seen';
 
-/** Both sides of a comparison, and the words for it. */
-
-/** A difference between the engine and the oracle. */
 export interface Difference {
-  /** By the test clock. */
   at: number;
   who: string;
   /** In words: what the contract says, and what is so. */
   what: string;
 }
 
-/** Both sides of one merchant. */
 export interface Both {
   plan: Plan;
   merchant: MerchantPlan;
   predicted: Prediction;
   seen: SeenMerchant;
-  /** By their numbers in the plan. */
   desks: SeenDesk[];
   /** The charges that are in both, by the engine's id. */
   charges: Map<string, Attempt>;

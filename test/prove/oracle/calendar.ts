@@ -10,10 +10,8 @@ export type Frequency = 'daily' | 'weekly' | 'monthly' | 'yearly';
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** A day and time as a clock on the wall shows them. */
 interface Wall {
   year: number;
-  /** From 1. */
   month: number;
   day: number;
   /** Milliseconds since midnight, as if the day had 24 hours. */
@@ -38,7 +36,6 @@ export class Zone {
   /** Minutes would be enough, and a run asks for the same few over and over. */
   private readonly offsets = new Map<number, number>();
 
-  /** @param name IANA, such as `Africa/Lagos` */
   constructor(readonly name: string) {
     this.clock = new Intl.DateTimeFormat('en-GB', {
       timeZone: name,
@@ -101,7 +98,6 @@ export class Zone {
     return this.moment({ year, month, day, ofDayMs: hours * HOUR_MS });
   }
 
-  /** `2028-02-29`. */
   dayOf(at: number): string {
     return new Date(at + this.offsetMs(at)).toISOString().slice(0, 10);
   }

@@ -206,7 +206,6 @@ function compareWord({ predicted, accounts, payers, payees, differ }: Pair, { ty
       differ(`is told by ${type} with ${fact} ${String(should)} by the contract, and ${String(is)}`);
 }
 
-/** Lines that are about no payment that there is. */
 function unknownAt(bank: SeenPaymentsAtBank, known: ReadonlySet<unknown>): string[] {
   const { book, credits, history, exceptions } = bank;
   return [

@@ -4,17 +4,14 @@ import { DAY_MS } from './calendar';
 import type { Day } from './ledger';
 import type { SeenPosition } from './seen';
 
-/** Debts between two parties of what settled on a day. */
 export interface Owed {
   toYou: Amount;
   byYou: Amount;
 }
 
-/** By settlement day and counterparty. */
 export class Positions {
   private readonly days = new Map<string, Map<string, Owed>>();
 
-  /** @param booked of a merchant's charges of one bank's customers */
   add(side: 'merchant' | 'bank', counterpartyId: string, booked: ReadonlyMap<string, Day>): void {
     for (const [day, { charges, refunds, refundReturns, reversals }] of booked) {
       const [paid, back] = [charges.amount + refundReturns.amount, refunds.amount + reversals.amount];

@@ -11,7 +11,6 @@ import type { SeenStatement } from './seen';
  * owed when it begins and ends. A day that should not be there shows as a balance of the next one.
  */
 
-/** When an exception was opened and resolved. */
 interface Span {
   openedAt: unknown;
   resolvedAt: unknown;
@@ -32,7 +31,6 @@ export class BankSum {
     this.book(booked);
   }
 
-  /** @param bankIds of all banks, by their numbers in the plan */
   addPayments(
     { zone }: Plan,
     bank: number,
@@ -59,7 +57,6 @@ export function spanOf({ openedAt, resolvedAt }: Record<string, unknown>): Span 
   return { openedAt, resolvedAt };
 }
 
-/** @param moved what a day does to the balance */
 export function compareDays(
   plan: Plan,
   who: string,

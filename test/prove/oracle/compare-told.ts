@@ -13,7 +13,6 @@ export function compareTold(both: Both): void {
   compareFeed(both);
 }
 
-/** Items of a type, by the thing that they are about. */
 function about(
   told: readonly Told[],
   type: string,

@@ -26,7 +26,6 @@ const OWED_TO_BANK = {
 export type Kind = keyof typeof OWED_TO_MERCHANT;
 export const KINDS = Object.keys(OWED_TO_MERCHANT) as Kind[];
 
-/** Moves of one settlement day. */
 export interface Day extends Record<Kind, { count: number; amount: Amount }> {
   /** Payments between two customers of one bank: they count twice, and are one line. */
   inside: number;
@@ -52,7 +51,6 @@ export const emptyDay = (): Day => {
   return { ...(Object.fromEntries(sums) as Record<Kind, Day['charges']>), inside: 0 };
 };
 
-/** The day as it is in the book, from now on if it was not. */
 export function dayIn(days: Map<string, Day>, day: string): Day {
   const one = days.get(day) ?? emptyDay();
   days.set(day, one);

@@ -19,7 +19,6 @@ export class Allowance {
     return { day, month: day.slice(0, 7) };
   }
 
-  /** On the day of the moment, and in its month. */
   usedAt(at: number): Limits & { daily: Amount; monthly: Amount } {
     const { day, month } = this.periods(at);
     return { daily: this.used.get(day) ?? 0n, monthly: this.used.get(month) ?? 0n };
@@ -34,7 +33,6 @@ export class Allowance {
     );
   }
 
-  /** @returns whether there was room */
   take(at: number, kobo: Amount): boolean {
     if (!this.allows(at, kobo)) return false;
     this.add(at, kobo);

@@ -39,9 +39,7 @@ interface PredictedBill {
   act: number;
   at: number;
   customer: number;
-  /** 201, or the refusal. */
   status: number;
-  /** Undefined if it was refused. */
   attempt: Attempt | undefined;
 }
 
@@ -50,20 +48,17 @@ interface PredictedRefund {
   at: number;
   kobo: Amount;
   status: 'completed' | 'rejected' | 'returned';
-  /** The charge that it takes from. */
   of: Attempt;
 }
 
 interface PredictedException {
   kind: ExceptionOfCharge | 'refund_conflict';
   at: number;
-  /** The charge that it is about. */
   of: Attempt;
   /** The act that asked for the refund that it is about. */
   refund?: number;
   /** How the bank has answered; nothing, where it was silent. */
   answers: readonly string[];
-  /** When the bank has said what became of the money. */
   resolvedAt: number | undefined;
   /** The bank's word of it, and the act that said so. */
   said: { act: number; at: number; resolution: Resolution } | undefined;
@@ -81,9 +76,7 @@ export interface Prediction {
 }
 
 const NOTICE_MS = DAY_MS;
-/** Nothing is charged later than this. */
 const ARREARS_MS = 35 * DAY_MS;
-/** In a row. */
 const FAILURES_THAT_END = 3;
 const RETRYABLE = ['insufficient_funds', 'limit_reached', 'temporarily_unavailable'];
 
@@ -522,7 +515,6 @@ function firstOf(exceptions: readonly PredictedException[]): PredictedException 
   return open.toSorted((a, b) => (a.of.subscription ?? 0) - (b.of.subscription ?? 0))[0];
 }
 
-/** How many billings ran or were skipped, and how many charges they took. */
 export function countOf(plan: Plan): { billings: number; charges: number } {
   let [billings, charges] = [0, 0];
   for (const merchant of plan.merchants) {

@@ -2,8 +2,6 @@ import type { ChargeAnswer } from '../../storm/plan';
 import type { Amount, Subscription } from '../plan';
 import { DAY_MS, type Zone } from './calendar';
 
-/** A schedule as the contract has it. */
-
 export interface Attempt {
   at: number;
   /** Undefined of a single charge. */
@@ -45,7 +43,6 @@ interface Hold {
 
 export interface Schedule {
   terms: Subscription;
-  /** They may be changed. */
   kobo: Amount;
   maxBillings: number | undefined;
   nextN: number;
@@ -54,11 +51,9 @@ export interface Schedule {
   paused: boolean;
   holds: Hold[];
   ended: 'completed' | 'cancelled' | 'failed' | undefined;
-  /** The billing in hand. */
   open:
     | {
         billing: Billing;
-        /** The last decline's. */
         reason: string;
         /** Only if the bank is silent. */
         closesAt: number | undefined;
@@ -66,7 +61,6 @@ export interface Schedule {
       }
     | undefined;
   billings: Billing[];
-  /** How often the bank has been. */
   asked: number;
   noticed: number | undefined;
   notices: { n: number; dueAt: number; kobo: Amount }[];
@@ -120,7 +114,6 @@ export function wasHeld({ holds }: Schedule, at: number): Hold['reason'] | undef
   return reasons.includes('suspended') ? 'suspended' : reasons[0];
 }
 
-/** Days after the first attempt. */
 const RETRY_DAYS = [1, 3, 5];
 
 /** The first of them that is after the last attempt, and before the next due date. */
@@ -130,7 +123,6 @@ export function firstRetry({ attempts }: Billing, nextDueAt: number, zone: Zone)
   return RETRY_DAYS.map((days) => zone.plusDays(first.at, days)).find((at) => at > last.at && at < nextDueAt);
 }
 
-/** @param suspended by its customer or by the network */
 export function statusOf(schedule: Schedule, endAt: number): string {
   const { ended, paused, open } = schedule;
   if (ended !== undefined) return ended;
@@ -143,7 +135,6 @@ export function statusOf(schedule: Schedule, endAt: number): string {
 /** So many billings of one schedule are begun within a day. */
 const CATCH_UP = 3;
 
-/** From when another one may be. */
 export function freeToCatchUp({ billings }: Schedule): number {
   const begun = billings.flatMap(({ attempts }) => attempts.slice(0, 1)).at(-CATCH_UP);
   return begun === undefined ? -Infinity : begun.at + DAY_MS;

@@ -24,7 +24,6 @@ export interface SeenSchedule {
   }[];
 }
 
-/** A line of the history. */
 export type SeenTransaction = Record<string, string | null>;
 
 /** `creditsReversed` is there only if there are any. */
@@ -48,7 +47,6 @@ export interface SeenPosition {
 
 export interface SeenMerchant {
   entityId: string;
-  /** How each act was answered. */
   answers: Map<number, number | undefined>;
   /** By their numbers in the plan. */
   schedules: Map<number, SeenSchedule>;
@@ -56,7 +54,6 @@ export interface SeenMerchant {
   history: SeenTransaction[];
   /** By settlement day, each that should have anything and the day after it. */
   statements: Map<string, SeenStatement>;
-  /** Likewise. */
   positions: Map<string, SeenPosition[]>;
   /** Each with the `answers` that its bank is shown. */
   exceptions: Record<string, unknown>[];
@@ -66,13 +63,11 @@ export interface SeenMerchant {
   desks: SeenDesk[];
 }
 
-/** A bank's answer about a charge or a refund. */
 export interface SeenAnswer {
   says: string;
   bankTransactionId: string | null;
 }
 
-/** The banks' views of payments between their customers. */
 export interface SeenPayments {
   /** By their numbers in the plan. */
   accounts: Map<number, { customerId: string; lookupID: string }>;
@@ -86,7 +81,6 @@ export interface SeenPayments {
 
 export interface SeenPaymentsAtBank {
   bankId: string;
-  /** Debits. */
   book: SeenDesk['book'];
   credits: SeenCredit[];
   heard: Told[];
@@ -102,7 +96,6 @@ export interface SeenCredit {
   state: 'standing' | 'reversed';
 }
 
-/** A bank's view of one merchant's customers. */
 export interface SeenDesk {
   bankId: string;
   book: { bankTransactionId: string; about: string; kobo: bigint; state: 'standing' | 'reversed' }[];
@@ -110,15 +103,12 @@ export interface SeenDesk {
   heard: Told[];
 }
 
-/** The outcome of a statement that a bank has sent. */
 export interface SeenBankFile {
   status: string;
   summary: Record<string, unknown>;
-  /** The lines of its file of differences. */
   differences: Record<string, string | null>[];
 }
 
-/** A bank's view of all of them together. */
 export interface SeenBank {
   statements: Map<string, SeenStatement>;
   positions: Map<string, SeenPosition[]>;
