@@ -76,6 +76,28 @@ export class Shop {
   }
 }
 
+export async function expectPaid(shop: Shop, charge: Charge): Promise<void> {
+  const outcome = await shop.outcomeOf(charge);
+  holds(outcome['status'] === 'successful', `the charge ended as ${JSON.stringify(outcome)}`);
+}
+
+export async function expectDeclined(shop: Shop, charge: Charge, reason: string): Promise<void> {
+  const outcome = await shop.outcomeOf(charge);
+  holds(
+    outcome['status'] === 'declined' && outcome['declineReason'] === reason,
+    `the charge ended as ${JSON.stringify(outcome)}`,
+  );
+}
+
+/** A webhook about the charge, or about the refund, of this id. */
+export async function hearsOf(party: PartyControl, type: string, id: string): Promise<void> {
+  await party.waitFor(
+    `${type} of ${id}`,
+    ({ type: heard, item }) => heard === type && (item['refundId'] ?? item['billingRequestId']) === id,
+    WEBHOOK_WITHIN_MS,
+  );
+}
+
 /** A bank and a shop, with a server of its own each, to which the network sends. */
 export interface Servers {
   bankApi: AssentClient;

@@ -5,9 +5,8 @@ import { CUSTOMERS } from './customers';
 import { inNaira, kobo } from './kobo';
 import { holds, type Narrator } from './narrator';
 import type { Identity, Operator } from './operator';
-import type { BankControl } from './parties/control';
 import type { PartyProcess } from './parties/process';
-import { openServers, WEBHOOK_WITHIN_MS, type Charge, type Servers, type Shop } from './shop';
+import { expectDeclined, expectPaid, hearsOf, openServers, WEBHOOK_WITHIN_MS, type Servers } from './shop';
 
 export interface Stage {
   apiUrl: string;
@@ -156,10 +155,10 @@ async function billOnce({ narrator, atBank, shop }: Scene, lookupID: string): Pr
       const description = 'Ripe plantain';
       await atBank.rule({ on: 'billing.request', description, answer: 'silence' });
       const charge = await shop.charge({ lookupIDs: [lookupID] }, 800, description);
-      await hearsOf(atBank, 'billing.request', charge);
+      await hearsOf(atBank, 'billing.request', charge.billingRequestId);
       await shop.advanceClock('PT20M');
       await expectDeclined(shop, charge, 'expired');
-      await hearsOf(atBank, 'billing.closed', charge);
+      await hearsOf(atBank, 'billing.closed', charge.billingRequestId);
       say(
         `${charge.reference}: expired, and the bank knows it too`,
         workflowIds.billingRequest(charge.billingRequestId),
@@ -294,27 +293,6 @@ async function approvedIntent(
   holds(customerDecision === 'approve_recurring', `the answer was ${JSON.stringify(response)}`);
   holds(typeof paymentID === 'string', 'the approval came without a paymentID');
   return { intentId, customerId: String(customerId), paymentID };
-}
-
-async function expectPaid(shop: Shop, charge: Charge): Promise<void> {
-  const outcome = await shop.outcomeOf(charge);
-  holds(outcome['status'] === 'successful', `the charge ended as ${JSON.stringify(outcome)}`);
-}
-
-async function expectDeclined(shop: Shop, charge: Charge, reason: string): Promise<void> {
-  const outcome = await shop.outcomeOf(charge);
-  holds(
-    outcome['status'] === 'declined' && outcome['declineReason'] === reason,
-    `the charge ended as ${JSON.stringify(outcome)}`,
-  );
-}
-
-async function hearsOf(atBank: BankControl, type: string, { billingRequestId }: Charge): Promise<void> {
-  await atBank.waitFor(
-    `${type} of ${billingRequestId} at the bank`,
-    (event) => event.type === type && event.item['billingRequestId'] === billingRequestId,
-    WEBHOOK_WITHIN_MS,
-  );
 }
 
 async function historyOf(client: AssentClient): Promise<History> {

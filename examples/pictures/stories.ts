@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RequestOf } from '@assent/client';
 import { holds } from '../demo/narrator';
-import { WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
+import { expectDeclined, expectPaid, hearsOf, WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
 import { poll } from '../../src/process/poll';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import type { Network } from './network';
@@ -33,11 +33,7 @@ export const STORIES: Record<string, Story> = {
     const { atBank, shop } = stage;
     await atBank.rule({ ...onCharge(stage), answer: 'silence' });
     const charge = await bill(stage);
-    await atBank.waitFor(
-      'the charge',
-      isOf('billing.request', 'billingRequestId', charge.billingRequestId),
-      WEBHOOK_WITHIN_MS,
-    );
+    await hearsOf(atBank, 'billing.request', charge.billingRequestId);
     await shop.advanceClock('PT25H');
     return declined(stage, charge, 'expired');
   },
@@ -85,11 +81,11 @@ export const STORIES: Record<string, Story> = {
     const { reference } = await paid(stage);
     const asked = await shop.api.call('initiateRefund', { body: { reference, amount: 1_250.5 } });
     const { refundId } = asked.data;
-    await atBank.waitFor('the refund', isOf('refund.request', 'refundId', refundId), WEBHOOK_WITHIN_MS);
+    await hearsOf(atBank, 'refund.request', refundId);
     await wait(LATE_MS);
     const bankTransactionId = randomUUID();
     await bankApi.call('answerRefund', { body: { refundId, action: 'completed', bankTransactionId } });
-    await shop.hears.waitFor('its end', isOf('refund.response', 'refundId', refundId), WEBHOOK_WITHIN_MS);
+    await hearsOf(shop.hears, 'refund.response', refundId);
     return workflowIds.refund(refundId);
   },
 };
@@ -112,24 +108,17 @@ export async function approved(
 
 const onCharge = ({ lookupID }: Stage) => ({ on: 'billing.request' as const, lookupID });
 
-const isOf =
-  (type: string, name: 'billingRequestId' | 'refundId', id: string) =>
-  (event: { type: string; item: Record<string, unknown> }) =>
-    event.type === type && event.item[name] === id;
-
 const bill = ({ shop, paymentID }: Stage): Promise<Charge> =>
   shop.charge({ paymentIDs: [paymentID] }, AMOUNT, DESCRIPTION);
 
 async function paid(stage: Stage): Promise<Charge> {
   const charge = await bill(stage);
-  const { status } = await stage.shop.outcomeOf(charge);
-  holds(status === 'successful', `${charge.reference} is ${String(status)}`);
+  await expectPaid(stage.shop, charge);
   return charge;
 }
 
 async function declined({ shop }: Stage, charge: Charge, reason: string): Promise<string> {
-  const { declineReason } = await shop.outcomeOf(charge);
-  holds(declineReason === reason, `${charge.reference} ended as ${String(declineReason)}`);
+  await expectDeclined(shop, charge, reason);
   return workflowIds.billingRequest(charge.billingRequestId);
 }
 

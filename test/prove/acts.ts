@@ -7,7 +7,6 @@ import {
   dayAt,
   drawLimits,
   mayBeLimited,
-  pick,
   REFUND_ANSWERS,
   type Act,
   type Amount,
@@ -62,7 +61,7 @@ export function drawActs(
   };
   const days = new Days(
     Array.from({ length: Math.min(count * 2, DAYS_MAX) }, () => {
-      return aDueOf(pick(random, merchant.subscriptions).n).day + random.between(0, 2);
+      return aDueOf(random.one(merchant.subscriptions).n).day + random.between(0, 2);
     }),
   );
   const limitsOf = (customer: number) => {
@@ -74,7 +73,7 @@ export function drawActs(
   for (let i = 0; i < count; i++) {
     // Each kind in each plan, as far as it goes; then by weight.
     const what = kinds[i + ((merchant.n * 4) % kinds.length)] ?? random.weighted(ACTS);
-    const { n: subscription, kobo, customer } = pick(random, merchant.subscriptions);
+    const { n: subscription, kobo, customer } = random.one(merchant.subscriptions);
     const due = aDueOf(subscription);
     const about = what === 'distrust' || what === 'respond' ? 'everybody' : customer;
     const day = days.from(due.day, about);
@@ -109,7 +108,7 @@ export function drawActs(
         add(until(), { what: 'trust' });
         break;
       case 'respond':
-        add(day, { what, resolution: pick(random, RESOLUTIONS) });
+        add(day, { what, resolution: random.one(RESOLUTIONS) });
         break;
       case 'bill': {
         const answer = random.weighted(ANSWERS);
@@ -139,7 +138,7 @@ export function drawActs(
     let when = on(dayOf(at) + 1);
     while (isAway(when)) when = on(dayOf(when) + 1);
     // From a stream of its own: whatever else is drawn does not depend on it.
-    const resolution = pick(new Random(plan.seed ^ Math.imul(refund, 0x9e3779b1)), RESOLUTIONS);
+    const resolution = new Random(plan.seed ^ Math.imul(refund, 0x9e3779b1)).one(RESOLUTIONS);
     return [{ n: SETTLEMENTS_FROM + refund, at: when, what: 'settle', refund, resolution }];
   });
   return byTime([...acts, ...settlements, ...(jump ? [jump] : [])]);
@@ -170,7 +169,7 @@ function jumpBetween(
     return to - from >= 3 ? [{ from, to: Math.min(to, from + JUMP_MAX_DAYS) }] : [];
   });
   if (gaps.length === 0) return undefined;
-  const { from, to } = pick(random, gaps.slice(0, Math.ceil(gaps.length / 2)));
+  const { from, to } = random.one(gaps.slice(0, Math.ceil(gaps.length / 2)));
   const [at, back] = [dayAt(plan, from, ACT_HOUR), dayAt(plan, to, BACK_HOUR)];
   return { n: (numbers.acts += 1), at, what: 'jump', to: back };
 }

@@ -1,6 +1,6 @@
 import { Random } from '../storm/random';
 import { OUTCOMES } from './oracle/answers';
-import { ANSWERS, BANKS, dayAt, pick, type Account, type Payment, type Plan, type Resolution } from './plan';
+import { ANSWERS, BANKS, dayAt, type Account, type Payment, type Plan, type Resolution } from './plan';
 
 /**
  * Draws what customers pay each other, from chance of its own: merchants' years are the same
@@ -49,16 +49,10 @@ function drawPayment(
   accounts: readonly Account[],
   { n, i, bank, day, later }: { n: number; i: number; bank: number; day: number; later: number },
 ): Payment {
-  const payee = pick(
-    random,
-    accounts.filter((one) => one.bank === bank),
-  );
+  const payee = random.one(accounts.filter((one) => one.bank === bank));
   // The first two are from the other bank, the third is not.
   const isInside = i < PAYMENTS_MIN ? i === 2 : random.next() < 0.3;
-  const payer = pick(
-    random,
-    accounts.filter((one) => one !== payee && (one.bank === bank) === isInside),
-  );
+  const payer = random.one(accounts.filter((one) => one !== payee && (one.bank === bank) === isInside));
   const [at, thenAt] = [day, later].map((one) => dayAt(plan, one + 2, random.one(HOURS))) as [number, number];
   const drawn = random.weighted(i < PAYMENTS_MIN ? ANSWERS : ANSWERS_OF_PAYMENTS);
   const answer = i === 0 ? 'pay' : i === 1 ? 'payThenDecline' : drawn;

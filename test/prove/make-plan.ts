@@ -8,7 +8,6 @@ import {
   dayAt,
   drawLimits,
   mayBeLimited,
-  pick,
   type Customer,
   type MerchantPlan,
   type Plan,
@@ -87,7 +86,7 @@ function merchantPlan(
     for (const hour of hours) {
       const subscription = drawSubscription(random, plan, customer, {
         n: (numbers.subscriptions += 1),
-        startAt: dayAt(plan, pick(random, days), DUE_HOURS[hour] ?? 0),
+        startAt: dayAt(plan, random.one(days), DUE_HOURS[hour] ?? 0),
         most: Math.max(12, Math.floor(billings / 12)),
       });
       merchant.subscriptions.push(subscription);

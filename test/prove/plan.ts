@@ -153,10 +153,6 @@ export function dayAt({ zone, startAt }: Plan, day: number, hour: number): numbe
   return zone.at(year, 1, day, hour);
 }
 
-export function pick<Thing>(random: Random, things: readonly Thing[]): Thing {
-  return random.one(things as readonly [Thing, ...Thing[]]);
-}
-
 /** After its moment a charge is made at once; so late it would be another one. */
 const SILENT_FOR_MS = 15 * 60_000;
 

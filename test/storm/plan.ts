@@ -194,8 +194,7 @@ function drawFault(random: Random, withDisk: boolean): Pick<Fault, 'what' | 'tar
   if (where === 'process')
     return { what: random.weighted({ kill: 3, freeze: 2 }), target: random.one(PROCESSES) };
   const passages = { cut: 1, slow: 1, stalled: 1, halfOpen: 1 };
-  if (where === 'link')
-    return { what: random.weighted(passages), target: random.one(LINKS as [string, ...string[]]) };
+  if (where === 'link') return { what: random.weighted(passages), target: random.one(LINKS) };
   const what = random.weighted({ ...passages, error: 2, hang: 1, late: 2 });
   return { what, target: random.one(PARTIES) };
 }

@@ -18,7 +18,7 @@ export class Random {
     return least + Math.floor(this.next() * (most - least + 1));
   }
 
-  one<Thing>(things: readonly [Thing, ...Thing[]]): Thing {
+  one<Thing>(things: readonly Thing[]): Thing {
     return things[this.between(0, things.length - 1)] as Thing;
   }
 
