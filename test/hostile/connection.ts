@@ -1,13 +1,9 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attack } from './attack';
+import { ANSWER_WITHIN_MS } from './visitor';
 
 export type Outcome = number | 'hung up' | 'no answer';
-
-/**
- * Longest that an answer is waited for: the API promises five seconds, and the machine may be busy.
- */
-const ANSWER_WITHIN_MS = 20_000;
 
 function statusIn(received: string): number | undefined {
   const status = /^HTTP\/1\.1 ([2-5]\d\d)/.exec(received)?.[1];
