@@ -108,17 +108,6 @@ describe('what is to come', () => {
     });
   });
 
-  it('ends with the last billing that was agreed, and with the end date', async () => {
-    await make('2031-01-21T09:00:00Z', { frequency: 'daily', maxBillings: 2 });
-    await make('2031-01-21T09:00:00Z', { frequency: 'weekly', endAt: new Date('2031-02-04T09:00:00Z') });
-    expect(await told()).toEqual([
-      '2031-01-21 2×3000',
-      '2031-01-22 1×1500',
-      '2031-01-28 1×1500',
-      '2031-02-04 1×1500',
-    ]);
-  });
-
   it('is nothing of a schedule that is paused, and all of it once it is resumed', async () => {
     const scheduleId = await make('2031-01-31T09:00:00Z');
     await act(scheduleId, 'pause');
