@@ -42,7 +42,9 @@ describe('the audit record', () => {
     const { entityId = '', clientId } = await cli.json(...shop, '--reason', 'contract 17');
     await cli.json('entity', 'trust', entityId, 'trusted', '--reason', 'checked');
     await cli.json('entity', 'rotate-secret', entityId, '--reason', 'yearly');
+    await cli.json('entity', 'rotate-webhook-secret', entityId, '--now');
     await cli.json('token', entityId, '--reason', 'support call');
+    await cli.json('entity', 'revoke-tokens', entityId, '--reason', 'stolen');
     await cli.json('entity', 'disable', entityId, '--reason', 'a stolen token');
     await cli.json('entity', 'enable', entityId);
     const { kid } = await cli.json('keys', 'rotate', '--reason', 'a laptop was lost');
@@ -55,7 +57,9 @@ describe('the audit record', () => {
       ['entity.created', 'contract 17', null, { type: 'merchant', providerId: null, clientId, url }],
       ['entity.trust_set', 'checked', { trustLevel: 'untrusted' }, { trustLevel: 'trusted' }],
       ['client_secret.rotated', 'yearly', null, { clientId, previousSecretValidUntil }],
+      ['webhook_secret.rotated', null, null, { previousSecretValidUntil: null }],
       ['token.issued', 'support call', null, { tokenId, expiresInS: 3600 }],
+      ['entity.tokens_revoked', 'stolen', null, null],
       ['entity.disabled', 'a stolen token', { status: 'active' }, { status: 'disabled' }],
       ['entity.enabled', null, { status: 'disabled' }, { status: 'active' }],
     ]);

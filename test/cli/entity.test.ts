@@ -81,7 +81,7 @@ it('suspends a merchant’s schedules when it disables it, and resumes them when
 });
 
 it('ends at once what was stolen: tokens, client secret and webhook secret, the ones before them too', async () => {
-  const { entityId = '', clientId = '', clientSecret = '', webhookSecret } = await create('merchant');
+  const { entityId = '', clientId = '', clientSecret = '' } = await create('merchant');
   expect(await cli.json('entity', 'revoke-tokens', entityId, '--reason', 'stolen')).toEqual({
     entityId,
     tokensRevoked: true,
@@ -102,23 +102,6 @@ it('ends at once what was stolen: tokens, client secret and webhook secret, the 
   expect(hard).toMatchObject({ entityId, previousSecretValidUntil: null });
   expect(hard['webhookSecret']).not.toBe(soft['webhookSecret']);
   expect(await hasOldWebhookSecret(entityId)).toBe(false);
-
-  const { events } = await cli.json<{ events: { action: string; reason: string | null }[] }>(
-    'audit',
-    '--entity',
-    entityId,
-  );
-  expect(events.map(({ action, reason }) => `${action} ${reason}`)).toEqual([
-    'entity.created null',
-    'entity.tokens_revoked stolen',
-    'client_secret.rotated null',
-    'webhook_secret.rotated null',
-    'webhook_secret.rotated null',
-  ]);
-  const told = JSON.stringify(events);
-  for (const secret of [webhookSecret, soft['webhookSecret'], hard['webhookSecret']]) {
-    expect(told).not.toContain(secret);
-  }
 });
 
 it('has the prompt back only when what had been on its way to a disabled party has left, or never will', async () => {

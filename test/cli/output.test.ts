@@ -87,15 +87,12 @@ it.each([
   expect(seen.out).not.toBe('');
 });
 
-it.each(['keys reseal', 'keys status', 'audit', 'books verify'])(
-  'assent %s --json says its outcome and nothing else',
-  async (words) => {
-    await assent(...words.split(' '), '--json');
+it('a command says its outcome and nothing else with --json', async () => {
+  await assent('books', 'verify', '--json');
 
-    expect(seen.err).toBe('');
-    expect(JSON.parse(seen.out)).toEqual(expect.any(Object));
-  },
-);
+  expect(seen.err).toBe('');
+  expect(JSON.parse(seen.out)).toEqual(expect.any(Object));
+});
 
 it.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '1' }])(
   'a table on a terminal has no colours, with %j',
