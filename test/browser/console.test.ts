@@ -1,7 +1,7 @@
 import type { Page, Route } from 'playwright-core';
 import { row, rows } from '../../src/database/pool/connection';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
-import { expectGoodPage, openBrowser, tabTo, type TestBrowser } from '../support/browser';
+import { expectGoodPage, openBrowser, tabTo, takeProblems, type TestBrowser } from '../support/browser';
 import { consoleHistory, type ConsoleHistory } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -381,7 +381,6 @@ describe('the console', () => {
       await shows(page, ...texts);
     };
     await search(` ${data.reference.toLowerCase()} `, /charge successful/, /exception opened/);
-    await expectGoodPage(page);
     await search(data.refundId, 'Refund of NGN 0.30', 'completed');
     await search(data.exceptionId, 'Charge of NGN 1.00');
     await search(intentId, 'The merchant asked for permission');
@@ -444,7 +443,7 @@ describe('the console', () => {
     await page.keyboard.press('Enter');
     await shows(page, 'It is resolved: Our first answer stands.', 'It was resolved');
     expect(await exceptionState()).toEqual({ state: 'resolved', resolution: 'confirmed' });
-    await expectGoodPage(page);
+    expect(takeProblems(page)).toEqual([]);
   });
 
   it('draws its charts, in the colours of the light and of the dark', async () => {
@@ -506,11 +505,11 @@ describe('a session of the console', () => {
     await page.context().clearCookies();
     await tabAndPress(page, 'Statements');
     await page.getByText('Your session has ended. Sign in again to go on where you were.').waitFor();
-    await expectGoodPage(page);
     await enter(page, data.credentials.provider);
     await page.getByRole('heading', { name: 'Statements', level: 1 }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Statements', level: 1 }).waitFor();
+    expect(takeProblems(page)).toEqual([]);
   });
 
   it('opens at an address with a broken id, and leaves no figures where nobody sits', async () => {
@@ -564,11 +563,11 @@ describe('a session of the console', () => {
       .getByText('You are still signed in. The service cannot be reached')
       .waitFor();
     await page.context().setOffline(false);
-    await expectGoodPage(page);
     await tabAndPress(page, 'Sign out');
     await page.getByLabel('Client id').waitFor();
     expect((await page.context().cookies()).map(({ value }) => value).join('')).toBe('');
     await page.reload();
     await page.getByLabel('Client id').waitFor();
+    expect(takeProblems(page)).toEqual([]);
   });
 });

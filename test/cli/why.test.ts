@@ -377,21 +377,20 @@ it('tells of an agreement what was asked, what was decided and by whom, and that
   await expectNothingPrivate(agreementId);
 });
 
-test.each([
-  ['an unknown reference', 'AAAABBBBCCCCDDDDEEEEFFFF'],
-  ['a batch that nothing is in', `bat_${'0'.repeat(26)}`],
-  ['a person', 'ada@example.test'],
-  ['a bank’s transaction whose charge is gone', 'FT-GONE'],
-])('%s: ends with 1, and says what is accepted', async (_, id) => {
+test('what nothing has ends with 1, and says what is accepted', async () => {
   await rows(
     db,
     `INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-     VALUES (:bankId, 'FT-GONE', 'brq_gone') ON CONFLICT DO NOTHING`,
+     VALUES (:bankId, 'FT-GONE', 'brq_gone')`,
     { bankId: standing.bankId },
   );
-  const { code, out, err } = await cli.run('why', id);
-  expect({ code, out }).toEqual({ code: 1, out: '' });
-  expect(err).toMatch(/^assent: unknown here: nothing has this reference or id\. Accepted are .*brq_.*bat_/);
+  for (const id of ['AAAABBBBCCCCDDDDEEEEFFFF', `bat_${'0'.repeat(26)}`, 'ada@example.test', 'FT-GONE']) {
+    const { code, out, err } = await cli.run('why', id);
+    expect({ id, code, out }).toEqual({ id, code: 1, out: '' });
+    expect(err).toMatch(
+      /^assent: unknown here: nothing has this reference or id\. Accepted are .*brq_.*bat_/,
+    );
+  }
 });
 
 it('finds a webhook that is forgotten by its event and by its batch, as by its own id', async () => {

@@ -122,7 +122,15 @@ describe('a history', () => {
 
   const AFTER = String.raw`after [\d.]+ s`;
 
-  test('a charge that is paid tells its reference, amount, answer, seconds and who was told', async () => {
+  test('a charge that is declined tells why, and one that is paid its reference, amount, answer, seconds and who was told', async () => {
+    await bank.answerCharges('insufficient_funds', { times: 1 });
+    const declined = await bill();
+    expectInOrder(await historyOf(workflowIds.billingRequest(declined.billingRequestId)), [
+      `billing.request delivered at attempt 1 to Harbour Bank`,
+      new RegExp(`Declined \\(insufficient_funds\\) ${AFTER}: NGN 40.00, reference ${declined.reference}`),
+      `billing.response delivered at attempt 1 to Palm Grocers`,
+    ]);
+
     const { billingRequestId, reference } = await bill();
     expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
       `Palm Grocers charges NGN 40.00, reference ${reference}`,
@@ -130,16 +138,6 @@ describe('a history', () => {
       `billing.request delivered at attempt 1 to Harbour Bank`,
       new RegExp(`Approved by Harbour Bank ${AFTER}: NGN 40.00, reference ${reference}`),
       'Tell the merchant: billing.response',
-      `billing.response delivered at attempt 1 to Palm Grocers`,
-    ]);
-  });
-
-  test('a charge that its bank declines tells why', async () => {
-    await bank.answerCharges('insufficient_funds');
-    const { billingRequestId, reference } = await bill();
-    expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
-      `billing.request delivered at attempt 1 to Harbour Bank`,
-      new RegExp(`Declined \\(insufficient_funds\\) ${AFTER}: NGN 40.00, reference ${reference}`),
       `billing.response delivered at attempt 1 to Palm Grocers`,
     ]);
   });
