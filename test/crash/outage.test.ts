@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
 import { row, rows } from '../../src/database/pool/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { runAssent } from '../support/cli';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
-import { installation } from '../support/installation';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 import { startOwnServers, type OwnServers } from '../support/own-servers';
 
@@ -168,15 +166,10 @@ async function openEverything(): Promise<[refund: string, ...others: string[]]> 
 
 /** `npx assent` beside the engine. */
 async function assent(...args: string[]): Promise<{ code: unknown; told: Record<string, unknown> }> {
-  const { assent: file } = await installation();
-  const { LOG_FILE: _, ...settings } = engine.environment;
-  const env = { ...settings, DATABASE_OWNER_URL: servers.ownerUrl };
-  return new Promise((resolve, reject) => {
-    execFile(file, [...args, '--json'], { cwd: tmpdir(), env }, (error, out, err) => {
-      if (out === '') reject(new Error(err));
-      else resolve({ code: error?.code ?? 0, told: JSON.parse(out) as Record<string, unknown> });
-    });
-  });
+  const environment = { ...engine.environment, DATABASE_OWNER_URL: servers.ownerUrl };
+  const { code, out, err } = await runAssent([...args, '--json'], environment);
+  if (out === '') throw new Error(err);
+  return { code, told: JSON.parse(out) as Record<string, unknown> };
 }
 
 describe('once Temporal’s disk is gone, and all that waited in it', () => {

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
@@ -8,9 +7,9 @@ import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-i
 import { triggerReconcile } from '../../src/temporal/schedules';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
+import { runAssent } from '../support/cli';
 import { asOwner, createTestDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
-import { installation } from '../support/installation';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 
 /**
@@ -92,15 +91,10 @@ interface Told {
 
 /** `npx assent` beside the engine, or on another database than its own. */
 async function assent(args: string[], url = engine.database.url): Promise<Told> {
-  const { assent: file } = await installation();
-  const { LOG_FILE: _, ...settings } = engine.environment;
-  const env = { ...settings, DATABASE_URL: url };
-  return new Promise((resolve, reject) => {
-    execFile(file, [...args, '--json'], { env }, (error, out, err) => {
-      if (out === '') reject(new Error(err));
-      else resolve({ code: Number(error?.code ?? 0), told: JSON.parse(out) as Told['told'] });
-    });
-  });
+  const environment = { ...engine.environment, DATABASE_URL: url };
+  const { code, out, err } = await runAssent([...args, '--json'], environment);
+  if (out === '') throw new Error(err);
+  return { code: Number(code), told: JSON.parse(out) as Told['told'] };
 }
 
 /** A schedule that is not due before tomorrow. */
