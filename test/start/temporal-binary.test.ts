@@ -26,10 +26,17 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('findTemporal', () => {
-  it('takes the command that TEMPORAL_CLI_PATH names before the one on PATH', async () => {
-    await machine.program(path.join(machine.bin, 'temporal'), 'exit 0');
+  it('takes the command that TEMPORAL_CLI_PATH names, then the one on PATH, then that of an earlier run, and builds last', async () => {
+    const onPath = path.join(machine.bin, 'temporal');
+    await machine.program(onPath, 'exit 0');
     const named = await machine.program(path.join(folder, 'my-temporal'), 'exit 0');
+    await machine.program(machine.cached, 'exit 0');
+    await machine.program(path.join(machine.bin, 'go'), BUILDS);
     expect(await machine.find(named)).toMatchObject({ found: named });
+    expect(await machine.find()).toMatchObject({ found: 'temporal', lines: [] });
+    // One that does not work is passed over.
+    await machine.program(onPath, 'exit 3');
+    expect(await machine.find()).toMatchObject({ found: machine.cached, lines: [] });
   });
 
   it.each([
@@ -44,20 +51,6 @@ describe('findTemporal', () => {
     // A OperatorError is shown to the operator without a stack.
     expect(error).toMatch(/^OperatorError: /);
     expect(error).toContain(`TEMPORAL_CLI_PATH: ${named}: ${why}`);
-  });
-
-  it('takes the one on PATH before the one that an earlier run left in the cache, and before a build', async () => {
-    await machine.program(path.join(machine.bin, 'temporal'), 'exit 0');
-    await machine.program(machine.cached, 'exit 0');
-    await machine.program(path.join(machine.bin, 'go'), BUILDS);
-    expect(await machine.find()).toMatchObject({ found: 'temporal', lines: [] });
-  });
-
-  it('goes on to the cache when the one on PATH does not work', async () => {
-    await machine.program(path.join(machine.bin, 'temporal'), 'exit 3');
-    await machine.program(path.join(machine.bin, 'go'), BUILDS);
-    await machine.program(machine.cached, 'exit 0');
-    expect(await machine.find()).toMatchObject({ found: machine.cached, lines: [] });
   });
 
   it('builds one with Go where the download fails, into the cache for the next run', async () => {
