@@ -6,6 +6,7 @@ well-formed id becomes another well-formed one.
 """
 
 import atexit
+import datetime
 import json
 import os
 import re
@@ -284,6 +285,16 @@ def debits_are_named_by_banks(case):
         case.query = {name: value for name, value in case.query.items() if not name.startswith("metadata")}
 
 
+def file_reaches_to_today_at_most(case):
+    """It begins before it ends, and the bank's own day is not over everywhere."""
+    yesterday = (datetime.date.today() - datetime.timedelta(days=1)).isoformat()
+    for name in "from", "through":
+        if name in case.query:
+            case.query[name] = min(case.query[name], yesterday)
+    if "from" in case.query and "through" in case.query:
+        case.query["from"] = min(case.query["from"], case.query["through"])
+
+
 def statement_can_be_read(case):
     """To OpenAPI a file is any text."""
     if case.media_type != "text/csv":
@@ -321,7 +332,7 @@ RULES = {
     "listEvents": [events_are_own],
     "listTransactions": [debits_are_named_by_banks],
     "respondToException": [money_is_proven],
-    "sendBankStatement": [statement_can_be_read],
+    "sendBankStatement": [statement_can_be_read, file_reaches_to_today_at_most],
     "sendIntents": [identifiers_differ],
     "updateCustomer": [one_customer_is_named],
 }
