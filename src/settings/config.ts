@@ -104,6 +104,7 @@ const settings = z.object({
   OTEL_SERVICE_NAME: text.optional(),
   OTEL_TRACES_SAMPLER: choice(SAMPLERS).default('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: ratio.optional(),
+  WORKFLOW_STACK_TRACES: flag.default(false),
 
   RATE_LIMIT_CALLER: rate('50/100'),
   RATE_LIMIT_ANSWER: rate('500/1000'),

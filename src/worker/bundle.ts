@@ -13,14 +13,18 @@ const bundlePath = (traced: boolean) => (traced ? TRACED_BUNDLE_PATH : BUNDLE_PA
 /**
  * The workflows, for all workers of a process. From source they are bundled here once, which takes
  * seconds of a processor. Workers given a path would each bundle again.
+ *
+ * @param stackTraces for debugging: the built bundles have none
  */
-export async function bundledWorkflows(traced: boolean): Promise<WorkflowBundleOption> {
+export async function bundledWorkflows(traced: boolean, stackTraces: boolean): Promise<WorkflowBundleOption> {
   const codePath = bundlePath(traced);
-  return existsSync(codePath) ? { codePath } : bundle(traced, Runtime.instance().logger);
+  const built = !stackTraces && existsSync(codePath);
+  return built ? { codePath } : bundle(traced, stackTraces, Runtime.instance().logger);
 }
 
-function bundle(traced: boolean, logger?: Runtime['logger']) {
+function bundle(traced: boolean, stackTraces: boolean, logger?: Runtime['logger']) {
   return bundleWorkflowCode({
+    preloadModules: stackTraces ? [] : [require.resolve('../workflows/without-stack-traces')],
     workflowsPath: require.resolve('../workflows'),
     payloadConverterPath: require.resolve('../workflows/payload-converter'),
     workflowInterceptorModules: traced ? [require.resolve('../workflows/tracing')] : [],
@@ -34,7 +38,7 @@ function bundle(traced: boolean, logger?: Runtime['logger']) {
  */
 async function main(): Promise<void> {
   for (const traced of [false, true]) {
-    const { code } = await bundle(traced);
+    const { code } = await bundle(traced, false);
     await writeFile(bundlePath(traced), code);
   }
 }

@@ -141,7 +141,9 @@ async function main(): Promise<void> {
   };
 
   log.info('worker prepares the workflows');
-  const workflows = { workflowBundle: await bundledWorkflows(traces !== undefined) };
+  const workflows = {
+    workflowBundle: await bundledWorkflows(traces !== undefined, config.WORKFLOW_STACK_TRACES),
+  };
   const made = await Promise.all(
     [
       { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },
