@@ -46,6 +46,13 @@ export class Biller {
     this.failed.catch(() => undefined);
   }
 
+  /** Another merchant, whom the same customers have given their approval. */
+  likeWith(apis: ApiClient[], webhooks: PartyControl): Biller {
+    const other = new Biller(apis, webhooks);
+    other.customers.push(...this.customers);
+    return other;
+  }
+
   close(): void {
     this.closed = true;
   }
@@ -89,7 +96,8 @@ export class Biller {
   }
 
   /**
-   * Makes schedules that fall due once, all at one moment, each of another customer.
+   * Makes schedules that fall due at one moment, each of another customer. They go on a day later:
+   * their first billing is one of many.
    *
    * @param at milliseconds since 1970
    * @returns of each, when the merchant heard of its charge, by `performance.now()`
@@ -107,7 +115,6 @@ export class Biller {
             currency: 'NGN',
             frequency: 'daily',
             startDate: new Date(at).toISOString(),
-            maxBillings: 1,
           },
           randomUUID(),
         ),

@@ -16,6 +16,7 @@ const NAMES: [name: string, mark: RegExp][] = [
   ['Postgres', /^\S*\/postgres\b/],
   ['floor worker', /bench\/floor\/worker/],
   ['floor HTTP', /bench\/floor\/http/],
+  ['floor charge', /bench\/floor\/charge/],
   ['bank', /demo\/bank/],
   ['merchant', /demo\/merchant/],
 ];

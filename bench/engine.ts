@@ -4,9 +4,12 @@ import { ownEngine, type StoryEngine } from '../examples/demo/engine';
 import { readConfig, SETTING_NAMES } from '../src/settings/config';
 import { makeKeyring } from '../src/database/keys/keyring';
 import type { BucketRate } from '../src/database/call/rate-limit';
-import { ownProgram } from '../src/start/own-program';
 import { poll } from '../src/process/poll';
+import type * as Start from '../src/start/engine';
+import type { ownProgram } from '../src/start/own-program';
+import type * as Ports from '../src/start/ports';
 import { Supervisor } from '../src/start/supervisor';
+import { importBuilt } from './build';
 import { freePorts } from './ports';
 
 /**
@@ -67,7 +70,12 @@ export async function startEngine(
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<BenchEngine> {
-  const engine = await ownEngine(environment, say, signal);
+  const { startEngine: start } = await importBuilt<typeof Start>('src/start/engine');
+  const { PortTakenError } = await importBuilt<typeof Ports>('src/start/ports');
+  const { ownProgram: program } = await importBuilt<{ ownProgram: typeof ownProgram }>(
+    'src/start/own-program',
+  );
+  const engine = await ownEngine(environment, say, signal, { startEngine: start, PortTakenError });
   const settings = {
     ...environment,
     ASSENT_MODE: 'sandbox',
@@ -88,9 +96,9 @@ export async function startEngine(
     const apiUrls = [engine.apiUrl, ...ports.slice(1).map((port) => `http://127.0.0.1:${port}`)];
     if (count.apis + count.workers > 2) say('Starting the other APIs and workers …');
     for (const port of ports.slice(1)) {
-      more.start(ownProgram('API', { ...settings, PORT: String(port) }));
+      more.start(program('API', { ...settings, PORT: String(port) }));
     }
-    for (let n = 1; n < count.workers; n++) more.start(ownProgram('worker', settings));
+    for (let n = 1; n < count.workers; n++) more.start(program('worker', settings));
     await poll('An API', READY_MS, signal, async () => {
       await Promise.all(apiUrls.map((url) => fetch(`${url}/healthz`)));
     });

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { untilAborted } from '../src/process/deadline';
@@ -6,7 +5,9 @@ import { onDatabase } from '../src/database/pool/one-connection';
 import { startScript } from '../examples/demo/parties/process';
 import { runCommand, say, wholeNumber, type Stops } from '../scripts/command';
 import { compareBooks } from './audit';
+import { built } from './build';
 import { benchEnvironment, settingsInForce, startEngine, type BenchEngine } from './engine';
+import { SameShapeFloor } from './floor/same-shape';
 import { TemporalFloor } from './floor/temporal';
 import { Gauges } from './gauges';
 import { Network } from './network';
@@ -21,10 +22,12 @@ import {
   type Sizes,
   type Work,
 } from './plan';
+import type { Biller } from './biller';
 import { untilWaiting } from './waiting';
 import { read } from './reads';
 import { inFlight } from './load';
-import { loadNow, makeReport, printed, type Report, type Samples } from './report';
+import { areSteady, loadNow, makeReport, printed, withoutIdle, type Report, type Samples } from './report';
+import { keepResult } from './result';
 import { DueWork, measure, measureProbes, percentile, PROBE_EVERY_MS, type Sample } from './sample';
 import { startTemporalOnPostgres } from './temporal-postgres';
 
@@ -46,7 +49,7 @@ interface Options {
 }
 
 const options = new Command('npm run bench --')
-  .option('--quick', 'smaller rounds: three minutes on a free machine')
+  .option('--quick', 'smaller rounds: five minutes on a free machine')
   .option('--json', 'the report as JSON on standard output')
   .option('--rounds <n>', 'how many rounds', wholeNumber(1, 100))
   .addOption(new Option('--only <group>', 'one group of work alone').choices(Object.keys(GROUPS)))
@@ -56,7 +59,7 @@ const options = new Command('npm run bench --')
       'the dev server, or the server of production with a Postgres of its own',
     )
       .choices(['dev', 'postgres'])
-      .default('dev'),
+      .default('postgres'),
   )
   .option('--apis <n>', 'how many API processes, with the load spread over them', wholeNumber(1, 8), 1)
   .option('--workers <n>', 'how many worker processes', wholeNumber(1, 8), 1)
@@ -64,14 +67,18 @@ const options = new Command('npm run bench --')
   .opts<Options>();
 
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
-  const report = await run(stops, signal);
+  const { report, samples } = await run(stops, signal);
+  const kind = [options.quick ? 'quick' : 'full', options.only ?? 'all', options.temporal].join('-');
+  keepResult(kind, { ...report, samples });
   process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : `${printed(report)}\n`);
   return report.books.problems.length === 0;
 }
 
-async function run(stops: Stops, signal: AbortSignal): Promise<Report> {
+async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report; samples: Samples }> {
+  const at = new Date().toISOString();
   const loadBefore = loadNow();
-  const sizes = { ...(options.quick ? QUICK : FULL), ...(options.rounds && { rounds: options.rounds }) };
+  const { rounds } = options;
+  const sizes = { ...(options.quick ? QUICK : FULL), ...(rounds && { rounds, roundsMax: rounds }) };
   const { apis, workers, only } = options;
   const temporal = options.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
   const environment = benchEnvironment(
@@ -81,7 +88,7 @@ async function run(stops: Stops, signal: AbortSignal): Promise<Report> {
   stops.push(() => engine.stop());
   const floor = await TemporalFloor.start(engine.temporalAddress, engine.namespace);
   stops.push(() => floor.stop());
-  const http = await startScript<{ port: number }>(path.join(__dirname, 'floor/http.ts'), {
+  const http = await startScript<{ port: number }>(built('bench/floor/http'), {
     API_URL: engine.apiUrl,
   });
   stops.push(() => http.stop());
@@ -92,6 +99,8 @@ async function run(stops: Stops, signal: AbortSignal): Promise<Report> {
     Math.max(sizes.schedules, sizes.charges, LARGEST_CALL),
   );
   stops.push(() => network.close());
+  const sameShape = await SameShapeFloor.start(engine, environment, network.merchant);
+  stops.push(() => sameShape.stop());
   const gauges = await Gauges.open([
     { name: 'Postgres', url: engine.ownerUrl, databases: ['assent'] },
     ...(temporal ? [temporal.gauged] : []),
@@ -99,27 +108,35 @@ async function run(stops: Stops, signal: AbortSignal): Promise<Report> {
   stops.push(() => gauges.close());
 
   const groups = only ? [only] : (Object.keys(GROUPS) as Group[]);
-  const floors = { workflows: floor, httpUrl: `http://127.0.0.1:${http.ready.port}` };
+  const floors = {
+    workflows: floor,
+    httpUrl: `http://127.0.0.1:${http.ready.port}`,
+    sameShape: sameShape.merchant,
+  };
   const failing = AbortSignal.any([engine.failing, ...(temporal ? [temporal.failing] : [])]);
-  const samples = await untilAborted(
+  const work = workOn(engine, network, floors, gauges);
+  const { idle, samples } = await untilAborted(
     Promise.race([
-      inRounds(groups, workOn(engine, network, floors, gauges), sizes),
-      ...network.billers.map(({ failed }) => failed),
+      inRounds(groups, work, gauges, sizes),
+      ...[...network.billers, sameShape.merchant].map(({ failed }) => failed),
     ]),
     failing,
   );
 
   say('Comparing the books …');
-  return makeReport({
+  const report = makeReport({
+    at,
     temporal: temporal?.description ?? 'dev server, SQLite file',
     processes: { apis, workers },
     sizes,
     settings: settingsInForce(),
     loadBefore,
+    idle,
     samples,
     historyEvents: await historyEvents(engine.ownerUrl, floor),
     books: await compareBooks(engine.ownerUrl, network),
   });
+  return { report, samples };
 }
 
 type DoWork = Record<Work, (sizes: Sizes) => Promise<Sample>>;
@@ -127,15 +144,11 @@ type DoWork = Record<Work, (sizes: Sizes) => Promise<Sample>>;
 function workOn(
   engine: BenchEngine,
   network: Network,
-  floor: { workflows: TemporalFloor; httpUrl: string },
+  floor: { workflows: TemporalFloor; httpUrl: string; sameShape: Biller },
   gauges: Gauges,
 ): DoWork {
   const { merchant, neighbour } = network;
   const { charges: chargesAtOnce, calls: callsAtOnce, reads: readsAtOnce, starts } = AT_ONCE;
-  const noOp =
-    (shape: 'textbook' | 'local') =>
-    ({ charges }: Sizes) =>
-      measure(gauges, charges, () => floor.workflows.run(shape, charges, chargesAtOnce));
   const readFrom =
     (url: string) =>
     async ({ reads }: Sizes) => {
@@ -152,8 +165,9 @@ function workOn(
     return done;
   });
   return {
-    textbook: noOp('textbook'),
-    local: noOp('local'),
+    local: ({ charges }) => measure(gauges, charges, () => floor.workflows.run(charges, chargesAtOnce)),
+    sameShape: ({ charges }) =>
+      measure(gauges, charges, () => inFlight(charges, chargesAtOnce, () => floor.sameShape.bill(1))),
     single: ({ charges }) => measure(gauges, charges, () => bills(charges, 1, chargesAtOnce)),
     tens: ({ calls }) => measure(gauges, calls * CALL_SIZE, () => bills(calls, CALL_SIZE, callsAtOnce)),
     expressRead: readFrom(floor.httpUrl),
@@ -172,6 +186,8 @@ function workOn(
 /** Compiled code and open connections, for all that is measured after. */
 const WARM_UP: Sizes = {
   rounds: 1,
+  roundsMax: 1,
+  idleS: 0,
   charges: 50,
   calls: 5,
   reads: 1_000,
@@ -180,16 +196,27 @@ const WARM_UP: Sizes = {
   crowd: 100,
 };
 
-async function inRounds(groups: Group[], work: DoWork, sizes: Sizes): Promise<Samples> {
-  const samples: Samples = {};
+async function inRounds(
+  groups: Group[],
+  work: DoWork,
+  gauges: Gauges,
+  sizes: Sizes,
+): Promise<{ idle: Record<string, number>; samples: Samples }> {
   say('Warming up …');
   // Charges in any case, for there must be something to read.
   await work.single(WARM_UP);
+  for (const group of groups) for (const name of GROUPS[group]) await work[name](WARM_UP);
+  say(`Measuring ${sizes.idleS} s in which nothing is asked …`);
+  const { cpu, countedMs } = await measure(gauges, 1, () => wait(sizes.idleS * 1000));
+  const idle = Object.fromEntries(Object.entries(cpu).map(([name, ms]) => [name, (ms / countedMs) * 1000]));
+
+  const samples: Samples = {};
   for (const group of groups) {
-    for (const name of GROUPS[group]) await work[name](WARM_UP);
-    for (let round = 1; round <= sizes.rounds; round++) {
-      for (const name of GROUPS[group]) {
-        const sample = await work[name](sizes);
+    const works = GROUPS[group];
+    for (let round = 1; round <= sizes.roundsMax; round++) {
+      if (round > sizes.rounds && areSteady(works, samples)) break;
+      for (const name of works) {
+        const sample = withoutIdle(await work[name](sizes), idle);
         (samples[name] ??= []).push(sample);
         const { units, ms, probed } = sample;
         const result = probed
@@ -199,7 +226,7 @@ async function inRounds(groups: Group[], work: DoWork, sizes: Sizes): Promise<Sa
       }
     }
   }
-  return samples;
+  return { idle, samples };
 }
 
 /** Workflows of each kind that are asked for the length of their history: they differ little. */
@@ -217,7 +244,6 @@ async function historyEvents(ownerUrl: string, floor: TemporalFloor): Promise<Pa
     });
   const events: Partial<Record<Work, number>> = {};
   for (const [work, ids, units] of [
-    ['textbook', floor.someOf('textbook', HISTORIES), 1],
     ['local', floor.someOf('local', HISTORIES), 1],
     ['sleeper', floor.someOf('sleeper', HISTORIES), 1],
     ['single', await ofEngine('billing-request/%'), 1],

@@ -1,7 +1,11 @@
 /** How much of each kind of work one round holds, and how many rounds there are. */
 export interface Sizes {
   rounds: number;
-  /** Single charges, and workflows of each of the two shapes beside them. */
+  /** Rounds are added up to these, until the ratios of the goals are steady. */
+  roundsMax: number;
+  /** Measured while nothing is asked of the engine or the floors. */
+  idleS: number;
+  /** Single charges, and those of each of the two floors beside them. */
   charges: number;
   /** Calls of {@link CALL_SIZE} charges each. */
   calls: number;
@@ -23,6 +27,8 @@ export const AT_ONCE = { charges: 40, calls: 10, reads: 16, starts: 40 };
 
 export const FULL: Sizes = {
   rounds: 5,
+  roundsMax: 10,
+  idleS: 60,
   charges: 400,
   calls: 80,
   reads: 8_000,
@@ -30,9 +36,11 @@ export const FULL: Sizes = {
   probes: 100,
   crowd: 200,
 };
-/** Three minutes on a free machine. */
+/** Five minutes on a free machine. */
 export const QUICK: Sizes = {
   rounds: 3,
+  roundsMax: 5,
+  idleS: 10,
   charges: 60,
   calls: 10,
   reads: 1_000,
@@ -43,7 +51,7 @@ export const QUICK: Sizes = {
 
 /** Work that is measured in turn within a round, because it is compared. */
 export const GROUPS = {
-  charges: ['textbook', 'local', 'single', 'tens'],
+  charges: ['local', 'sameShape', 'single', 'tens'],
   reads: ['expressRead', 'read'],
   due: ['sleeper', 'due'],
   starvation: ['quiet', 'whileDue', 'whileCrowd'],
@@ -53,14 +61,14 @@ export type Group = keyof typeof GROUPS;
 export type Work = (typeof GROUPS)[Group][number];
 
 export const TITLE: Record<Work, string> = {
-  textbook: 'no-op workflow, 3 activities and a signal ("textbook")',
-  local: 'the same with local activities ("local")',
+  local: 'no-op workflow of 3 local activities and a signal ("local")',
+  sameShape: 'what no charge can do without ("same shape")',
   single: 'single charge, end to end',
   tens: `charge in a call of ${CALL_SIZE}`,
   expressRead: 'Express, the same token check, zod',
   read: 'authenticated read by id',
   sleeper: 'sleeping no-op workflow with one local activity',
-  due: 'schedule due at one moment, all effects',
+  due: 'schedule due in mid-life, all effects',
   quiet: 'a small merchant’s charge, alone',
   whileDue: 'the same while a large merchant’s schedules fall due at once',
   whileCrowd: 'the same while a large merchant’s charges come at once',
@@ -68,30 +76,33 @@ export const TITLE: Record<Work, string> = {
 
 export interface Goal {
   work: Work;
-  beside: Work;
+  /** Left out, the goal is a figure and not a ratio. */
+  beside?: Work;
   /**
-   * `speed`: units a second, at least. At most: `cpu`, CPU time a unit; `answer` and `end`, how
-   * long nineteen of twenty take until they are answered, and until they are done.
+   * `speed`: units a second, at least. At most: `cpu`, CPU time a unit; `own`, the same without
+   * Temporal's part, beside all of a floor's; `end`, how long nineteen of twenty take until the
+   * merchant is told; `log`, kB of the engine's write-ahead log a unit.
    */
-  of: 'speed' | 'cpu' | 'answer' | 'end';
-  ratio: number;
+  of: 'speed' | 'cpu' | 'own' | 'end' | 'log';
+  wanted: number;
 }
 
 export const GOALS: Goal[] = [
-  { work: 'single', beside: 'textbook', of: 'speed', ratio: 2.3 },
-  { work: 'single', beside: 'local', of: 'speed', ratio: 1.25 },
-  { work: 'single', beside: 'local', of: 'cpu', ratio: 1.1 },
-  { work: 'tens', beside: 'textbook', of: 'speed', ratio: 11 },
-  { work: 'due', beside: 'sleeper', of: 'cpu', ratio: 2.2 },
-  { work: 'read', beside: 'expressRead', of: 'speed', ratio: 0.6 },
-  { work: 'whileDue', beside: 'quiet', of: 'answer', ratio: 3 },
-  { work: 'whileDue', beside: 'quiet', of: 'end', ratio: 3 },
-  { work: 'whileCrowd', beside: 'quiet', of: 'end', ratio: 4 },
+  { work: 'single', beside: 'local', of: 'cpu', wanted: 0.95 },
+  { work: 'single', beside: 'local', of: 'own', wanted: 0.55 },
+  { work: 'single', beside: 'sameShape', of: 'speed', wanted: 0.7 },
+  { work: 'single', of: 'log', wanted: 10 },
+  { work: 'tens', beside: 'local', of: 'cpu', wanted: 0.22 },
+  { work: 'due', beside: 'sleeper', of: 'cpu', wanted: 2 },
+  { work: 'read', beside: 'expressRead', of: 'speed', wanted: 0.65 },
+  { work: 'whileDue', beside: 'quiet', of: 'end', wanted: 2 },
+  { work: 'whileCrowd', beside: 'quiet', of: 'end', wanted: 2 },
 ];
 
 /** A Postgres of Temporal's own there is only where it is no dev server. */
 const TEMPORAL = ['Temporal', 'Temporal Postgres'];
-const ENGINE = ['API', 'worker', 'Postgres', ...TEMPORAL];
+export const ENGINE_ALONE = ['API', 'worker', 'Postgres'];
+const ENGINE = [...ENGINE_ALONE, ...TEMPORAL];
 
 /**
  * The processes whose CPU time is a kind of work's own. `load` is this process: beside a no-op
@@ -99,7 +110,7 @@ const ENGINE = ['API', 'worker', 'Postgres', ...TEMPORAL];
  * a charge it only plays the merchant.
  */
 export const OWN_PROCESSES: Record<Work, readonly string[]> = {
-  textbook: [...TEMPORAL, 'floor worker', 'load'],
+  sameShape: ['floor charge', 'Postgres', ...TEMPORAL],
   local: [...TEMPORAL, 'floor worker', 'load'],
   sleeper: [...TEMPORAL, 'floor worker'],
   single: ENGINE,

@@ -1,18 +1,26 @@
+import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import Table from 'cli-table3';
 import type { Books } from './audit';
 import type { Writes } from './gauges';
-import { GOALS, OWN_PROCESSES, TITLE, type Goal, type Sizes, type Work } from './plan';
+import { ENGINE_ALONE, GOALS, OWN_PROCESSES, TITLE, type Goal, type Sizes, type Work } from './plan';
 import { percentile, spread, type Sample, type Spread } from './sample';
 
 export type Samples = Partial<Record<Work, Sample[]>>;
 
 export interface Report {
   machine: { cores: number; model: string; node: string; loadBefore: number };
+  /** When it began, in UTC. */
+  at: string;
+  command: string;
+  /** With a `+` where the checkout has changes. */
+  commit: string;
   temporal: string;
   processes: { apis: number; workers: number };
   sizes: Sizes;
   settings: Record<string, string>;
+  /** CPU ms a second, by process, while nothing was asked; taken off all other CPU times. */
+  idle: Record<string, number>;
   works: WorkReport[];
   goals: GoalReport[];
   books: Books;
@@ -45,10 +53,12 @@ interface Takes {
 interface GoalReport extends Goal {
   measured: Spread;
   met: boolean;
+  /** The middle half of the rounds lies within a tenth of the median. */
+  steady: boolean;
 }
 
 export function makeReport(
-  run: Pick<Report, 'temporal' | 'processes' | 'sizes' | 'settings' | 'books'> & {
+  run: Pick<Report, 'at' | 'temporal' | 'processes' | 'sizes' | 'settings' | 'books' | 'idle'> & {
     loadBefore: number;
     samples: Samples;
     historyEvents: Partial<Record<Work, number>>;
@@ -65,6 +75,8 @@ export function makeReport(
       node: process.version,
       loadBefore,
     },
+    command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
+    commit: git('describe', '--always', '--abbrev=12', '--exclude=*', '--dirty=+'),
     works,
     goals: GOALS.flatMap((goal) => reportGoal(goal, samples)),
     ...rest,
@@ -90,7 +102,7 @@ function reportWork(work: Work, samples: Sample[], events: number | undefined): 
         spread(samples.map(({ cpu, units }) => (cpu[name] ?? 0) / units)).median,
       ]),
     ),
-    ownCpuMs: spread(samples.map((sample) => ownCpu(work, sample))),
+    ownCpuMs: spread(samples.map((sample) => cpuOf(OWN_PROCESSES[work], sample))),
     ...(events !== undefined && { historyEvents: events }),
     ...(lateness.length > 0 && {
       latenessMs: {
@@ -119,43 +131,67 @@ function reportWork(work: Work, samples: Sample[], events: number | undefined): 
   };
 }
 
+const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
+
+/** Takes off what the processes use while nothing is asked of them. */
+export function withoutIdle(sample: Sample, idle: Record<string, number>): Sample {
+  const cpu = Object.entries(sample.cpu).map(([name, ms]) => [
+    name,
+    Math.max(0, ms - ((idle[name] ?? 0) * sample.countedMs) / 1000),
+  ]);
+  return { ...sample, cpu: Object.fromEntries(cpu) as Sample['cpu'] };
+}
+
 /** Round by round, for what else the machine did then was beside both. */
 function reportGoal(goal: Goal, samples: Samples): GoalReport[] {
-  const beside = samples[goal.beside] ?? [];
-  const ratios = (samples[goal.work] ?? []).flatMap((sample, round) => {
-    const floor = beside[round];
-    if (!floor) return [];
-    return MEASURED[goal.of](goal.work, sample) / MEASURED[goal.of](goal.beside, floor);
+  const { work, beside, of, wanted } = goal;
+  const ratios = (samples[work] ?? []).flatMap((sample, round) => {
+    const measured = MEASURED[of](work, sample);
+    if (beside === undefined) return [measured];
+    const floor = samples[beside]?.[round];
+    return floor ? [measured / MEASURED[of === 'own' ? 'cpu' : of](beside, floor)] : [];
   });
   if (ratios.length === 0) return [];
   const measured = spread(ratios);
-  const met = goal.of === 'speed' ? measured.median >= goal.ratio : measured.median <= goal.ratio;
-  return [{ ...goal, measured, met }];
+  const met = of === 'speed' ? measured.median >= wanted : measured.median <= wanted;
+  return [{ ...goal, measured, met, steady: measured.middleHalf <= STEADY * measured.median }];
 }
+
+const STEADY = 0.1;
+
+/** Whether more rounds of these kinds of work would say no more. */
+export const areSteady = (works: readonly Work[], samples: Samples): boolean =>
+  GOALS.filter(({ work }) => works.includes(work))
+    .flatMap((goal) => reportGoal(goal, samples))
+    .every(({ steady }) => steady);
 
 const MEASURED: Record<Goal['of'], (work: Work, sample: Sample) => number> = {
   speed: (_, sample) => perSecond(sample),
-  cpu: ownCpu,
-  answer: (_, { probed }) => percentile(probed?.answeredMs ?? [], 0.95),
+  cpu: (work, sample) => cpuOf(OWN_PROCESSES[work], sample),
+  own: (_, sample) => cpuOf(ENGINE_ALONE, sample),
   end: (_, { probed }) => percentile(probed?.doneMs ?? [], 0.95),
+  log: (_, { writes, units }) => (writes['Postgres']?.walKb ?? 0) / units,
 };
 
 const perSecond = ({ units, ms }: Sample) => (units / ms) * 1000;
 
-function ownCpu(work: Work, { cpu, units }: Sample): number {
-  return OWN_PROCESSES[work].reduce((sum, name) => sum + (cpu[name] ?? 0), 0) / units;
+function cpuOf(processes: readonly string[], { cpu, units }: Sample): number {
+  return processes.reduce((sum, name) => sum + (cpu[name] ?? 0), 0) / units;
 }
 
 export const loadNow = () => loadavg()[0] ?? 0;
 
 export function printed(report: Report): string {
-  const { machine, sizes, temporal, processes, settings, books, works } = report;
+  const { machine, temporal, processes, settings, books, works, idle, at, commit } = report;
   const charged = works.filter((one) => one.probed === undefined);
   const probed = works.filter((one) => one.probed !== undefined);
   return [
     '',
-    `${machine.cores} cores (${machine.model}), Node ${machine.node}, load ${machine.loadBefore.toFixed(1)} before the start`,
-    `Temporal: ${temporal}. Postgres: fsync on. APIs: ${processes.apis}, workers: ${processes.workers}. ${sizes.rounds} rounds; medians, in brackets the lowest and the highest.`,
+    `${at}, commit ${commit}: ${machine.cores} cores (${machine.model}), Node ${machine.node}, load ${machine.loadBefore.toFixed(1)} before the start`,
+    `Temporal: ${temporal}. Postgres: fsync on. APIs: ${processes.apis}, workers: ${processes.workers}. Medians of the rounds, in brackets the lowest and the highest.`,
+    `Idle, taken off: ${Object.entries(idle)
+      .map(([name, ms]) => `${name} ${ms.toFixed(1)}`)
+      .join(', ')} CPU ms a second.`,
     Object.entries(settings)
       .map(([name, value]) => `${name} ${value}`)
       .join(' · '),
@@ -219,16 +255,25 @@ function probesTable(works: WorkReport[]): string {
   return table(head, rows);
 }
 
-const GOAL_NAME = { cpu: 'CPU', answer: 'p95 to the answer', end: 'p95 to the end' };
+const GOAL_NAME = {
+  speed: 'a second',
+  cpu: 'CPU',
+  own: 'CPU without Temporal',
+  end: 'p95 to the end',
+  log: 'write-ahead log, kB',
+};
 
 function goalsTable(goals: GoalReport[]): string {
-  const rows = goals.map(({ work, beside, of, ratio, measured, met }) => [
-    of === 'speed' ? work : `${GOAL_NAME[of]} of ${work}`,
-    beside,
-    `${of === 'speed' ? '≥' : '≤'} ${ratio}×`,
-    `${inRange(measured, 2)}×`,
-    met ? 'met' : 'MISSED',
-  ]);
+  const rows = goals.map(({ work, beside, of, wanted, measured, met, steady }) => {
+    const times = beside === undefined ? '' : '×';
+    return [
+      `${work}: ${GOAL_NAME[of]}`,
+      beside ?? '',
+      `${of === 'speed' ? '≥' : '≤'} ${wanted}${times}`,
+      `${inRange(measured, 2)}${times}`,
+      [met ? 'met' : 'MISSED', ...(steady ? [] : ['unsteady'])].join(', '),
+    ];
+  });
   return table(['Goal', 'beside', 'wanted', 'measured', ''], rows);
 }
 

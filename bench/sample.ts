@@ -5,6 +5,8 @@ import type { Gauges, Reading } from './gauges';
 export interface Sample extends Reading {
   units: number;
   ms: number;
+  /** For how long CPU time and writes were counted: until the ends that trail behind. */
+  countedMs: number;
   /** Milliseconds from the moment of due work until each unit was done, in order. */
   latenessMs?: number[];
   /** Milliseconds until each probe was answered, and until it was done, in order. */
@@ -30,8 +32,13 @@ export async function measure(gauges: Gauges, units: number, work: () => Promise
   const startedAt = performance.now();
   await work();
   const ms = performance.now() - startedAt;
+  return { units, ms, ...(await countedSince(gauges, before, startedAt)) };
+}
+
+async function countedSince(gauges: Gauges, before: Reading, startedAt: number) {
   await wait(TRAIL_MS);
-  return { units, ms, ...(await gauges.since(before)) };
+  const reading = await gauges.since(before);
+  return { ...reading, countedMs: performance.now() - startedAt };
 }
 
 /** Work that falls due at one moment, which comes a little after all of it was made. */
@@ -73,8 +80,7 @@ export class DueWork {
     const before = await gauges.read();
     const dueAt = performance.now();
     const latenessMs = (await Promise.all(done)).map((doneAt) => doneAt - dueAt).toSorted((a, b) => a - b);
-    await wait(TRAIL_MS);
-    return { units, ms: latenessMs.at(-1) ?? 0, ...(await gauges.since(before)), latenessMs };
+    return { units, ms: latenessMs.at(-1) ?? 0, ...(await countedSince(gauges, before, dueAt)), latenessMs };
   }
 }
 
@@ -106,12 +112,12 @@ export async function measureProbes(
   await isOver;
   const done = await Promise.all(probes);
   const ms = performance.now() - startedAt;
-  await wait(TRAIL_MS);
+  const counted = await countedSince(gauges, before, startedAt);
   const probed = {
     answeredMs: done.map(({ answeredMs }) => answeredMs).toSorted((a, b) => a - b),
     doneMs: done.map(({ doneMs }) => doneMs).toSorted((a, b) => a - b),
   };
-  return { units: probes.length, ms, ...(await gauges.since(before)), probed };
+  return { units: probes.length, ms, ...counted, probed };
 }
 
 async function timed(probe: () => Promise<number>): Promise<{ answeredMs: number; doneMs: number }> {
@@ -125,6 +131,8 @@ export interface Spread {
   median: number;
   min: number;
   max: number;
+  /** From the lower quartile to the upper. */
+  middleHalf: number;
 }
 
 export function spread(values: number[]): Spread {
@@ -134,7 +142,7 @@ export function spread(values: number[]): Spread {
     const [low, high] = [sorted[Math.floor(place)] ?? 0, sorted[Math.ceil(place)] ?? 0];
     return low + (high - low) * (place % 1);
   };
-  return { median: at(0.5), min: at(0), max: at(1) };
+  return { median: at(0.5), min: at(0), max: at(1), middleHalf: at(0.75) - at(0.25) };
 }
 
 export function percentile(sorted: number[], share: number): number {

@@ -1,9 +1,8 @@
-import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { decode, verify } from 'jsonwebtoken';
 import { z } from 'zod';
 import { setting } from '../../examples/demo/parties/main';
+import { accessTokenCheck } from './access-token';
 
 /**
  * A read by id without a database: Express, the check of the engine's own access tokens, zod. It
@@ -13,24 +12,9 @@ import { setting } from '../../examples/demo/parties/main';
 const path = z.strictObject({ billingRequestId: z.string().regex(/^brq_[0-9a-z]{26}$/) });
 
 async function main(): Promise<void> {
-  const published = await fetch(`${setting('API_URL')}/.well-known/jwks.json`);
-  const { keys } = (await published.json()) as { keys: (JsonWebKey & { kid: string })[] };
-  const verifiers = new Map(keys.map((key) => [key.kid, createPublicKey({ key, format: 'jwk' })]));
-
   const app = express();
+  app.use(await accessTokenCheck(setting('API_URL')));
   app.get('/v1/billing/requests/:billingRequestId', (req, res) => {
-    const [, token = ''] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
-    const verifier = verifiers.get(decode(token, { complete: true })?.header.kid ?? '');
-    if (!verifier) {
-      res.status(401).json({ statusCode: 401, success: false, message: 'The access token is not valid' });
-      return;
-    }
-    verify(token, verifier, {
-      algorithms: ['ES256'],
-      audience: 'assent',
-      issuer: 'assent',
-      clockTolerance: 5,
-    });
     const { billingRequestId } = path.parse(req.params);
     res.json({ statusCode: 200, success: true, message: 'A charge', data: { billingRequestId, ...REST } });
   });

@@ -1,16 +1,16 @@
-import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { startScript, type Child } from '../../examples/demo/parties/process';
+import { built } from '../build';
 import { Arrivals, inFlight } from '../load';
 import { FLOOR_TASK_QUEUE, type FloorMessage } from './worker';
 
-type Shape = 'textbook' | 'local' | 'sleeper';
+type Shape = 'local' | 'sleeper';
 
 /** No-op workflows on the engine's own Temporal, with a worker of their own. */
 export class TemporalFloor {
   private readonly asked = new Arrivals();
   private readonly finished = new Arrivals();
-  private readonly ids: Record<Shape, string[]> = { textbook: [], local: [], sleeper: [] };
+  private readonly ids: Record<Shape, string[]> = { local: [], sleeper: [] };
 
   private constructor(
     private readonly client: Client,
@@ -25,7 +25,7 @@ export class TemporalFloor {
       await connection.close();
     });
     const environment = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
-    worker = await startScript(path.join(__dirname, 'worker.ts'), environment, (said) => {
+    worker = await startScript(built('bench/floor/worker'), environment, (said) => {
       const message = said as FloorMessage;
       if (message === 'ready') return;
       if ('asked' in message) floor.asked.report(message.asked);
@@ -38,10 +38,10 @@ export class TemporalFloor {
    * Runs them, `atOnce` at any time: each is started, signalled as soon as it has asked, as a bank
    * answers that does not think, and done when its last activity is.
    */
-  async run(shape: 'textbook' | 'local', workflows: number, atOnce: number): Promise<void> {
+  async run(workflows: number, atOnce: number): Promise<void> {
     await inFlight(workflows, atOnce, async () => {
-      const id = this.nextId(shape);
-      const handle = await this.begin(shape, id);
+      const id = this.nextId('local');
+      const handle = await this.begin('local', id);
       await this.asked.of(id);
       await handle.signal('answered');
       await this.finished.of(id);

@@ -1,4 +1,11 @@
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
 import { setting } from '../../examples/demo/parties/main';
 import { BILLING } from '../../src/worker/capacity';
 
@@ -30,6 +37,15 @@ const activities: FloorActivities = {
   },
 };
 
+/** As the engine's own: without stack traces. */
+export function floorWorkflows(): Promise<WorkflowBundleOption> {
+  return bundleWorkflowCode({
+    workflowsPath: require.resolve('./workflows'),
+    preloadModules: [require.resolve('../../src/workflows/without-stack-traces')],
+    logger: Runtime.instance().logger,
+  });
+}
+
 async function main(): Promise<void> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const connection = await NativeConnection.connect({ address: setting('TEMPORAL_ADDRESS') });
@@ -39,7 +55,7 @@ async function main(): Promise<void> {
     activities,
     namespace: setting('TEMPORAL_NAMESPACE'),
     taskQueue: FLOOR_TASK_QUEUE,
-    workflowsPath: require.resolve('./workflows'),
+    workflowBundle: await floorWorkflows(),
   });
   // The owner is gone: nobody is left to measure for.
   process.once('disconnect', () => worker.shutdown());

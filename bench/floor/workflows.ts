@@ -1,31 +1,44 @@
 import {
   condition,
   defineSignal,
-  proxyActivities,
   proxyLocalActivities,
   setHandler,
   sleep,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { FloorActivities } from './worker';
+import type { ChargeActivities } from './charge';
 
 /**
  * The least that Temporal asks for work of these shapes: their activities do nothing, so a workflow
  * here costs what its durable steps cost.
  */
 
-const normalActivities = proxyActivities<FloorActivities>({ startToCloseTimeout: '15s' });
-const localActivities = proxyLocalActivities<FloorActivities>({ startToCloseTimeout: '15s' });
+const { step, ask, finish } = proxyLocalActivities<FloorActivities>({ startToCloseTimeout: '15s' });
+const { askBank, awaitAnswer, tellMerchant } = proxyLocalActivities<ChargeActivities>({
+  startToCloseTimeout: '15s',
+});
 
 const answered = defineSignal('answered');
 
-/** A charge as a textbook has it: accept, tell the bank, wait for its answer, settle. */
-export async function textbook(unit: string): Promise<void> {
-  await charge(unit, normalActivities);
+/** A charge as Temporal alone needs it: accept, tell the bank, wait for its answer, settle. */
+export async function local(unit: string): Promise<void> {
+  let isAnswered = false;
+  setHandler(answered, () => {
+    isAnswered = true;
+  });
+  await step();
+  await ask(unit);
+  await condition(() => isAnswered);
+  await finish(unit);
 }
 
-/** The same with local activities. */
-export async function local(unit: string): Promise<void> {
-  await charge(unit, localActivities);
+/** A charge with all that no charge can do without: the work of `charge.ts`. */
+export async function sameShape(): Promise<void> {
+  const { workflowId } = workflowInfo();
+  await askBank(workflowId);
+  await awaitAnswer(workflowId);
+  await tellMerchant(workflowId);
 }
 
 /**
@@ -35,16 +48,5 @@ export async function local(unit: string): Promise<void> {
  */
 export async function sleeper(unit: string, at: number): Promise<void> {
   await sleep(Math.max(1, at - Date.now()));
-  await localActivities.finish(unit);
-}
-
-async function charge(unit: string, activities: FloorActivities): Promise<void> {
-  let isAnswered = false;
-  setHandler(answered, () => {
-    isAnswered = true;
-  });
-  await activities.step();
-  await activities.ask(unit);
-  await condition(() => isAnswered);
-  await activities.finish(unit);
+  await finish(unit);
 }

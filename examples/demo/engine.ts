@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startEngine } from '../../src/start/engine';
+import * as start from '../../src/start/engine';
 import { readEngineFile, type EngineFile } from '../../src/process/engine-file';
-import { PortTakenError } from '../../src/start/ports';
+import * as ports from '../../src/start/ports';
 
 export interface StoryEngine extends Omit<EngineFile, 'pid' | 'keysFile' | 'logFile'> {
   /** From where `npx assent` finds it. */
@@ -38,19 +38,21 @@ export async function runningEngine(folder: string): Promise<StoryEngine | undef
  * An engine of the demo's own, on free ports, with its data in a temporary folder.
  *
  * @param signal gives up starting
+ * @param code what starts it, and runs as it does: from source, or from the build
  * @throws ConfigError, OperatorError saying what to do; the signal's reason
  */
 export async function ownEngine(
   environment: NodeJS.ProcessEnv,
   say: (line: string) => void,
   signal: AbortSignal,
+  { startEngine, PortTakenError }: StartCode = { ...start, ...ports },
 ): Promise<StoryEngine> {
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-demo-'));
   // Postgres does not run as root: the user that it runs as then must get through to its data.
   chmodSync(folder, 0o711);
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    const engine = await onFreePorts((offset) =>
+    const engine = await onFreePorts(PortTakenError, (offset) =>
       startEngine({
         environment: { ...environment, PORT_OFFSET: String(offset) },
         folder: path.join(folder, DATA_FOLDER),
@@ -72,12 +74,18 @@ export async function ownEngine(
   }
 }
 
-async function onFreePorts<Started>(start: (offset: number) => Promise<Started>): Promise<Started> {
+/** What starts an engine, which may be of the build. */
+export type StartCode = Pick<typeof start, 'startEngine'> & Pick<typeof ports, 'PortTakenError'>;
+
+async function onFreePorts<Started>(
+  taken: typeof ports.PortTakenError,
+  begin: (offset: number) => Promise<Started>,
+): Promise<Started> {
   for (let tries = 1; ; tries++) {
     try {
-      return await start(randomInt(OFFSETS.first, OFFSETS.last));
+      return await begin(randomInt(OFFSETS.first, OFFSETS.last));
     } catch (error) {
-      if (!(error instanceof PortTakenError) || tries === MOST_TRIES) throw error;
+      if (!(error instanceof taken) || tries === MOST_TRIES) throw error;
     }
   }
 }

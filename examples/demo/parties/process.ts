@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
+import path, { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Identity } from '../operator';
 
@@ -27,7 +27,7 @@ export async function startScript<Ready>(
 ): Promise<Child<Ready>> {
   const child = fork(script, {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
-    execArgv: ['--import', pathToFileURL(require.resolve('tsx')).href],
+    execArgv: extname(script) === '.ts' ? ['--import', pathToFileURL(require.resolve('tsx')).href] : [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const exit = once(child, 'exit');

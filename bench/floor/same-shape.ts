@@ -1,0 +1,69 @@
+import { ApiClient } from '../../examples/demo/api-client';
+import { Operator } from '../../examples/demo/operator';
+import { PartyControl } from '../../examples/demo/parties/control';
+import {
+  startBankProcess,
+  startMerchantProcess,
+  startScript,
+  type PartyProcess,
+} from '../../examples/demo/parties/process';
+import { Biller } from '../biller';
+import { built } from '../build';
+import type { BenchEngine } from '../engine';
+
+/**
+ * The floor *same shape* (`charge.ts`) with a bank and a merchant of its own, which are those of
+ * the engine: they check signatures, ask for tokens and answer as fast.
+ */
+export class SameShapeFloor {
+  private constructor(
+    private readonly processes: PartyProcess[],
+    readonly merchant: Biller,
+  ) {}
+
+  static async start(
+    engine: BenchEngine,
+    environment: NodeJS.ProcessEnv,
+    like: Biller,
+  ): Promise<SameShapeFloor> {
+    const operator = new Operator(engine.folder, environment);
+    const bank = await operator.createEntity('bank', 'Floor bank');
+    const merchant = await operator.createEntity('merchant', 'Floor merchant');
+    const processes: PartyProcess[] = [];
+    const started = async (starting: Promise<PartyProcess>) => {
+      const child = await starting;
+      processes.push(child);
+      return child.ready.url;
+    };
+    try {
+      const url = await started(
+        startScript(built('bench/floor/charge'), {
+          API_URL: engine.apiUrl,
+          DATABASE_URL: engine.ownerUrl,
+          TEMPORAL_ADDRESS: engine.temporalAddress,
+          TEMPORAL_NAMESPACE: engine.namespace,
+          BANK_SECRET: bank.webhookSecret,
+          MERCHANT_SECRET: merchant.webhookSecret,
+        }),
+      );
+      const bankControl = new PartyControl(await started(startBankProcess(url, bank)));
+      const control = new PartyControl(await started(startMerchantProcess(merchant)));
+      for (const [party, { webhookUrl }] of Object.entries({ bank: bankControl, merchant: control })) {
+        await fetch(`${url}/endpoints/${party}`, {
+          method: 'PUT',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ url: webhookUrl }),
+        });
+      }
+      return new SameShapeFloor(processes, like.likeWith([new ApiClient(url, merchant)], control));
+    } catch (error) {
+      await Promise.all(processes.map((child) => child.stop()));
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.merchant.close();
+    await Promise.all(this.processes.map((child) => child.stop()));
+  }
+}
