@@ -3,6 +3,9 @@ import path from 'node:path';
 
 const FOLDER = path.join(__dirname, 'results');
 
+const rounded = (_: string, value: unknown) =>
+  typeof value === 'number' ? Number(value.toPrecision(6)) : value;
+
 /**
  * Keeps the raw figures of a run, in place of the last of its kind.
  *
@@ -10,7 +13,5 @@ const FOLDER = path.join(__dirname, 'results');
  */
 export function keepResult(kind: string, result: object): void {
   mkdirSync(FOLDER, { recursive: true });
-  const rounded = (_: string, value: unknown) =>
-    typeof value === 'number' ? Number(value.toPrecision(6)) : value;
   writeFileSync(path.join(FOLDER, `${kind}.json`), `${JSON.stringify(result, rounded)}\n`);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import express from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 import { Pool } from 'pg';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
@@ -49,6 +49,13 @@ const bankResponse = z.strictObject({
 });
 type Charge = z.infer<typeof bill>;
 
+/** Express hears a rejection only where it is handed on. */
+const route =
+  (work: (req: Request, res: Response) => Promise<void>): RequestHandler =>
+  (req, res, next) => {
+    work(req, res).catch(next);
+  };
+
 async function main(): Promise<void> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const apiUrl = setting('API_URL');
@@ -58,7 +65,8 @@ async function main(): Promise<void> {
   const namespace = setting('TEMPORAL_NAMESPACE');
   const client = new Client({ connection, namespace });
   const endpoints = new Map<string, string>();
-  const open = new Map<string, Charge & { answered: Promise<void>; answer: () => void }>();
+  const open = new Map<string, Charge & { answered: Promise<void> }>();
+  const answers = new Map<string, () => void>();
   const chargeOf = (id: string) => {
     const charge = open.get(id);
     if (!charge) throw new Error(`no charge ${id}`);
@@ -105,6 +113,7 @@ async function main(): Promise<void> {
     async tellMerchant(billingRequestId) {
       await send('merchant', 'billing.response', { billingRequestId, status: 'successful' });
       open.delete(billingRequestId);
+      answers.delete(billingRequestId);
     },
   };
   const worker = await Worker.create({
@@ -118,54 +127,63 @@ async function main(): Promise<void> {
 
   const app = express();
   app.put('/endpoints/:party', express.json(), (req, res) => {
-    endpoints.set(String(req.params['party']), (req.body as { url: string }).url);
+    endpoints.set(req.params.party, (req.body as { url: string }).url);
     res.json({});
   });
-  app.post('/v1/oauth/token', express.text({ type: '*/*' }), async (req, res) => {
-    const headers = { 'content-type': String(req.headers['content-type']) };
-    const answer = await fetch(`${apiUrl}/v1/oauth/token`, {
-      method: 'POST',
-      headers,
-      body: String(req.body),
-    });
-    res.status(answer.status).json(await answer.json());
-  });
+  app.post(
+    '/v1/oauth/token',
+    express.text({ type: '*/*' }),
+    route(async (req, res) => {
+      const headers = { 'content-type': String(req.headers['content-type']) };
+      const answer = await fetch(`${apiUrl}/v1/oauth/token`, {
+        method: 'POST',
+        headers,
+        body: String(req.body),
+      });
+      res.status(answer.status).json(await answer.json());
+    }),
+  );
   app.use(await accessTokenCheck(apiUrl), express.json());
-  app.post('/v1/customer/bill', async (req, res) => {
-    const charge = bill.parse(req.body);
-    const id = randomUUID();
-    let answer = () => undefined;
-    const answered = new Promise<void>((resolve) => (answer = () => void resolve()));
-    open.set(id, { ...charge, answered, answer });
-    const connected = await db.connect();
-    try {
-      await connected.query('BEGIN');
-      await connected.query(
-        `INSERT INTO floor.charges (id, payment_id, amount, currency, description, status)
+  app.post(
+    '/v1/customer/bill',
+    route(async (req, res) => {
+      const charge = bill.parse(req.body);
+      const id = randomUUID();
+      const answered = new Promise<void>((resolve) => answers.set(id, resolve));
+      open.set(id, { ...charge, answered });
+      const connected = await db.connect();
+      try {
+        await connected.query('BEGIN');
+        await connected.query(
+          `INSERT INTO floor.charges (id, payment_id, amount, currency, description, status)
          VALUES ($1, $2, $3, $4, $5, 'pending')`,
-        [id, charge.paymentIDs[0], Math.round(charge.amount * 100), charge.currency, charge.description],
-      );
-      await connected.query('COMMIT');
-    } finally {
-      connected.release();
-    }
-    res.status(201).json([{ billingRequestId: id, status: 'pending' }]);
-    await client.workflow.start('sameShape', {
-      workflowId: id,
-      taskQueue: TASK_QUEUE,
-      requestEagerStart: true,
-    });
-  });
-  app.post('/v1/billing/bank-response', async (req, res) => {
-    const { billingRequestId, bankTransactionId } = bankResponse.parse(req.body);
-    await db.query(
-      `UPDATE floor.charges SET status = 'successful', bank_transaction_id = $2, closed_at = now()
+          [id, charge.paymentIDs[0], Math.round(charge.amount * 100), charge.currency, charge.description],
+        );
+        await connected.query('COMMIT');
+      } finally {
+        connected.release();
+      }
+      res.status(201).json([{ billingRequestId: id, status: 'pending' }]);
+      await client.workflow.start('sameShape', {
+        workflowId: id,
+        taskQueue: TASK_QUEUE,
+        requestEagerStart: true,
+      });
+    }),
+  );
+  app.post(
+    '/v1/billing/bank-response',
+    route(async (req, res) => {
+      const { billingRequestId, bankTransactionId } = bankResponse.parse(req.body);
+      await db.query(
+        `UPDATE floor.charges SET status = 'successful', bank_transaction_id = $2, closed_at = now()
        WHERE id = $1 AND status = 'pending'`,
-      [billingRequestId, bankTransactionId],
-    );
-    chargeOf(billingRequestId).answer();
-    res.json({ statusCode: 200, success: true, message: 'Noted', data: { billingRequestId } });
-  });
+        [billingRequestId, bankTransactionId],
+      );
+      answers.get(billingRequestId)?.();
+      res.json({ statusCode: 200, success: true, message: 'Noted', data: { billingRequestId } });
+    }),
+  );
   const server = app.listen(0, '127.0.0.1', () => {
     process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   });

@@ -7,7 +7,7 @@ import {
   startScript,
   type PartyProcess,
 } from '../../examples/demo/parties/process';
-import { Biller } from '../biller';
+import type { Biller } from '../biller';
 import { built } from '../build';
 import type { BenchEngine } from '../engine';
 
