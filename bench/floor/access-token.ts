@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import { decode, verify } from 'jsonwebtoken';
 
-/** The check of the engine's own access tokens, by the keys that the engine at this URL publishes. */
+/** The check of the access tokens of the engine at this URL, by the keys that it publishes. */
 export async function accessTokenCheck(apiUrl: string): Promise<RequestHandler> {
   const published = await fetch(`${apiUrl}/.well-known/jwks.json`);
   const { keys } = (await published.json()) as { keys: (JsonWebKey & { kid: string })[] };
