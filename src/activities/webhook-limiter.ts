@@ -47,7 +47,7 @@ const LONGEST_WAIT_MS = 10 * 60_000;
 /** Keys whose line is remembered: a few MB. A forgotten one is told a short wait once more. */
 const LINES_MAX = 30_000;
 
-/** Places that several share. A sharer stands in the line for them once, with all that it sends. */
+/** Places that several share. */
 interface Share {
   of: string;
   sharer: string;
@@ -98,8 +98,7 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
       const pace = timeoutMs / full.most;
       const line = `line ${full.of}`;
       const [lineMs, ownMs] = [waitMs(line), waitMs(full.sharer)];
-      // A sharer that waits already lengthens no other's line. Its further webhooks come no faster
-      // than that line is long, so that all come no faster than places are free.
+      // A sharer that waits already queues behind its own last turn, and lengthens no other's line.
       const wish = ownMs > 0 ? ownMs + Math.max(pace, lineMs) : lineMs + pace;
       const wait = Math.round(Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, wish)));
       for (const key of ownMs > 0 ? [full.sharer] : [full.sharer, line]) {

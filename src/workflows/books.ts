@@ -3,7 +3,7 @@ import type { BooksActivities } from '../activities/books';
 
 const { chainBooks } = proxyActivities<BooksActivities>({
   summary: 'Chain what was written since, and sign how far that has come',
-  // At first it is all that there ever was. A dead worker is noticed by its heartbeat.
+  // The first run chains the whole history. A dead worker is noticed by its heartbeat.
   startToCloseTimeout: '1h',
   heartbeatTimeout: '30s',
   retry: { initialInterval: '1s', maximumInterval: '1m' },

@@ -31,11 +31,10 @@ export type Heard = ReadonlySet<string | typeof CANCELLATION>;
 export const CANCELLATION = Symbol('cancellation requested');
 
 /**
- * Runs a workflow that listens to every signal, whatever its name: all of them say that something
- * has happened, and none what is so (see `Signal` in the domain). So one that is sent by hand does
- * no harm, unless its name is one of Temporal's own (`__temporal_…`), which the SDK fails the task
- * for. One that arrives while the database is being read ends the next sleep at once, so none
- * is lost in between.
+ * Runs a workflow that listens to every signal, whatever its name. Each means only: read the rows
+ * again. A signal sent by hand is harmless, unless its name is Temporal's own (`__temporal_…`).
+ *
+ * A signal that arrives during a read ends the next sleep at once.
  *
  * A request to cancel the workflow interrupts nothing.
  *

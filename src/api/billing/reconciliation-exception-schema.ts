@@ -71,7 +71,6 @@ const resolution = oneOf(
   .nullable()
   .meta({ example: null });
 
-/** Each party whose exception it is sees these, and is sent them. */
 export const exceptionFields = {
   exceptionId: shown.id('exception'),
   kind,

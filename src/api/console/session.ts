@@ -38,7 +38,6 @@ interface Access {
 }
 
 const PREFIX = '/console/api';
-/** Behind it comes whose session a link was made in. */
 const OF_SESSION = `${PREFIX}/as/`;
 const SESSION = '/console/session';
 

@@ -81,7 +81,6 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
     let bytesRead = 0;
     let place: Places | undefined;
 
-    /** In the place of the one that it has. */
     function takePlace(next: Places): void {
       if (place === next) return;
       next.enter(bank);

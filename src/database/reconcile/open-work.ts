@@ -8,8 +8,7 @@ import { FURTHEST } from '../clock/moment';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';
 
 /**
- * Rows that wait for a workflow. Only a workflow closes a window that passes: where it was
- * terminated, or Temporal has lost it, its row tells.
+ * Open rows: all that shows that their workflow was terminated, or that Temporal has lost it.
  */
 
 /** A workflow that a row has for itself: how its id begins, before the row's, and its title. */

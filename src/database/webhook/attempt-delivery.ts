@@ -270,8 +270,9 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  * Records an attempt and what follows from it: the delivery's status, and whether the receiver
  * counts as failing. Returns how the delivery stands then.
  *
- * Two workers may attempt one delivery, when one is slower than its claim lasts. A failure counts
- * only if no other n-th attempt was recorded; a success always does, and so does that no byte left.
+ * A lease may end before its worker has recorded the attempt, and another worker attempts the same.
+ * The first failure of an n-th attempt counts. A success always counts, as does an attempt that
+ * sent nothing.
  *
  * After a failed first attempt the same transaction starts a workflow of the delivery's own.
  *

@@ -5,10 +5,7 @@ import { oneRow, type Executor } from '../pool/connection';
 
 /** Read in all; more say nothing more, and take longer to read. */
 const RETRIES_MAX = 10_000;
-/**
- * The oldest of each receiver, so that one of which thousands wait hides no other: a thousand
- * receivers have their turn, however many wait for each.
- */
+/** Rows are read per receiver, so that none with thousands hides the others. */
 const RETRIES_OF_RECEIVER_MAX = 10;
 
 export interface RetryBacklog {

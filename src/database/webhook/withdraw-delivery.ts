@@ -11,10 +11,7 @@ import { bodyPlace, bodyWithout } from './announce-webhooks';
  * holds the endpoint before it reads. So each of them is either seen here, or sees this.
  */
 
-/**
- * `sharedBy`: the indexed column that all have in common for which one webhook asks. `asksFor`:
- * which of these the webhook goes on to ask for.
- */
+/** `sharedBy`: the indexed column of a webhook's rows. `asksFor`: rows that it still asks for. */
 const ASKED = {
   charges: {
     table: 'billing_requests',
@@ -54,13 +51,12 @@ interface Asked {
 }
 
 /**
- * Ends the asking for these. A delivery that no bank can have seen is withdrawn, or loses their
- * items. One that a bank may have seen is sent no further once nothing that it asks for is open: a
- * bank that is asked late would debit, or ask its customer, for nothing.
+ * Withdraws webhooks that no bank can have seen, or takes these items out of them. A webhook that a
+ * bank may have seen is not retried once nothing in it is open: the bank would debit for nothing.
  *
  * The caller holds their rows locked.
  *
- * @returns those that their bank was never told of: the first webhook about one of them is number 1
+ * @returns ids whose bank was never told of them, so that its next webhook about one is number 1
  */
 export async function withdraw(
   trx: Executor,

@@ -70,10 +70,7 @@ function parseOwn(text: string): Parsed<string> {
   return parsed.ok ? accept(ownText(parsed.value)) : parsed;
 }
 
-/**
- * A time without an offset is the wall clock's where it was booked: its day is the day. So is a day
- * with one, as XML has it.
- */
+/** A day, or a time without an offset: the wall clock's where it was booked. */
 const BY_WALL_CLOCK = /^([\d-]{10})(?:T[\d:.]{8,18}|Z|[+-][01]\d:[0-5]\d)$/;
 
 /** The day in the network's zone. */
