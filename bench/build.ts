@@ -1,8 +1,8 @@
 import path from 'node:path';
 
 /**
- * What is measured is what is shipped: engine and floors run from `dist`, which `npm run bench`
- * builds first.
+ * A file of the build. Engine and floors run from `dist`, as they are shipped; `npm run bench`
+ * builds it first.
  */
 export const built = (file: string) => path.join(__dirname, '../dist', `${file}.js`);
 

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { ApiClient } from '../examples/demo/api-client';
 import { Operator } from '../examples/demo/operator';
 import { BankControl, PartyControl } from '../examples/demo/parties/control';
-import { startBankProcess, startMerchantProcess, type PartyProcess } from '../examples/demo/parties/process';
+import { startBankProcess, startMerchantProcess } from '../examples/demo/parties/process';
 import { Biller, expect, type Onboarded } from './biller';
 import type { BenchEngine } from './engine';
+import { PartyProcesses } from './party-processes';
 
 /** The most that one call takes. */
 const CUSTOMERS_PER_CALL = 500;
@@ -17,7 +18,7 @@ const NEIGHBOUR_CUSTOMERS = 20;
  */
 export class Network {
   private constructor(
-    private readonly parties: PartyProcess[],
+    private readonly parties: PartyProcesses,
     private readonly merchantApi: ApiClient,
     /** Its charges are measured. */
     readonly merchant: Biller,
@@ -34,25 +35,20 @@ export class Network {
   ): Promise<Network> {
     const operator = new Operator(engine.folder, environment);
     const provider = await operator.createEntity('provider', 'Provider');
-    const parties: PartyProcess[] = [];
-    const urlOf = async (starting: Promise<PartyProcess>) => {
-      const started = await starting;
-      parties.push(started);
-      return started.ready.url;
-    };
+    const parties = new PartyProcesses();
     const merchant = async (name: string) => {
       const identity = await operator.createEntity('merchant', name, [`--provider=${provider.entityId}`]);
       const trust = { merchantId: identity.entityId, trustLevel: 'trusted' };
       const providerApi = new ApiClient(engine.apiUrl, provider);
       expect(200, await providerApi.patch('/v1/provider/merchant/trust', trust));
-      const control = new PartyControl(await urlOf(startMerchantProcess(identity)));
+      const control = new PartyControl(await parties.urlOf(startMerchantProcess(identity)));
       const apis = engine.apiUrls.map((one) => new ApiClient(one, identity));
       await listenAt(apis[0] as ApiClient, control);
       return { apis, biller: new Biller(apis, control) };
     };
     const bank = async (apiUrl: string, count: number, from: number) => {
       const identity = await operator.createEntity('bank', `Bank from ${from}`);
-      const control = new BankControl(await urlOf(startBankProcess(apiUrl, identity)));
+      const control = new BankControl(await parties.urlOf(startBankProcess(apiUrl, identity)));
       const api = new ApiClient(apiUrl, identity);
       await listenAt(api, control);
       return { control, known: await onboard(api, count, from) };
@@ -72,7 +68,7 @@ export class Network {
       const controls = banks.map(({ control }) => control);
       return new Network(parties, big.apis[0] as ApiClient, big.biller, small.biller, controls);
     } catch (error) {
-      await Promise.all(parties.map((party) => party.stop()));
+      await parties.stop();
       throw error;
     }
   }
@@ -83,7 +79,7 @@ export class Network {
 
   async close(): Promise<void> {
     for (const biller of this.billers) biller.close();
-    await Promise.all(this.parties.map((party) => party.stop()));
+    await this.parties.stop();
   }
 
   /** The merchant's access token. It lasts for an hour, which is longer than a group of reads. */

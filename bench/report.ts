@@ -187,8 +187,10 @@ export function printed(report: Report): string {
   const probed = works.filter((one) => one.probed !== undefined);
   return [
     '',
-    `${at}, commit ${commit}: ${machine.cores} cores (${machine.model}), Node ${machine.node}, load ${machine.loadBefore.toFixed(1)} before the start`,
-    `Temporal: ${temporal}. Postgres: fsync on. APIs: ${processes.apis}, workers: ${processes.workers}. Medians of the rounds, in brackets the lowest and the highest.`,
+    `${at}, commit ${commit}, Node ${machine.node}`,
+    `${machine.cores} cores (${machine.model}), load ${machine.loadBefore.toFixed(1)} before the start`,
+    `Temporal: ${temporal}. Postgres: fsync on. APIs: ${processes.apis}, workers: ${processes.workers}.`,
+    'Medians of the rounds, in brackets the lowest and the highest.',
     `Idle, taken off: ${Object.entries(idle)
       .map(([name, ms]) => `${name} ${ms.toFixed(1)}`)
       .join(', ')} CPU ms a second.`,

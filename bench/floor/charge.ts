@@ -13,7 +13,7 @@ import { accessTokenCheck } from './access-token';
 import { floorWorkflows } from './worker';
 
 /**
- * What no charge can do without, in one process: Express with the token check and zod, one
+ * The least that a charge needs, in one process: Express with the token check and zod, one
  * transaction with one INSERT, a workflow that starts eagerly, three local activities with a signed
  * POST to the bank and one to the merchant, and the bank's answer by HTTP with one UPDATE.
  *
@@ -156,7 +156,7 @@ async function main(): Promise<void> {
         await connected.query('BEGIN');
         await connected.query(
           `INSERT INTO floor.charges (id, payment_id, amount, currency, description, status)
-         VALUES ($1, $2, $3, $4, $5, 'pending')`,
+           VALUES ($1, $2, $3, $4, $5, 'pending')`,
           [id, charge.paymentIDs[0], Math.round(charge.amount * 100), charge.currency, charge.description],
         );
         await connected.query('COMMIT');
@@ -177,7 +177,7 @@ async function main(): Promise<void> {
       const { billingRequestId, bankTransactionId } = bankResponse.parse(req.body);
       await db.query(
         `UPDATE floor.charges SET status = 'successful', bank_transaction_id = $2, closed_at = now()
-       WHERE id = $1 AND status = 'pending'`,
+         WHERE id = $1 AND status = 'pending'`,
         [billingRequestId, bankTransactionId],
       );
       answers.get(billingRequestId)?.();

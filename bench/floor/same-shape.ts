@@ -1,15 +1,11 @@
 import { ApiClient } from '../../examples/demo/api-client';
 import { Operator } from '../../examples/demo/operator';
 import { PartyControl } from '../../examples/demo/parties/control';
-import {
-  startBankProcess,
-  startMerchantProcess,
-  startScript,
-  type PartyProcess,
-} from '../../examples/demo/parties/process';
+import { startBankProcess, startMerchantProcess, startScript } from '../../examples/demo/parties/process';
 import type { Biller } from '../biller';
 import { built } from '../build';
 import type { BenchEngine } from '../engine';
+import { PartyProcesses } from '../party-processes';
 
 /**
  * The floor *same shape* (`charge.ts`) with a bank and a merchant of its own, which are those of
@@ -17,7 +13,7 @@ import type { BenchEngine } from '../engine';
  */
 export class SameShapeFloor {
   private constructor(
-    private readonly processes: PartyProcess[],
+    private readonly processes: PartyProcesses,
     readonly merchant: Biller,
   ) {}
 
@@ -29,14 +25,9 @@ export class SameShapeFloor {
     const operator = new Operator(engine.folder, environment);
     const bank = await operator.createEntity('bank', 'Floor bank');
     const merchant = await operator.createEntity('merchant', 'Floor merchant');
-    const processes: PartyProcess[] = [];
-    const started = async (starting: Promise<PartyProcess>) => {
-      const child = await starting;
-      processes.push(child);
-      return child.ready.url;
-    };
+    const processes = new PartyProcesses();
     try {
-      const url = await started(
+      const url = await processes.urlOf(
         startScript(built('bench/floor/charge'), {
           API_URL: engine.apiUrl,
           DATABASE_URL: engine.ownerUrl,
@@ -46,8 +37,8 @@ export class SameShapeFloor {
           MERCHANT_SECRET: merchant.webhookSecret,
         }),
       );
-      const bankControl = new PartyControl(await started(startBankProcess(url, bank)));
-      const control = new PartyControl(await started(startMerchantProcess(merchant)));
+      const bankControl = new PartyControl(await processes.urlOf(startBankProcess(url, bank)));
+      const control = new PartyControl(await processes.urlOf(startMerchantProcess(merchant)));
       for (const [party, { webhookUrl }] of Object.entries({ bank: bankControl, merchant: control })) {
         await fetch(`${url}/endpoints/${party}`, {
           method: 'PUT',
@@ -57,13 +48,13 @@ export class SameShapeFloor {
       }
       return new SameShapeFloor(processes, like.likeWith([new ApiClient(url, merchant)], control));
     } catch (error) {
-      await Promise.all(processes.map((child) => child.stop()));
+      await processes.stop();
       throw error;
     }
   }
 
   async stop(): Promise<void> {
     this.merchant.close();
-    await Promise.all(this.processes.map((child) => child.stop()));
+    await this.processes.stop();
   }
 }

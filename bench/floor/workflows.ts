@@ -10,8 +10,8 @@ import type { FloorActivities } from './worker';
 import type { ChargeActivities } from './charge';
 
 /**
- * The least that Temporal asks for work of these shapes: their activities do nothing, so a workflow
- * here costs what its durable steps cost.
+ * The least that work of these shapes asks for. The activities of `local` and `sleeper` do nothing,
+ * so these cost what their durable steps cost.
  */
 
 const { step, ask, finish } = proxyLocalActivities<FloorActivities>({ startToCloseTimeout: '15s' });

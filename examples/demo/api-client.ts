@@ -24,11 +24,13 @@ interface Request {
   query?: Record<string, string | number>;
   body?: unknown;
   idempotencyKey?: string;
+  /** Sending it twice does it twice. */
   once?: true;
 }
 
 interface Token {
   text: string;
+  /** Milliseconds since 1970. */
   renewAt: number;
 }
 
@@ -95,6 +97,7 @@ export class ApiClient {
     return this.call('PATCH', path, { body, query });
   }
 
+  /** @throws Error where no answer came, after as many tries as are harmless */
   private async call<Body>(method: Method, path: string, request: Request): Promise<Answer<Body>> {
     const url = new URL(path, this.baseUrl);
     for (const [name, value] of Object.entries(request.query ?? {}))
@@ -146,6 +149,7 @@ export class ApiClient {
   }
 }
 
+/** @param repeatable whether to ask again after a broken connection: the call may have arrived */
 async function insist<Body>(repeatable: boolean, send: () => Promise<Response>): Promise<Answer<Body>> {
   for (let tries = 1; ; tries++) {
     const waitMs = Math.min(LONGEST_WAIT_MS, 100 * 2 ** tries);

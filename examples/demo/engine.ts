@@ -74,7 +74,7 @@ export async function ownEngine(
   }
 }
 
-/** What starts an engine, which may be of the build. */
+/** The code that starts an engine, from source or from the build. */
 export type StartCode = Pick<typeof start, 'startEngine'> & Pick<typeof ports, 'PortTakenError'>;
 
 async function onFreePorts<Started>(

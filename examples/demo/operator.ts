@@ -17,6 +17,7 @@ const COMMAND_WITHIN_MS = 30_000;
 
 /** The operator at the command line: `npx assent …`, as a process of its own. */
 export class Operator {
+  /** @param folder where the command runs, which is how it finds the engine */
   constructor(
     private readonly folder: string,
     private readonly environment: NodeJS.ProcessEnv,

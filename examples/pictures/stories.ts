@@ -90,6 +90,7 @@ export const STORIES: Record<string, Story> = {
   },
 };
 
+/** In naira. */
 const AMOUNT = 3_000;
 const DAILY_LIMIT = 5_000;
 /** A workflow stays awake for its bank's answer, but not for so long. */

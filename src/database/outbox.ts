@@ -5,7 +5,7 @@ import {
   type WorkflowAttributes,
   type WorkflowRun,
 } from '../domain/workflow/workflow-id';
-import { NAME_SHOWN_MAX } from '../domain/workflow/workflow-summary';
+import { shownName } from './shown-name';
 import { oneRow, rows, type Executor } from './pool/connection';
 
 /**
@@ -95,7 +95,7 @@ export async function enqueueMissingStarts(
 
 /** The title of a start `s`: operators know a merchant, or a bank, by its name. */
 const NAMED = `replace(s->>'summary', coalesce(s->>'partyId', ''),
-  coalesce((SELECT left(name, ${NAME_SHOWN_MAX}) FROM entities WHERE id = s->>'partyId'), s->>'partyId', ''))`;
+  coalesce(${shownName(`s->>'partyId'`)}, s->>'partyId', ''))`;
 
 /** A webhook's workflow always has the rank `later`. */
 const putStarts = (rank: OutboxRank) => `INSERT INTO outbox (kind, workflow_id, start, rank, owner_id)

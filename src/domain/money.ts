@@ -26,11 +26,11 @@ const MAX_NUMBER_TEXT = 100;
  * Whether a JSON number is read exactly as it was written: `100.00000000000000001` would be read as
  * 100, and no later check could tell.
  *
- * @param text a number as JSON writes it
+ * @param text a number as JSON writes it; one of up to `EXACT_DIGITS` characters always is
  */
 export function isReadExactly(text: string): boolean {
-  // Short enough to be exact, wherever the point is; an overflow shows as infinite.
-  if (text.length <= EXACT_DIGITS || !Number.isFinite(Number(text))) return true;
+  // An overflow shows as infinite.
+  if (!Number.isFinite(Number(text))) return true;
   return text.length <= MAX_NUMBER_TEXT && new Big(text).eq(Number(text));
 }
 

@@ -3,23 +3,18 @@ import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 
 const keys = makeKeyring();
 const ACTOR = `operator:${userInfo().username}`;
 
-let test: TestDatabase;
+const test = databaseOfFile();
+const cli = createCli(test, keys);
 let api: ServedApi;
-let cli: ReturnType<typeof createCli>;
 beforeAll(async () => {
-  test = await createTestDatabase();
   api = await serveApi(test.db, { ring: readKeyring(keys) });
-  cli = createCli({ url: test.url, keys });
 });
-afterAll(async () => {
-  await api.close();
-  await test.drop();
-});
+afterAll(() => api.close());
 
 interface Shown {
   at: string;

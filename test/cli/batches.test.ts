@@ -7,7 +7,7 @@ import { standingApproval } from '../support/standing';
 it('"batches fail" gives a batch up once, on record', async () => {
   const keys = makeKeyring();
   const test = await createTestDatabase();
-  const cli = createCli({ url: test.url, keys, more: { DATABASE_OWNER_URL: test.url } });
+  const cli = createCli(test, keys, { DATABASE_OWNER_URL: test.url });
   const { bankId } = await standingApproval(test.db, readKeyring(keys));
   await rows(
     test.db,

@@ -6,22 +6,17 @@ import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import { readLastResult } from '../../src/database/verify/nightly-result';
 import { chainBooks } from '../support/books';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { settleOfEachKind } from '../support/settled';
 import { standingApproval } from '../support/standing';
 
 const keys = makeKeyring();
 const keyring = readKeyring(keys);
 
-let test: TestDatabase;
-let cli: ReturnType<typeof createCli>;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  // As each process does that encrypts.
-  await claimRing(test.db, keyring);
-  cli = createCli({ url: test.url, keys });
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
+const cli = createCli(test, keys);
+// As each process does that encrypts.
+beforeAll(() => claimRing(test.db, keyring));
 
 const of = (...days: string[]) => cli.run('books', 'verify', ...days);
 
@@ -80,7 +75,7 @@ describe('assent books verify', () => {
     const file = join(await mkdtemp(join(tmpdir(), 'assent-books-')), 'kept.json');
     await writeFile(file, out);
     // By the public keys alone: this ring is another network's.
-    const auditor = createCli({ url: test.url, keys: makeKeyring() });
+    const auditor = createCli(test, makeKeyring());
     expect(await auditor.run('books', 'verify')).toMatchObject({
       code: 1,
       out: expect.stringContaining('none of the network') as string,

@@ -21,9 +21,9 @@ afterAll(() => {
   for (const stop of stops) stop();
 });
 
-const NOWHERE = { url: 'postgres://nobody@127.0.0.1:1/none', keys: '' };
+const NOWHERE = { url: 'postgres://nobody@127.0.0.1:1/none' };
 const cli = (more: Record<string, string> = {}) =>
-  createCli({ ...NOWHERE, more: { CLIENT_SECRET: clientSecret, WEBHOOK_SECRET: webhookSecret, ...more } });
+  createCli(NOWHERE, '', { CLIENT_SECRET: clientSecret, WEBHOOK_SECRET: webhookSecret, ...more });
 
 /** How a bank of this test goes wrong. */
 interface Fault {

@@ -3,7 +3,7 @@ import { row, rows } from '../../src/database/pool/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { PRODUCTION } from '../support/production-database';
 import { charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
@@ -12,11 +12,7 @@ import { standingApproval } from '../support/standing';
 
 const keys = makeKeyring();
 
-let test: TestDatabase;
-beforeAll(async () => {
-  test = await createTestDatabase();
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
 
 it.each([
   ['no URL of the owner', undefined, /DATABASE_OWNER_URL is not set/],
@@ -26,7 +22,7 @@ it.each([
   ['the role', 'postgres://assent_app:b@127.0.0.1:1/c', /nobody logs in as/],
 ])('"database logins" refuses %s', async (_, ownerUrl, words) => {
   const more = ownerUrl === undefined ? {} : { DATABASE_OWNER_URL: ownerUrl };
-  const cli = createCli({ url: 'postgres://a:b@127.0.0.1:1/c', keys, more });
+  const cli = createCli({ url: 'postgres://a:b@127.0.0.1:1/c' }, keys, more);
   expect((await cli.run('database', 'logins')).err).toMatch(words);
 });
 
@@ -44,7 +40,7 @@ it('"database logins" makes logins that serve a production, that no other databa
     for (const name of names) {
       const [url, ownerUrl] = [at(name, name, 'login'), at(name, name, 'owner')];
       const more = { ...PRODUCTION, DATABASE_OWNER_URL: ownerUrl };
-      const cli = createCli({ url, keys, more });
+      const cli = createCli({ url }, keys, more);
       const { out } = await cli.run('database', 'logins');
       expect(out).not.toContain('secret');
       // CREATE DATABASE goes alone.
@@ -67,7 +63,7 @@ it('"database logins" makes logins that serve a production, that no other databa
 
 it('"database copied" and "database restored" put right what a copy or a dump has brought along, on record', async () => {
   const ring = readKeyring(keys);
-  const cli = createCli({ url: test.url, keys, more: { DATABASE_OWNER_URL: test.url } });
+  const cli = createCli(test, keys, { DATABASE_OWNER_URL: test.url });
   await charge(test.db, ring, await standingApproval(test.db, ring));
   const id = () => row(test.db, `SELECT installation FROM temporal_state`);
   const before = await id();

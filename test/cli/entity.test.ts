@@ -4,19 +4,14 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { createCli } from '../support/cli';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { databaseOfFile } from '../support/database';
 import { announcedTo, makeSchedule, standingApproval } from '../support/standing';
 
 const keys = makeKeyring();
 const ring = readKeyring(keys);
 
-let test: TestDatabase;
-let cli: ReturnType<typeof createCli>;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  cli = createCli({ url: test.url, keys });
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
+const cli = createCli(test, keys);
 
 const create = (type: string, ...more: string[]) =>
   cli.json('entity', 'create', '--type', type, '--name', `The ${type}`, ...more);

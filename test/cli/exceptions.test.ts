@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
-import { rows, type Database } from '../../src/database/pool/connection';
+import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { databaseOfFile } from '../support/database';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -12,19 +12,13 @@ const keys = makeKeyring();
 const ring = readKeyring(keys);
 const ACTOR = `operator:${userInfo().username}`;
 
-let database: TestDatabase;
-let db: Database;
-let cli: ReturnType<typeof createCli>;
+const database = databaseOfFile();
+const { db } = database;
+const cli = createCli(database, keys);
 let standing: Standing;
 /** A charge of one naira that its bank approved and then declined, and its exception. */
 let reference: string;
 let exceptionId: string;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  cli = createCli({ url: database.url, keys });
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   standing = await standingApproval(db, ring);
   const charged = await charge(db, ring, standing);

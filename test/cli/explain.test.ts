@@ -52,7 +52,7 @@ describe('a command whose database answers', () => {
 
   it('says so too where it is let in by none of the connections, as the doctor does', async () => {
     const postgres = await startRefusingPostgres('53300', 'sorry, too many clients already');
-    const cli = createCli({ url: postgres.url, keys: makeKeyring() });
+    const cli = createCli(postgres, makeKeyring());
     const [migrate, list, doctor] = await Promise.all([
       cli.run('migrate'),
       cli.run('entity', 'list'),
@@ -73,7 +73,7 @@ test.each([['migrate'], ['keys', 'reseal']])(
       'password authentication failed for user "assent_owner"',
     );
     const more = { DATABASE_OWNER_URL: postgres.url };
-    const cli = createCli({ url: process.env['DATABASE_URL'] ?? '', keys: makeKeyring(), more });
+    const cli = createCli({ url: process.env['DATABASE_URL'] ?? '' }, makeKeyring(), more);
     const { code, err } = await cli.run(...words);
     postgres.stop();
     expect(code).toBe(1);

@@ -30,7 +30,7 @@ it('an operator whose keyring has leaked sees what each key encrypts, brings all
   const standing = await standingApproval(db, old);
   const [signer] = await usableSigningKeys(db, old, 3600);
   const more = { ...PRODUCTION, DATABASE_OWNER_URL: production.ownerUrl };
-  const cli = createCli({ url: production.url, keys: `${NEW},${OLD}`, more });
+  const cli = createCli(production, `${NEW},${OLD}`, more);
   const kid = readKeyring(NEW).current;
   const status = () => cli.json<object>('keys', 'status');
 
@@ -64,7 +64,7 @@ it('an operator whose keyring has leaked sees what each key encrypts, brings all
   expect(acts).toEqual(expect.arrayContaining(['keyring.resealed leaked', 'signing_key.revoked leaked']));
 
   // The login of API and worker suffices to count, and the old key is left for ids alone.
-  const ids = createCli({ url: production.url, keys: `${NEW},${OLD}:ids`, more: PRODUCTION });
+  const ids = createCli(production, `${NEW},${OLD}:ids`, PRODUCTION);
   expect(await ids.json<object>('keys', 'status')).toMatchObject({
     keys: [
       { kid, ring: 'current', encrypts: { 'customers.email_encrypted': 1 } },

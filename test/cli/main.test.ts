@@ -56,11 +56,11 @@ it('asks for an engine where there is none', async () => {
 
 it('names an engine that does not answer, and never shows a wrong keyring', async () => {
   const url = 'postgres://nobody@127.0.0.1:1/none';
-  expect(await createCli({ url, keys: ASSENT_KEYS }).run('entity', 'list')).toMatchObject({
+  expect(await createCli({ url }, ASSENT_KEYS).run('entity', 'list')).toMatchObject({
     code: 1,
     err: expect.stringContaining('does not answer') as string,
   });
-  const wrong = await createCli({ url, keys: 'k1:secret' }).run('entity', 'list');
+  const wrong = await createCli({ url }, 'k1:secret').run('entity', 'list');
   expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('entry 1 is not') as string });
   expect(wrong.err).not.toContain('secret');
 });
@@ -76,7 +76,7 @@ it.each([
   ['another trust level', 'entity trust mch_1 maybe', /untrusted, trusted/],
   ['an unknown command', 'entitty', /unknown command/],
 ])('tells on standard error about %s, and ends with 1', async (_, words, message) => {
-  const { code, out, err } = await createCli({ url: test.url, keys: ASSENT_KEYS }).run(...words.split(' '));
+  const { code, out, err } = await createCli(test, ASSENT_KEYS).run(...words.split(' '));
   expect({ code, out }).toEqual({ code: 1, out: '' });
   expect(err).toMatch(message);
   expect(err).not.toMatch(/\n\s+at /);

@@ -4,23 +4,21 @@ import { schemaMigrated } from '../../src/cli/awaited-schema';
 import { makeKeyring } from '../../src/database/keys/keyring';
 import { migrateUp } from '../../src/database/migrate';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, emptySchema, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile, emptySchema } from '../support/database';
 import { eventually } from '../support/engine';
 import { servers } from '../support/servers';
 
-let test: TestDatabase;
-beforeAll(async () => {
-  test = await createTestDatabase();
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
 
 it('has Temporal start reconcile each minute, chain every five, and verify each night, and says what it applied', async () => {
   const { temporalAddress: TEMPORAL_ADDRESS } = await servers();
   const TEMPORAL_NAMESPACE = `migrate-${randomUUID()}`;
   const more = { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE };
-  expect(
-    await createCli({ url: test.url, keys: makeKeyring(), more }).run('migrate', '--create-namespace'),
-  ).toEqual({ code: 0, out: 'The schema is up to date\n', err: '' });
+  expect(await createCli(test, makeKeyring(), more).run('migrate', '--create-namespace')).toEqual({
+    code: 0,
+    out: 'The schema is up to date\n',
+    err: '',
+  });
   const connection = await Connection.connect({ address: TEMPORAL_ADDRESS });
   const { schedule } = new Client({ connection, namespace: TEMPORAL_NAMESPACE });
   for (const [id, minutes] of [

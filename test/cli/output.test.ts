@@ -8,7 +8,7 @@ import { chainBooks } from '../support/books';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { makeSchedule, standingApproval } from '../support/standing';
 
-/** What an operator sees on a terminal, while a command works and when it ends. */
+/** A terminal, while a command works and when it ends. */
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
 const ring = readKeyring(OLD);
@@ -102,7 +102,7 @@ it('a table on a terminal has no colours, though the environment forces them', a
   expect(seen.out).not.toContain('\u001B');
 });
 
-/** What a terminal shows of the last line that progress writes. */
+/** The last line that progress writes, as a terminal shows it. */
 function lineOf(columns: number | undefined, work: (progress: ReturnType<typeof createProgress>) => void) {
   let written = '';
   const write = (text: string) => Boolean((written += text));

@@ -4,7 +4,7 @@ import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readDigest, readFinality } from '../../src/database/ledger/read-statement';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
 import { charge } from '../support/settled';
@@ -13,13 +13,8 @@ import { standingApproval } from '../support/standing';
 const keys = makeKeyring();
 const keyring = readKeyring(keys);
 
-let test: TestDatabase;
-let cli: ReturnType<typeof createCli>;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  cli = createCli({ url: test.url, keys });
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
+const cli = createCli(test, keys);
 
 /** As if more had moved than is hashed while somebody waits. */
 const makeLong = () => asOwner(test.url, 'UPDATE ledger_balance_changes SET count = 10001');

@@ -2,7 +2,7 @@ import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readNetworkPositions, readPositions } from '../../src/database/ledger/read-positions';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { postThen } from '../support/ledger';
 import { letMidnightPass } from '../support/midnight';
 import { payAnother, settleOfEachKind } from '../support/settled';
@@ -13,15 +13,12 @@ const keys = makeKeyring();
 const keyring = readKeyring(keys);
 const timeZone = 'Africa/Lagos';
 
-let test: TestDatabase;
-let cli: ReturnType<typeof createCli>;
+const test = databaseOfFile();
+const cli = createCli(test, keys);
 let standing: Standing;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  cli = createCli({ url: test.url, keys });
   standing = await standingApproval(test.db, keyring);
 });
-afterAll(() => test.drop());
 
 interface Told {
   date: string;

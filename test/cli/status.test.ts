@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { eventually } from '../support/engine';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
@@ -10,14 +10,9 @@ import { standingApproval } from '../support/standing';
 const keys = makeKeyring();
 const ring = readKeyring(keys);
 
-let test: TestDatabase;
-let cli: ReturnType<typeof createCli>;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  // No Temporal is there, which is told, and keeps nothing else from being told.
-  cli = createCli({ url: test.url, keys, more: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
+// No Temporal is there, which is told, and keeps nothing else from being told.
+const cli = createCli(test, keys, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
 
 it('tells what has waited for Temporal, of calls before the rest', async () => {
   await rows(
@@ -48,7 +43,7 @@ it('names a transaction that holds what others need', async () => {
   expect((await cli.run('status')).out).toMatch(/says how to end one/);
   await holder.query('COMMIT');
   await waits;
-  // Those of other tests, in other databases of the server, are shown as well.
+  // The server's other databases, of other tests, are shown as well.
   const { transactions } = await cli.json<{ transactions: { database: string }[] }>('status');
   const own = new URL(test.url).pathname.slice(1);
   expect(transactions.filter(({ database }) => database === own)).toEqual([]);

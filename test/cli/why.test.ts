@@ -1,12 +1,12 @@
 import { readConfig, recurringRules } from '../../src/settings/config';
-import { row, rows, type Database } from '../../src/database/pool/connection';
+import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt-delivery';
 import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { openBookingCase } from '../support/bank-file';
 import { createCli } from '../support/cli';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { runSchedule } from '../support/schedule';
 import { answerBill, bill, charge, refund } from '../support/settled';
 import {
@@ -18,7 +18,7 @@ import {
   type Standing,
 } from '../support/standing';
 
-/** What an operator finds who has a reference on the telephone, or any id. */
+/** The answer to an operator who has a reference on the telephone, or any id. */
 
 const keys = makeKeyring();
 const ring = readKeyring(keys);
@@ -26,21 +26,15 @@ const rules = recurringRules(readConfig({}));
 const IDEMPOTENCY_KEY = 'key-that-is-private';
 const URL = 'https://bank.example/hooks?token=hidden';
 
-let database: TestDatabase;
-let db: Database;
+const database = databaseOfFile();
+const { db } = database;
+const cli = createCli(database, keys);
 let api: ServedApi;
-let cli: ReturnType<typeof createCli>;
 let standing: Standing;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
   api = await serveApi(db, { ring });
-  cli = createCli({ url: database.url, keys });
 });
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
+afterAll(() => api.close());
 beforeEach(async () => {
   standing = await standingApproval(db, ring);
 });

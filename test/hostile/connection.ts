@@ -10,6 +10,7 @@ function statusIn(received: string): number | undefined {
   return status === undefined ? undefined : Number(status);
 }
 
+/** Sends it on a connection of its own. @throws Error where there is nobody to connect to */
 export async function send(host: string, port: number, attack: Attack): Promise<Outcome> {
   const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });
   let received = '';

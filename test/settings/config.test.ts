@@ -29,7 +29,7 @@ const production: Environment = {
 };
 const servers = { ...production, ASSENT_MODE: 'sandbox' };
 const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
-/** What a platform may tell all of its processes. */
+/** Settings that a platform may give to all of its processes. */
 const ofOthers = {
   OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
   OTEL_TRACES_SAMPLER: 'jaeger_remote',

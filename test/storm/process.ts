@@ -76,6 +76,7 @@ export class StormProcess {
     this.frozen = [];
   }
 
+  /** @returns the pids that it was sent to: of the process and of all that it has started */
   private signal(signal: NodeJS.Signals): number[] {
     const pid = this.child?.pid;
     if (pid === undefined) return [];

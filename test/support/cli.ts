@@ -10,7 +10,7 @@ export interface CliRun {
   err: string;
 }
 
-/** Where commander ends the process of a command. */
+/** The end of a command's process, as commander asks for it. */
 class Exit extends Error {
   constructor(readonly code: number) {
     super(`exit code ${code}`);
@@ -67,18 +67,26 @@ async function runAlone(words: string[], environment: NodeJS.ProcessEnv): Promis
   return { code, ...seen };
 }
 
-/** `npx assent` on a database of the test's. */
-export function createCli(database: { url: string; keys: string; more?: Record<string, string> }) {
+/**
+ * `npx assent` on a database of the test's.
+ *
+ * @param database its `url` is read by each command: it may be made after this
+ */
+export function createCli(
+  database: { readonly url: string },
+  keys: string,
+  more: Record<string, string> = {},
+) {
   const { PATH, HOME } = process.env;
-  const env = {
-    PATH,
-    HOME,
-    DATABASE_URL: database.url,
-    ASSENT_KEYS: database.keys,
-    ASSENT_MODE: 'sandbox',
-    ...database.more,
-  };
-  const run = (...args: string[]) => runAssent(args, env);
+  const run = (...args: string[]) =>
+    runAssent(args, {
+      PATH,
+      HOME,
+      DATABASE_URL: database.url,
+      ASSENT_KEYS: keys,
+      ASSENT_MODE: 'sandbox',
+      ...more,
+    });
 
   return {
     run,

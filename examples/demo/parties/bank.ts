@@ -41,6 +41,7 @@ export interface LedgerEntry {
 export interface BankAnswer {
   on: Rule['on'];
   sent: Record<string, unknown>;
+  /** HTTP status; 0 where no answer came. */
   status: number;
   body: unknown;
 }

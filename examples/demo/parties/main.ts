@@ -9,6 +9,7 @@ export async function runParty(party: {
   process.once('disconnect', () => process.exit());
 }
 
+/** @throws Error where it is not set */
 export function setting(name: string): string {
   const value = process.env[name];
   if (value === undefined || value === '') throw new Error(`${name} must be set`);

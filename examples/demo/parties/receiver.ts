@@ -21,6 +21,7 @@ export interface Attempt {
   body: string;
   outcome: 'taken' | 'repeat' | 'forged' | 'fault';
   forgery?: string;
+  /** Milliseconds since 1970, on the receiver's clock. */
   at: number;
 }
 
@@ -95,6 +96,10 @@ export class Receiver {
     return this.attempts;
   }
 
+  /**
+   * @param port 0 for any that is free
+   * @returns the port it listens on
+   */
   async listen(port: number): Promise<number> {
     this.server.listen(port, '127.0.0.1');
     await once(this.server, 'listening');

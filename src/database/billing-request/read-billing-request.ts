@@ -2,10 +2,10 @@ import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
-import { NAME_SHOWN_MAX } from '../../domain/workflow/workflow-summary';
 import { row, rows, type Executor } from '../pool/connection';
 import { afterS } from '../clock/moment';
 import { CREDIT_WAITS } from '../credit/follow-credit';
+import { shownName } from '../shown-name';
 import type { ClosedBy } from './announce-billing-requests';
 
 export interface AwaitedCharge {
@@ -42,7 +42,7 @@ export async function awaitedOfWorkflow(db: Executor, workflowId: string): Promi
 async function readAwaited(db: Executor, which: string, of: string | string[]): Promise<AwaitedCharge[]> {
   const found = await rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>(
     db,
-    `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id, (SELECT left(name, ${NAME_SHOWN_MAX}) FROM entities WHERE id = b.bank_id) AS bank_name, b.status,
+    `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id, ${shownName('b.bank_id')} AS bank_name, b.status,
        b.decline_reason, b.closed_by, b.approval_required, ${CREDIT_WAITS} AS credit_waits, ends_at,
        ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS left_ms,
        ${afterS('b')}

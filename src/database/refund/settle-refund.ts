@@ -6,10 +6,10 @@ import type { RefundStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { NAME_SHOWN_MAX } from '../../domain/workflow/workflow-summary';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import { oneRow, row, type Executor, type Transaction } from '../pool/connection';
 import { afterS } from '../clock/moment';
+import { shownName } from '../shown-name';
 import { moneyFacts, recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { postRefund } from '../ledger/post-settlement';
@@ -223,7 +223,8 @@ export interface RefundState extends Pick<
 
 type StateRow = Omit<RefundState, 'next'> & { inMs: number | null; at: Date | null };
 
-const STATE = `reference, (SELECT left(name, ${NAME_SHOWN_MAX}) FROM entities WHERE id = bank_id) AS bank_name, amount::bigint, currency, status, reminders, reject_reason, acts_at AS at,
+const STATE = `reference, ${shownName('bank_id')} AS bank_name, amount::bigint, currency, status, reminders,
+  reject_reason, acts_at AS at,
   ${afterS('refunds')},
   greatest(ceil(extract(epoch FROM acts_at - business_now(merchant_id)) * 1000), 0)::float AS in_ms`;
 

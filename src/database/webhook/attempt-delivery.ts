@@ -1,7 +1,7 @@
 import type { DeliveryStatus } from '../../domain/lifecycle';
 import { failureInWords, type Reached, type WebhookType } from '../../domain/webhook/webhook';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { NAME_SHOWN_MAX } from '../../domain/workflow/workflow-summary';
+import { shownPart } from '../shown-name';
 import { oneRow, row, rows, type Database, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
@@ -90,7 +90,7 @@ export interface DeliveryState {
 const msUntil = (moment: string) =>
   `greatest(coalesce(ceil(extract(epoch FROM ${moment} - clock_timestamp()) * 1000), 0), 0)::float8`;
 
-const TO_ATTEMPT = `d.id, d.entity_id, left(e.name, ${NAME_SHOWN_MAX}) AS entity_name, coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type,
+const TO_ATTEMPT = `d.id, d.entity_id, ${shownPart('e.name')} AS entity_name, coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type,
          d.status, d.attempts,
          d.earlier_attempts, d.body_encrypted,
          coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS only_once,

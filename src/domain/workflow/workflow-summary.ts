@@ -4,12 +4,6 @@ import { inMoney } from '../money';
 import type { WebhookType } from '../webhook/webhook';
 
 /**
- * Characters of a name in a title or a summary, for which Temporal takes 400 bytes in all. Names
- * may have 200 characters of four bytes.
- */
-export const NAME_SHOWN_MAX = 50;
-
-/**
  * One line about a workflow, which the Temporal UI shows beside its id: references, amounts, and
  * the merchant or bank, whose name the outbox puts in place of its id. First starts and later
  * starts of a workflow use the same line.

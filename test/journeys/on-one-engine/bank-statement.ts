@@ -77,7 +77,7 @@ describe("a bank's statement", () => {
 
     // Handed in by the operator, the same file is the same statement; another is matched alike.
     const folder = await mkdtemp(path.join(tmpdir(), 'assent-statement-'));
-    const cli = createCli({ url: engine.database.url, keys: String(engine.environment['ASSENT_KEYS']) });
+    const cli = createCli(engine.database, String(engine.environment['ASSENT_KEYS']));
     const name = path.join(folder, 'statement.csv');
     const match = (...more: string[]) =>
       cli.json<Shown>('statement', 'match', name, '--bank', bank.entityId, ...more);
