@@ -18,8 +18,8 @@ import type { Route } from './http/route';
 import { recurringRoutes } from './recurring/recurring';
 import { clockRoutes } from './sandbox-clock';
 import { deliveryRoutes } from './webhook/delivery';
-import { endpointRoutes } from './webhook/endpoint';
 import { feedRoutes } from './webhook/event-feed';
+import { endpointRoutes } from './webhook/webhook-endpoint';
 
 /** The table of the API, in the order of its reference. A resource has its rows at its handlers. */
 export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {

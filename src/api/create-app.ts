@@ -10,7 +10,7 @@ import type { ApiDeps } from './http/deps';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import { errorHandler, unknownEndpoint } from './http/answer';
 import { beforeRoutes } from './http/before-routes';
-import { endpoint, serveEach } from './http/endpoint';
+import { endpoint, serveEach } from './http/serve-endpoints';
 import { DOWNLOADS, LARGE_BODIES, Places } from './http/places';
 import { referenceEndpoints } from './openapi/reference';
 import { serve } from './http/route';

@@ -1,7 +1,7 @@
 import type { Executor } from '../database/pool/connection';
 import { readLines, type StatementOf } from '../database/ledger/read-statement';
 import { sumInFull } from '../domain/money';
-import { sha256Of, type CsvFile } from './csv';
+import { sha256Of, type CsvFile } from './write-csv';
 import { bankTransactionIdFor, columnsFor, inMajorUnits } from './transaction-record';
 
 /** The SHA-256 of the statement's file, in hexadecimal. In memory is a page of it. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { readCamt } from '../../src/files/bank-file/camt';
+import { readCamt } from '../../src/files/bank-file/read-camt';
 import { blocksRunBy } from '../support/code-blocks';
 import { endless, readAll, readFile, sampleLine as line } from '../support/statement-file';
 

@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
-import { csvRecords, RECORD_MAX_CHARS, type CsvRecord } from '../../src/files/bank-file/csv';
+import { csvRecords, RECORD_MAX_CHARS, type CsvRecord } from '../../src/files/bank-file/read-csv';
 
 /** CSV as RFC 4180 has it, in pieces of any size. */
 

@@ -1,5 +1,5 @@
-import { readCamt } from '../../src/files/bank-file/camt';
-import { readCsv } from '../../src/files/bank-file/csv';
+import { readCamt } from '../../src/files/bank-file/read-camt';
+import { readCsv } from '../../src/files/bank-file/read-csv';
 import { PAGE_LINES } from '../../src/database/bank-file/receive-bank-file';
 import { memoryKept } from '../support/memory';
 import { readAll } from '../support/statement-file';

@@ -11,7 +11,7 @@ import type { FailedAuthentication } from '../http/failed-authentication';
 import type { ApiDeps } from '../http/deps';
 import { replyOf } from '../http/answer';
 import { readJsonBody } from '../http/body';
-import { endpoint, type Endpoint } from '../http/endpoint';
+import { endpoint, type Endpoint } from '../http/serve-endpoints';
 import { consolePages, READING } from '../http/own-page';
 import { meterCaller } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest } from '../http/request-log';

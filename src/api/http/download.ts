@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { csvOf, recordsOf, type CsvFile } from '../../files/csv';
+import { csvOf, recordsOf, type CsvFile } from '../../files/write-csv';
 
 /** An answer of any length, as a CSV file that is made while it is sent. */
 export interface Download extends CsvFile {

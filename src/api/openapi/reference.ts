@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { RequestHandler } from 'express';
 import { contentSecurityPolicy } from 'helmet';
-import { endpoint, type Endpoint } from '../http/endpoint';
+import { endpoint, type Endpoint } from '../http/serve-endpoints';
 import { openApiDocument } from './document';
 import type { Route } from '../http/route';
 

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import { Failure } from '../../domain/failures';
-import { endpoint, type Endpoint } from '../http/endpoint';
+import { endpoint, type Endpoint } from '../http/serve-endpoints';
 import { bundledPages, type PageBundle, type PageName } from './bundle';
 
 /**

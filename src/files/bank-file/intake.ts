@@ -12,8 +12,8 @@ import { newId } from '../../database/identifier/new-id';
 import { todayOf } from '../../database/clock/today';
 import type { ReadLine } from '../../domain/books/bank-statement';
 import { invalidRequest } from '../../domain/failures';
-import { readCamt } from './camt';
-import { readCsv } from './csv';
+import { readCamt } from './read-camt';
+import { readCsv } from './read-csv';
 
 /**
  * Takes a statement in, while it arrives: a file of any length costs the same memory. Its lines

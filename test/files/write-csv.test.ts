@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { array, assert, asyncProperty, constantFrom, string } from 'fast-check';
-import { csvRecords, type CsvRecord } from '../../src/files/bank-file/csv';
-import { csvOf } from '../../src/files/csv';
+import { csvRecords, type CsvRecord } from '../../src/files/bank-file/read-csv';
+import { csvOf } from '../../src/files/write-csv';
 
 const written = (columns: string[], records: object[]) =>
   text(Readable.from(records).pipe(csvOf({ columns })));
