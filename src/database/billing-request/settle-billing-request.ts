@@ -67,7 +67,7 @@ export async function answerBillingRequest(
   answer: BankAnswer,
   more: { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined },
 ): Promise<AnswerResult> {
-  const asked = await lockForAnswer(trx, keyring, bankId, billingRequestId, answer);
+  const asked = await lockAgreementForAnswer(trx, keyring, bankId, billingRequestId, answer);
   if (more.batchId !== undefined && more.batchId !== asked.batchId) {
     throw new Failure('invalid_request', 'This billing request belongs to another batch.', {
       problems: [
@@ -95,7 +95,7 @@ export async function answerBillingRequest(
 }
 
 /** Locks first the agreement that the answer may change, then (by the UPDATE) the request. */
-async function lockForAnswer(
+async function lockAgreementForAnswer(
   trx: Transaction,
   keyring: Keyring,
   bankId: string,
@@ -190,7 +190,7 @@ async function decide(
 async function answerRefused(
   trx: Transaction,
   keyring: Keyring,
-  asked: Awaited<ReturnType<typeof lockForAnswer>>,
+  asked: Awaited<ReturnType<typeof lockAgreementForAnswer>>,
   answer: BankAnswer,
 ): Promise<AnswerResult> {
   const billingRequestId = asked.id;
@@ -344,7 +344,7 @@ export async function close(
 async function applyToAgreement(
   trx: Executor,
   keyring: Keyring,
-  asked: Awaited<ReturnType<typeof lockForAnswer>>,
+  asked: Awaited<ReturnType<typeof lockAgreementForAnswer>>,
   answer: BankAnswer,
 ): Promise<void> {
   const { agreement, grants } = asked;

@@ -34,7 +34,7 @@ export async function changeDecision(
   agreementId: string,
   change: DecisionChange,
 ): Promise<void> {
-  const before = await lockOfBank(trx, bankId, agreementId);
+  const before = await lockAgreementOfBank(trx, bankId, agreementId);
   const given = change.spendingLimits && limitsOf(change.spendingLimits, before.currency);
   const { daily, monthly } = given ?? { daily: before.dailyLimit, monthly: before.monthlyLimit };
   const decision = change.blockMerchant ? 'deny' : change.customerDecision;
@@ -58,7 +58,7 @@ export async function changeDecision(
   if (decided) await announceDecision(trx, keyring, agreementId);
 }
 
-async function lockOfBank(
+async function lockAgreementOfBank(
   trx: Transaction,
   bankId: string,
   agreementId: string,

@@ -126,7 +126,7 @@ export async function endDuplicates(
 
 /** Ends an exception that the bank's next file explains. Locks the charge. */
 export async function endException(trx: Executor, keyring: Keyring, exceptionId: string): Promise<void> {
-  await lockChargeOf(trx, { exceptionId, bankId: null });
+  await lockChargeOfException(trx, { exceptionId, bankId: null });
   const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
   await endCases(trx, keyring, { cause: 'network', note: null }, [exceptionId], finding);
 }
@@ -135,7 +135,7 @@ export async function endException(trx: Executor, keyring: Keyring, exceptionId:
  * Locks the charge before its exception, which is the order everywhere. A `bankId` of null is any
  * bank.
  */
-export async function lockChargeOf(
+export async function lockChargeOfException(
   trx: Executor,
   of: { exceptionId: string; bankId: string | null },
 ): Promise<void> {

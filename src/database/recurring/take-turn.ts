@@ -10,7 +10,7 @@ import { announce, type Announcement } from '../webhook/announce-webhooks';
 import { announceStatus } from '../schedule/announce-schedules';
 import { readBillingsSeen, type BillingInHand, type BillingsSeen } from './read-billings';
 import { DELAY_MAX_MS, placeOf } from './spread-crowd';
-import { lockAligned, type ScheduleRow } from '../schedule/change-status';
+import { lockAlignedSchedule, type ScheduleRow } from '../schedule/change-status';
 
 /** A schedule's change, as its audit event records it. */
 export type ScheduleEvent = Pick<AuditEvent, 'type' | 'cause' | 'details'>;
@@ -67,7 +67,7 @@ export async function takeTurn(
   act: (turn: Turn) => Promise<void> | void,
 ): Promise<TurnTaken> {
   return db.transaction(async (trx) => {
-    const { schedule: before, agreement } = await lockAligned(trx, keyring, scheduleId);
+    const { schedule: before, agreement } = await lockAlignedSchedule(trx, keyring, scheduleId);
     const untold = await eventsUntold(trx, before, reportedUntil);
     const schedule = { ...before };
     const seen = await readBillingsSeen(trx, schedule, rules);

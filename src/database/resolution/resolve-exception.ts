@@ -9,7 +9,7 @@ import { settleCreditByWord } from '../credit/follow-credit';
 import { recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { returnRefund } from '../refund/return-refund';
-import { endCases, lockChargeOf, type Finding } from '../reconciliation-exception/end-exceptions';
+import { endCases, lockChargeOfException, type Finding } from '../reconciliation-exception/end-exceptions';
 import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
 import { openCases } from '../reconciliation-exception/open-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
@@ -49,7 +49,7 @@ export async function resolveException(
   exceptionId: string,
   finding: Finding,
 ): Promise<ResolvedException> {
-  const one = await lockCase(trx, by, exceptionId);
+  const one = await lockException(trx, by, exceptionId);
   const { state, bankId, standsForIt, letsOff } = one;
   const { resolution, bankTransactionId } = finding;
   const after = { exceptionId, state: 'resolved', resolution } as const;
@@ -143,9 +143,9 @@ const LETS_OFF = `(CASE
   ELSE 0 END)::bigint`;
 
 /** @throws Failure not_found, also of another bank's */
-async function lockCase(trx: Transaction, by: Resolver, exceptionId: string): Promise<Case> {
+async function lockException(trx: Transaction, by: Resolver, exceptionId: string): Promise<Case> {
   const own = { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null };
-  await lockChargeOf(trx, own);
+  await lockChargeOfException(trx, own);
   // Read once the charge is locked: until then another caller may resolve the exception.
   const found = await row<Case>(
     trx,
@@ -219,7 +219,7 @@ export async function takeBanksAnswer(
  */
 export async function takeAsOperator(trx: Transaction, by: Actor, exceptionId: string): Promise<void> {
   const { actor: owner, reason: note } = by;
-  const before = await lockCase(trx, { cause: 'operator', note }, exceptionId);
+  const before = await lockException(trx, { cause: 'operator', note }, exceptionId);
   const { state, bankId } = before;
   if (state === 'resolved') throw new Failure('already_resolved', 'The exception is resolved already.');
   if (before.owner === owner) return;

@@ -11,7 +11,7 @@ import { recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { OWN, type Party } from '../query/party';
 import { announceStatus } from './announce-schedules';
-import { lockAligned, signalSchedules, transition, type ScheduleRow } from './change-status';
+import { lockAlignedSchedule, signalSchedules, transition, type ScheduleRow } from './change-status';
 
 /**
  * Actions of people on a schedule: its merchant, or the merchant's provider, pauses, resumes,
@@ -45,7 +45,7 @@ export async function pauseSchedule(
   caller: Party,
   scheduleId: string,
 ): Promise<void> {
-  const before = await lockOwn(trx, keyring, caller, scheduleId);
+  const before = await lockScheduleOfParty(trx, keyring, caller, scheduleId);
   refuseEnded(before);
   if (before.paused) return;
   const status = before.status === 'suspended' ? 'suspended' : 'paused';
@@ -63,7 +63,7 @@ export async function resumeSchedule(
   caller: Party,
   scheduleId: string,
 ): Promise<void> {
-  const before = await lockOwn(trx, keyring, caller, scheduleId);
+  const before = await lockScheduleOfParty(trx, keyring, caller, scheduleId);
   refuseEnded(before);
   if (before.status === 'suspended') {
     throw new Failure(
@@ -84,7 +84,7 @@ export async function cancelSchedule(
   caller: Party,
   scheduleId: string,
 ): Promise<void> {
-  const before = await lockOwn(trx, keyring, caller, scheduleId);
+  const before = await lockScheduleOfParty(trx, keyring, caller, scheduleId);
   if (before.status === 'cancelled') return;
   refuseEnded(before);
   const { paused } = before;
@@ -110,7 +110,7 @@ export async function changeSchedule(
   scheduleId: string,
   change: ScheduleChange,
 ): Promise<void> {
-  const before = await lockOwn(trx, keyring, caller, scheduleId);
+  const before = await lockScheduleOfParty(trx, keyring, caller, scheduleId);
   const { metadata, hasOpen } = await readRest(trx, scheduleId);
   const parsed =
     change.amount === undefined ? accept(before.amount) : parseAmount(change.amount, before.currency);
@@ -190,7 +190,7 @@ export async function changeSchedule(
 }
 
 /** Locks a schedule of the caller's, in line with its agreement. @throws Failure not_found */
-async function lockOwn(
+async function lockScheduleOfParty(
   trx: Transaction,
   keyring: Keyring,
   { entityId, role }: Party,
@@ -201,7 +201,7 @@ async function lockOwn(
     entityId,
   });
   if (!found) throw new Failure('not_found', 'There is no such schedule.');
-  return (await lockAligned(trx, keyring, scheduleId)).schedule;
+  return (await lockAlignedSchedule(trx, keyring, scheduleId)).schedule;
 }
 
 function refuseEnded({ status }: ScheduleRow): void {

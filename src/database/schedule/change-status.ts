@@ -121,7 +121,11 @@ interface Locked {
  *
  * @throws Error where there is no such schedule
  */
-export async function lockAligned(trx: Executor, keyring: Keyring, scheduleId: string): Promise<Locked> {
+export async function lockAlignedSchedule(
+  trx: Executor,
+  keyring: Keyring,
+  scheduleId: string,
+): Promise<Locked> {
   // Sent together, done one after the other: the schedule is read once the agreement is locked.
   const [[agreement], locked] = await Promise.all([
     lockAgreementOfSchedule(trx, scheduleId),
