@@ -18,7 +18,7 @@ import {
   type Unattempted,
 } from '../database/webhook/attempt-delivery';
 import type { DeliveryStatus } from '../domain/lifecycle';
-import { webhookRetryMs } from '../domain/retry';
+import { webhookRetryMs } from '../domain/webhook/webhook-retry';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { failureInWords, type WebhookType } from '../domain/webhook/webhook';
 import { webhookHeaders } from '../domain/webhook/webhook-signature';

@@ -27,7 +27,7 @@ const MISSING = 'src/database/bank-file/find-missing.ts';
 const LEDGER = 'src/database/ledger/post-settlement.ts';
 const MATCH = 'src/database/bank-file/match-lines.ts';
 const RETURN = 'src/database/refund/return-refund.ts';
-const RETRY = 'src/domain/retry.ts';
+const RETRY = 'src/domain/recurring/billing-retry.ts';
 const DUE = 'greatest(r.day, :ofAll::date)';
 const IS_DUE = `e.settlement_day <= ${DUE}`;
 

@@ -1,5 +1,5 @@
 import { dueDate, type Frequency } from '../calendar';
-import { billingRetryAt, isRetryable } from '../retry';
+import { billingRetryAt, isRetryable } from './billing-retry';
 import { hasEnded, type ScheduleStatus } from './recurring';
 import { isHeld, type ChargeOutcome, type Facts, type NextBilling } from './recurring-step';
 
