@@ -27,6 +27,7 @@ const MISSING = 'src/database/bank-file/find-missing.ts';
 const LEDGER = 'src/database/ledger/post-settlement.ts';
 const MATCH = 'src/database/bank-file/match-lines.ts';
 const RETURN = 'src/database/refund/return-refund.ts';
+const SEQUENCE = 'src/domain/webhook/webhook-sequence.ts';
 const RETRY = 'src/domain/recurring/billing-retry.ts';
 const DUE = 'greatest(r.day, :ofAll::date)';
 const IS_DUE = `e.settlement_day <= ${DUE}`;
@@ -140,9 +141,9 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a number is left out in what a merchant is told of a charge': {
     changes: [
       [
-        ANNOUNCE,
-        `(request.ownerId === request.bankId ? question(request, undelivered) : 0) + 1;`,
-        `(request.ownerId === request.bankId ? question(request, undelivered) : 1) + 1;`,
+        SEQUENCE,
+        `return (isBothSides(charge) && wasAsked ? 1 : 0) + 1;`,
+        `return (isBothSides(charge) && !wasAsked ? 0 : 1) + 1;`,
       ],
     ],
   },

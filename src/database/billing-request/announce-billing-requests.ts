@@ -1,6 +1,7 @@
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
+import { chargeClosedSequence, chargeEndSequence } from '../../domain/webhook/webhook-sequence';
 import { rows, type Executor } from '../pool/connection';
 import type { AuditEvent } from '../record/event';
 import { expectCredits } from '../credit/follow-credit';
@@ -79,12 +80,7 @@ export async function announceOutcomes(
   cause: AuditEvent['cause'],
   undelivered: ReadonlySet<string>,
 ): Promise<void> {
-  /**
-   * The owner's first webhook about a charge; the second, if the owner is also the payer's bank and
-   * was asked.
-   */
-  const ownersNumber = (request: Outcome) =>
-    (request.ownerId === request.bankId ? question(request, undelivered) : 0) + 1;
+  const endSequence = (request: Outcome) => chargeEndSequence(request, !undelivered.has(request.id));
   const credits = closed.filter(
     (request) => request.payeeLookupId !== null && request.status === 'successful',
   );
@@ -93,7 +89,7 @@ export async function announceOutcomes(
     webhookType: 'billing.credit' as const,
     items: group.map((request) => ({
       billingRequestId: request.id,
-      sequence: ownersNumber(request),
+      sequence: endSequence(request),
       reference: request.reference,
       amount: formatAmount(request.amount, request.currency),
       currency: request.currency,
@@ -108,7 +104,7 @@ export async function announceOutcomes(
     webhookType: 'billing.response' as const,
     items: group.map((request) => ({
       billingRequestId: request.id,
-      sequence: ownersNumber(request),
+      sequence: endSequence(request),
       reference: request.reference,
       ...payerAsBilled(keyring, request),
       amount: formatAmount(request.amount, request.currency),
@@ -141,16 +137,13 @@ function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>)
     webhookType: 'billing.closed',
     items: group.map((request) => ({
       billingRequestId: request.id,
-      sequence: question(request, undelivered) + (request.ownerId === request.bankId ? 1 : 0) + 1,
+      sequence: chargeClosedSequence(request, !undelivered.has(request.id)),
       reference: request.reference,
       status: request.status,
       declineReason: request.declineReason,
     })),
   }));
 }
-
-/** Webhooks that the payer's bank got about the charge: the question, or none. */
-const question = ({ id }: Outcome, undelivered: ReadonlySet<string>) => (undelivered.has(id) ? 0 : 1);
 
 function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
   return request.agreementId !== null && request.paymentIdKey !== null

@@ -2,6 +2,7 @@ import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
+import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
 import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
 import { oneRow, row, rows, type Executor } from '../pool/connection';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
@@ -362,8 +363,7 @@ function endAnnouncements(
     webhookType: 'billing.intent.closed' as const,
     items: group.map((intent) => ({
       intentId: intent.id,
-      // After `billing.intent`, if that was sent.
-      sequence: undelivered.has(intent.id) ? 1 : 2,
+      sequence: intentClosedSequence(!undelivered.has(intent.id)),
       reference: intent.reference,
       lookupID: intent.lookupId,
       status: intent.status,

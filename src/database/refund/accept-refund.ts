@@ -3,6 +3,7 @@ import { Failure, invalidRequest } from '../../domain/failures';
 import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount, parseAmount } from '../../domain/money';
+import { refundRequestSequence } from '../../domain/webhook/webhook-sequence';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { oneRow, row, type Executor } from '../pool/connection';
 import { moneyFacts, recordEvents } from '../record/event';
@@ -196,7 +197,7 @@ export async function askForRefund(
       items: [
         {
           refundId: refund.refundId,
-          sequence: refund.reminders + 1,
+          sequence: refundRequestSequence(refund),
           reference: refund.reference,
           originalReference: refund.originalReference,
           billingRequestId: refund.billingRequestId,

@@ -1,4 +1,8 @@
 import { formatAmount } from '../../domain/money';
+import {
+  refundReturnedToBankSequence,
+  refundReturnedToMerchantSequence,
+} from '../../domain/webhook/webhook-sequence';
 import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
@@ -69,24 +73,22 @@ export async function freePart(
   await settleFreedPart(trx, keyring, timeZone, cause, refund);
 }
 
-/** Each receiver's `sequence` counts the webhooks that it got about the refund before. */
 async function announceReturn(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
-  const { refundId, reference, originalReference, amount, currency, status, reminders, overdue, metadata } =
-    refund;
+  const { refundId, reference, originalReference, amount, currency, status, metadata } = refund;
   const receivers = [
-    { entityId: refund.merchantId, told: overdue ? 2 : 1, own: { metadata } },
-    { entityId: refund.bankId, told: reminders + 1, own: {} },
+    { entityId: refund.merchantId, sequence: refundReturnedToMerchantSequence(refund), own: { metadata } },
+    { entityId: refund.bankId, sequence: refundReturnedToBankSequence(refund), own: {} },
   ];
   await announce(
     trx,
     keyring,
-    receivers.map(({ entityId, told, own }) => ({
+    receivers.map(({ entityId, sequence, own }) => ({
       entityId,
       webhookType: 'refund.returned',
       items: [
         {
           refundId,
-          sequence: told + 1,
+          sequence,
           reference,
           originalReference,
           amount: formatAmount(amount, currency),

@@ -4,6 +4,7 @@ import { reasonForAudit } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { RefundStatus } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
+import { refundResponseSequence } from '../../domain/webhook/webhook-sequence';
 import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
@@ -183,7 +184,6 @@ export async function remindBank(
   if (due.reminders === 0) await announceToMerchant(trx, keyring, reminded);
 }
 
-/** The end of an overdue refund is number 2: the merchant was told of the delay before. */
 async function announceToMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
   const { refundId, reference, originalReference, currency, status, overdue, metadata } = refund;
   await announce(trx, keyring, [
@@ -194,7 +194,7 @@ async function announceToMerchant(trx: Executor, keyring: Keyring, refund: Refun
       items: [
         {
           refundId,
-          sequence: overdue && status !== 'pending' ? 2 : 1,
+          sequence: refundResponseSequence(refund),
           reference,
           originalReference,
           amount: formatAmount(refund.amount, currency),

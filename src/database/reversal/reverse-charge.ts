@@ -1,5 +1,6 @@
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
+import { reversalSequence } from '../../domain/webhook/webhook-sequence';
 import { row, type Executor } from '../pool/connection';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import { withdrawCredit } from '../credit/follow-credit';
@@ -25,8 +26,7 @@ interface Reversed {
   bankId: string;
   sequence: number;
   at: Date;
-  /** Reversals of the charge before this one. */
-  earlier: number;
+  earlierReversals: number;
   bankTransactionId: string | null;
 }
 
@@ -99,24 +99,19 @@ async function takeRest(
        RETURNING amount, created_at, bank_transaction_id)
      SELECT v.amount, b.currency, b.reference, b.owner_id, b.merchant_id, b.metadata,
        b.bank_id, b.sequence, v.created_at AS at, v.bank_transaction_id,
-       (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier
+       (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier_reversals
      FROM charge b, reversal v`,
     { ...reversal },
   );
 }
 
-/**
- * Tells the owner of the charge. Its `sequence` counts earlier webhooks: the question, if the owner
- * is also the payer's bank; the end, unless its credit was withdrawn; each earlier reversal.
- */
+/** Tells the owner of the charge. */
 async function announceReversal(
   trx: Executor,
   keyring: Keyring,
   reversed: Reversed & { billingRequestId: string; reversalReference: string; creditWithdrawn: boolean },
 ): Promise<void> {
   const { billingRequestId, reference, reversalReference, amount, currency, merchantId, metadata } = reversed;
-  const asked = reversed.ownerId === reversed.bankId ? 1 : 0;
-  const sequence = asked + (reversed.creditWithdrawn ? 0 : 1) + reversed.earlier + 1;
   await announce(trx, keyring, [
     {
       entityId: reversed.ownerId,
@@ -124,7 +119,7 @@ async function announceReversal(
       items: [
         {
           billingRequestId,
-          sequence,
+          sequence: reversalSequence(reversed),
           reference,
           reversalReference,
           amount: formatAmount(amount, currency),

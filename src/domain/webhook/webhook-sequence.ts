@@ -1,0 +1,63 @@
+/**
+ * The `sequence` of a webhook's item: each receiver's webhooks about one resource count from 1
+ * without gaps. A receiver so tells which is newer, and notices one that is missing.
+ *
+ * Charges, intents and refunds have few webhooks, so their numbers follow from the row. The rows of
+ * agreements, schedules and exceptions, which change any number of times, count in a column `told`.
+ * A webhook that is always its receiver's first says 1 where it is announced.
+ */
+
+/** The owner is the merchant, or the payee's bank; `bankId` is the payer's bank. */
+interface Charge {
+  ownerId: string;
+  bankId: string;
+}
+
+/** Payer and payee of a payment may be customers of one bank, which then gets both sides' webhooks. */
+const isBothSides = ({ ownerId, bankId }: Charge) => ownerId === bankId;
+
+/** `billing.response` or `billing.credit` to the owner: after the question, if it was asked that too. */
+export function chargeEndSequence(charge: Charge, wasAsked: boolean): number {
+  return (isBothSides(charge) && wasAsked ? 1 : 0) + 1;
+}
+
+/** `billing.closed` to the payer's bank: after the question, and the end if it is the owner too. */
+export function chargeClosedSequence(charge: Charge, wasAsked: boolean): number {
+  return (wasAsked ? 1 : 0) + (isBothSides(charge) ? 1 : 0) + 1;
+}
+
+/**
+ * `billing.reversed` to the owner: after the question, if it was asked that too; the end, unless
+ * its credit was withdrawn; and each earlier reversal.
+ */
+export function reversalSequence(
+  charge: Charge & { creditWithdrawn: boolean; earlierReversals: number },
+): number {
+  const { creditWithdrawn, earlierReversals } = charge;
+  return (isBothSides(charge) ? 1 : 0) + (creditWithdrawn ? 0 : 1) + earlierReversals + 1;
+}
+
+/** `billing.intent.closed` to the bank: after the question, if it was asked. */
+export function intentClosedSequence(wasAsked: boolean): number {
+  return (wasAsked ? 1 : 0) + 1;
+}
+
+/** `refund.request` to the bank: after those before, which each reminder repeats. */
+export function refundRequestSequence({ reminders }: { reminders: number }): number {
+  return reminders + 1;
+}
+
+/** `refund.response` to the merchant: the end comes after the word of a delay, if there was one. */
+export function refundResponseSequence({ overdue, status }: { overdue: boolean; status: string }): number {
+  return (overdue && status !== 'pending' ? 1 : 0) + 1;
+}
+
+/** `refund.returned` to the merchant: after the refund's end. */
+export function refundReturnedToMerchantSequence(refund: { overdue: boolean; status: string }): number {
+  return refundResponseSequence(refund) + 1;
+}
+
+/** `refund.returned` to the bank: after the last request. */
+export function refundReturnedToBankSequence(refund: { reminders: number }): number {
+  return refundRequestSequence(refund) + 1;
+}
