@@ -59,10 +59,10 @@ export async function insertCharges(
   await onDatabase(engine.ownerUrl, async (client) => {
     const [bankId, merchantId] = [bank, merchant].map(({ entityId }) => client.escapeLiteral(entityId));
     await client.query(
-      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id,
+      `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
          lookup_id, amount, currency, description, approval_required, status, closed_by, bank_transaction_id,
          decline_reason, expires_at, closed_at, workflow_id, created_at)
-       SELECT 'brq_' || lpad(n::text, 26, '0'), 'txn_' || lpad(n::text, 26, '0'), 'R' || lpad(n::text, 20, '0'),
+       SELECT 'brq_' || lpad(n::text, 26, '0'), 'R' || lpad(n::text, 20, '0'),
          'bat_' || lpad(n::text, 26, '0'), ${merchantId}, c.id, c.bank_id, c.lookup_id, ${AMOUNT}, 'NGN',
          'Subscription, gold plan', true, CASE WHEN declined THEN 'declined' ELSE 'successful' END, 'bank',
          CASE WHEN NOT declined THEN 'FT' || n END, CASE WHEN declined THEN 'insufficient_funds' END, at, at,

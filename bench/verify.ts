@@ -130,7 +130,6 @@ async function copyCharge(client: Client, id: string): Promise<void> {
   const copies = [
     await copyOf(client, 'billing_requests', `o.id = '${id}'`, {
       id: brq,
-      transaction_id: `'txn_' || ${id26('i')}`,
       reference: `'R' || i`,
       bank_transaction_id: `'tx-' || i`,
       ...times('closed_at', 'created_at', 'expires_at', 'recorded_at'),
@@ -150,7 +149,6 @@ async function copyCharge(client: Client, id: string): Promise<void> {
     await copyOf(client, 'ledger_postings', `o.entry_id = ${entry}`, { entry_id: 'i + 1000' }),
     await copyOf(client, 'webhook_deliveries', `o.webhook_type IN ('billing.request', 'billing.response')`, {
       id: `'dlv_' || i || '-' || o.webhook_type`,
-      event_id: `'evt_' || i || '-' || o.webhook_type`,
       created_xid: 'pg_current_xact_id()',
       ...times('created_at'),
     }),

@@ -240,7 +240,7 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT, UPDATE (ends_at), DELETE ON ended_console_sessions TO assent_app;
 
     CREATE TABLE idempotency_keys (
-      caller_id             text REFERENCES entities,
+      caller_id             text,
       path                  text,
       key                   text CHECK (length(key) BETWEEN 1 AND 255),
       request_hash          bytea NOT NULL CHECK (length(request_hash) = 32),
@@ -263,7 +263,6 @@ export async function up(knex: Knex): Promise<void> {
       key      text PRIMARY KEY,
       full_at  timestamptz NOT NULL,
       asked_at timestamptz NOT NULL,
-      admitted boolean NOT NULL DEFAULT true,
       taken    int NOT NULL DEFAULT 0
     ) WITH (fillfactor = 50);
     CREATE INDEX rate_limits_full ON rate_limits (full_at);

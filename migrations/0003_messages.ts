@@ -90,13 +90,14 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE webhook_deliveries (
       id                   text PRIMARY KEY CHECK (id ~ '^dlv_'),
       -- The id of the same message in the recipient's events feed.
-      event_id             text NOT NULL UNIQUE CHECK (event_id ~ '^evt_'),
-      entity_id            text NOT NULL REFERENCES entities,
+      event_id             text GENERATED ALWAYS AS ('evt_' || substr(id, 5)) STORED NOT NULL,
+      -- Entities are never deleted. A foreign key would lock the receiver's row for each webhook.
+      entity_id            text NOT NULL,
       webhook_type         text NOT NULL,
       batch_id             text CHECK (batch_id ~ '^bat_'),
       -- The exact bytes that every attempt sends, encrypted: they hold the customer's e-mail for the
       -- bank.
-      body_encrypted       bytea NOT NULL,
+      body_encrypted       bytea STORAGE EXTERNAL NOT NULL,
       status               text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed')),
       workflow_id          text NOT NULL,
       attempts             int NOT NULL DEFAULT 0 CHECK (attempts >= 0),
@@ -125,16 +126,17 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (earlier_attempts >= 0 AND earlier_attempts <= attempts),
       CHECK ((old_url IS NULL) = (old_secret_encrypted IS NULL)),
       CHECK (withdrawn_at IS NULL OR (status = 'failed' AND sent = 0))
-    ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
-    CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (entity_id, created_at DESC, id DESC);
-    CREATE INDEX webhook_deliveries_by_type ON webhook_deliveries (entity_id, webhook_type, created_at DESC, id DESC);
+      -- Each row is updated twice. So its body is stored apart, and its page has room.
+    ) WITH (toast_tuple_target = 600, fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02,
+      autovacuum_vacuum_insert_scale_factor = 0.02);
+    CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (entity_id, created_at, id);
+    CREATE INDEX webhook_deliveries_by_type ON webhook_deliveries (entity_id, webhook_type, created_at, id);
     CREATE INDEX webhook_deliveries_of_entity ON webhook_deliveries (entity_id, created_xid, event_id);
     CREATE INDEX webhook_deliveries_retried ON webhook_deliveries (id) WHERE status = 'pending' AND attempts > 0;
     -- Only deliveries that nobody has attempted yet: it stays as small as the work in hand.
     CREATE INDEX webhook_deliveries_unattempted ON webhook_deliveries (workflow_id)
       WHERE status = 'pending' AND attempts = 0;
-    CREATE INDEX webhook_deliveries_undelivered ON webhook_deliveries (entity_id, status, created_at DESC, id DESC)
-      WHERE status <> 'delivered';
+    CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (entity_id, created_at, id) WHERE status = 'failed';
     -- What waits for its recipient to be let in again.
     CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (entity_id, id) WHERE status = 'pending';
     GRANT SELECT, INSERT, UPDATE (status, workflow_id, attempts, finished_at, earlier_attempts, old_url,
@@ -151,13 +153,11 @@ export async function up(knex: Knex): Promise<void> {
       duration_ms             int NOT NULL CHECK (duration_ms >= 0),
       http_status             int,
       error                   text,
-      -- The first 1 KiB of what the receiver said.
-      response_head           text CHECK (octet_length(response_head) <= 4096),
-      -- Of attempts from before this migration it is not known.
       reached                 text CHECK (reached IN ('no', 'maybe', 'yes')),
+      -- The first 1 KiB of what the receiver said.
       response_head_encrypted bytea,
       PRIMARY KEY (delivery_id, n),
-      CHECK ((octet_length(response_head_encrypted) <= 4096)) NOT VALID
+      CHECK (octet_length(response_head_encrypted) <= 4096)
     ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
     GRANT SELECT, INSERT, DELETE ON webhook_attempts TO assent_app;
 
@@ -170,19 +170,14 @@ export async function up(knex: Knex): Promise<void> {
       entity_id     text NOT NULL REFERENCES entities,
       webhook_type  text NOT NULL,
       announced_at  timestamptz NOT NULL,
-      -- Attempts by which the recipient may have got it. Those of them that are in neither column
-      -- below were answered with another status than 2xx, or their process died before it could
-      -- write down what became of them.
+      -- Attempts by which the receiver may have got it.
       sent          int NOT NULL,
       -- The first attempt that was answered with a 2xx.
       delivered_at  timestamptz,
       -- Each attempt that was sent and met silence.
       unanswered_at timestamp with time zone[] NOT NULL,
-      -- The recipient had read it in its feed. Of what was forgotten before this migration it is not
-      -- known, and counts as not read.
+      -- The receiver had read it in its feed.
       feed_read     boolean NOT NULL DEFAULT false,
-      -- Of what was forgotten before this migration they are not known.
-      event_id      text,
       batch_id      text,
       status        text CHECK (status IN ('delivered', 'failed')),
       finished_at   timestamptz,

@@ -129,7 +129,6 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE device_holders (
       device_id   text REFERENCES devices,
       holder_id   text REFERENCES entities,
-      enrolled_at timestamptz NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (device_id, holder_id)
     );
     GRANT SELECT, INSERT ON device_holders TO assent_app;

@@ -55,7 +55,8 @@ export async function up(knex: Knex): Promise<void> {
       monthly_limit_before amount,
       UNIQUE (merchant_id, customer_id),
       CHECK ((NOT blocked) OR decision = 'deny')
-    );
+      -- Each charge changes the sums, which no index has.
+    ) WITH (fillfactor = 70);
     CREATE INDEX agreements_of_bank ON agreements (bank_id, id);
     CREATE INDEX agreements_of_bank_and_merchant ON agreements (bank_id, merchant_id, id);
     CREATE INDEX agreements_of_bank_by_decision ON agreements (bank_id, decision, id);
@@ -109,7 +110,7 @@ export async function up(knex: Knex): Promise<void> {
         'approve_recurring')) AND (NOT block_merchant)))
     );
     CREATE INDEX intents_asked_of_delivery ON intents (bank_delivery_id) WHERE status IN ('pending', 'superseded');
-    CREATE INDEX intents_of_agreement ON intents (agreement_id, id DESC);
+    CREATE INDEX intents_of_agreement ON intents (agreement_id, id);
     CREATE UNIQUE INDEX intents_one_open ON intents (agreement_id) WHERE status = 'pending';
     -- reconcile goes through all open intents, page by page.
     CREATE INDEX intents_open ON intents (id) WHERE status = 'pending';
@@ -178,13 +179,13 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX schedules_due ON schedules (acts_at) WHERE acts_at IS NOT NULL;
     CREATE INDEX schedules_due_together ON schedules (next_due_at, delay_ms) WHERE next_due_at IS NOT NULL;
     CREATE INDEX schedules_of_agreement ON schedules (agreement_id);
-    CREATE INDEX schedules_of_bank ON schedules (bank_id, id DESC);
-    CREATE INDEX schedules_of_bank_by_status ON schedules (bank_id, status, id DESC);
-    CREATE INDEX schedules_of_customer ON schedules (customer_id, id DESC);
-    CREATE INDEX schedules_of_merchant ON schedules (merchant_id, id DESC);
-    CREATE INDEX schedules_of_merchant_by_status ON schedules (merchant_id, status, id DESC);
-    CREATE INDEX schedules_of_provider ON schedules (provider_id, id DESC) WHERE provider_id IS NOT NULL;
-    CREATE INDEX schedules_of_provider_by_status ON schedules (provider_id, status, id DESC)
+    CREATE INDEX schedules_of_bank ON schedules (bank_id, id);
+    CREATE INDEX schedules_of_bank_by_status ON schedules (bank_id, status, id);
+    CREATE INDEX schedules_of_customer ON schedules (customer_id, id);
+    CREATE INDEX schedules_of_merchant ON schedules (merchant_id, id);
+    CREATE INDEX schedules_of_merchant_by_status ON schedules (merchant_id, status, id);
+    CREATE INDEX schedules_of_provider ON schedules (provider_id, id) WHERE provider_id IS NOT NULL;
+    CREATE INDEX schedules_of_provider_by_status ON schedules (provider_id, status, id)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT, UPDATE (amount, description, metadata, end_at, max_billings, status, paused, next_n,
       next_due_at, noticed_n, ran, failed_in_a_row, acts_at, sequence, updated_at, told, waiting,
@@ -241,7 +242,7 @@ export async function up(knex: Knex): Promise<void> {
       -- The charge or the refund that it belongs to, for good.
       resource_id         text NOT NULL,
       PRIMARY KEY (bank_id, bank_transaction_id),
-      CHECK ((resource_id ~ '^(brq|rfd|exc)_')) NOT VALID
+      CHECK (resource_id ~ '^(brq|rfd|exc)_')
     );
     GRANT SELECT, INSERT ON bank_transactions TO assent_app;
 
@@ -260,12 +261,13 @@ export async function up(knex: Knex): Promise<void> {
     -- A charge: the record of the money. Its transaction is the same row, seen from the history.
     CREATE TABLE billing_requests (
       id                  text PRIMARY KEY CHECK (id ~ '^brq_'),
-      transaction_id      text NOT NULL UNIQUE CHECK (transaction_id ~ '^txn_'),
+      transaction_id      text GENERATED ALWAYS AS ('txn_' || substr(id, 5)) STORED NOT NULL,
       reference           text NOT NULL UNIQUE,
       batch_id            text NOT NULL CHECK (batch_id ~ '^bat_'),
-      merchant_id         text REFERENCES entities,
+      -- Entities are never deleted. Foreign keys would lock the rows of both for each charge.
+      merchant_id         text,
       customer_id         text NOT NULL REFERENCES customers,
-      bank_id             text NOT NULL REFERENCES entities,
+      bank_id             text NOT NULL,
       lookup_id           text NOT NULL,
       -- Set when billed with a paymentID; a one-time bill by lookupID needs no agreement.
       agreement_id        text REFERENCES agreements,
@@ -300,12 +302,12 @@ export async function up(knex: Knex): Promise<void> {
       -- lowers it again.
       refunded_amount     bigint NOT NULL DEFAULT 0,
       payee_customer_id   text REFERENCES customers,
-      payee_bank_id       text REFERENCES entities,
+      payee_bank_id       text,
       payee_lookup_id     text,
       owner_id            text GENERATED ALWAYS AS (coalesce(merchant_id, payee_bank_id)) STORED NOT NULL,
       -- A provider's merchants never change, so their rows name the provider: one index has all of
       -- them in order.
-      provider_id         text REFERENCES entities,
+      provider_id         text,
       -- Of a payment between customers: the webhook that has the payee's bank credit it.
       credit_delivery_id  text,
       -- Until when it has to be delivered, in business time; after that it is overdue, and an
@@ -316,7 +318,6 @@ export async function up(knex: Knex): Promise<void> {
       waiting             boolean NOT NULL DEFAULT false,
       reversed_amount     bigint NOT NULL DEFAULT 0,
       metadata            jsonb NOT NULL DEFAULT '{}',
-      UNIQUE (schedule_id, billing_n, attempt),
       CONSTRAINT billing_requests_of_billing FOREIGN KEY (schedule_id, billing_n) REFERENCES billings(schedule_id, n),
       CHECK ((status = 'pending') = (closed_at IS NULL)),
       CHECK ((status = 'pending') = (closed_by IS NULL)),
@@ -329,7 +330,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (schedule_id IS NULL OR agreement_id IS NOT NULL),
       CHECK ((credit_delivery_id IS NULL) = (credit_due_at IS NULL)),
       CHECK ((NOT credit_overdue) OR credit_due_at IS NOT NULL),
-      CHECK ((closed_by IN ('bank', 'network', 'merchant', 'provider'))) NOT VALID,
+      CHECK (closed_by IN ('bank', 'network', 'merchant', 'provider')),
       CONSTRAINT billing_requests_merchant_or_payee CHECK (((merchant_id IS NULL) = (payee_customer_id IS NOT NULL))
         AND ((payee_customer_id IS NULL) = (payee_bank_id IS NULL))
         AND ((payee_customer_id IS NULL) = (payee_lookup_id IS NULL))),
@@ -341,7 +342,9 @@ export async function up(knex: Knex): Promise<void> {
         AND ((refunded_amount + reversed_amount) <= (amount)::bigint) AND ((reversed_amount = 0)
         OR (status = 'successful'))),
       CONSTRAINT billing_requests_to_another CHECK (payee_customer_id <> customer_id)
-    ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+    ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+    CREATE UNIQUE INDEX billing_requests_one_for_each_attempt ON billing_requests (schedule_id, billing_n, attempt)
+      WHERE schedule_id IS NOT NULL;
     CREATE INDEX billing_requests_by_credit ON billing_requests (credit_delivery_id) WHERE credit_delivery_id IS NOT NULL;
     CREATE INDEX billing_requests_by_credit_due ON billing_requests (owner_id, credit_due_at)
       WHERE credit_due_at IS NOT NULL AND (NOT credit_overdue) AND (NOT credit_settled);
@@ -353,37 +356,29 @@ export async function up(knex: Knex): Promise<void> {
       WHERE status = 'declined';
     CREATE INDEX billing_requests_declined_of_merchant_by_end ON billing_requests (merchant_id, closed_at)
       WHERE status = 'declined';
-    CREATE INDEX billing_requests_declined_of_bank ON billing_requests (bank_id, created_at DESC, id DESC)
-      WHERE status = 'declined';
-    CREATE INDEX billing_requests_declined_of_merchant ON billing_requests (merchant_id, created_at DESC, id DESC)
-      WHERE status = 'declined';
-    -- A provider's as a merchant's.
-    CREATE INDEX billing_requests_declined_of_provider ON billing_requests (provider_id, created_at DESC, id DESC)
-      WHERE status = 'declined' AND provider_id IS NOT NULL;
-    CREATE INDEX billing_requests_of_bank ON billing_requests (bank_id, created_at DESC, id DESC);
+    CREATE INDEX billing_requests_of_bank ON billing_requests (bank_id, created_at, id);
     -- A large bank and a large merchant may have little to do with each other.
-    CREATE INDEX billing_requests_of_bank_and_merchant ON billing_requests (bank_id, merchant_id, created_at DESC,
-      id DESC)
+    CREATE INDEX billing_requests_of_bank_and_merchant ON billing_requests (bank_id, merchant_id, created_at,
+      id)
       WHERE merchant_id IS NOT NULL;
-    CREATE INDEX billing_requests_of_customer ON billing_requests (customer_id, created_at DESC, id DESC);
-    CREATE INDEX billing_requests_of_merchant ON billing_requests (merchant_id, created_at DESC, id DESC);
+    CREATE INDEX billing_requests_of_customer ON billing_requests (customer_id, created_at, id);
+    CREATE INDEX billing_requests_of_merchant ON billing_requests (merchant_id, created_at, id);
     CREATE INDEX billing_requests_of_payee ON billing_requests (payee_customer_id) WHERE payee_customer_id IS NOT NULL;
-    CREATE INDEX billing_requests_of_payee_bank ON billing_requests (payee_bank_id, created_at DESC, id DESC)
+    CREATE INDEX billing_requests_of_payee_bank ON billing_requests (payee_bank_id, created_at, id)
       WHERE payee_bank_id <> bank_id;
-    CREATE INDEX billing_requests_of_payee_bank_by_status ON billing_requests (payee_bank_id, status, created_at DESC,
-      id DESC)
+    CREATE INDEX billing_requests_of_payee_bank_by_status ON billing_requests (payee_bank_id, status, created_at,
+      id)
       WHERE payee_bank_id <> bank_id;
-    CREATE INDEX billing_requests_of_provider ON billing_requests (provider_id, created_at DESC, id DESC)
+    CREATE INDEX billing_requests_of_provider ON billing_requests (provider_id, created_at, id)
       WHERE provider_id IS NOT NULL;
     CREATE INDEX billing_requests_open_by_end ON billing_requests (expires_at) WHERE status = 'pending';
-    CREATE INDEX billing_requests_open_of_bank ON billing_requests (bank_id, created_at DESC, id DESC)
-      WHERE status = 'pending';
     -- What is open, or did not end well, is little of much.
-    CREATE INDEX billing_requests_open_of_merchant ON billing_requests (merchant_id, created_at DESC, id DESC)
-      WHERE status = 'pending';
-    CREATE INDEX billing_requests_open_of_owner ON billing_requests (owner_id, expires_at) WHERE status = 'pending';
-    CREATE INDEX billing_requests_open_of_provider ON billing_requests (provider_id, created_at DESC, id DESC)
-      WHERE status = 'pending' AND provider_id IS NOT NULL;
+    CREATE INDEX billing_requests_unsettled_of_bank ON billing_requests (bank_id, status, created_at, id)
+      WHERE status <> 'successful';
+    CREATE INDEX billing_requests_unsettled_of_merchant ON billing_requests (merchant_id, status, created_at, id)
+      WHERE status <> 'successful';
+    CREATE INDEX billing_requests_unsettled_of_provider ON billing_requests (provider_id, status, created_at, id)
+      WHERE status <> 'successful' AND provider_id IS NOT NULL;
     CREATE INDEX billing_requests_open_of_workflow ON billing_requests (workflow_id) WHERE status = 'pending';
     CREATE INDEX billing_requests_settled_of_bank_id ON billing_requests (bank_id,
       (CASE WHEN status = 'successful' THEN closed_at END))

@@ -55,24 +55,24 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX refunds_by_metadata ON refunds USING gin (metadata_hashes(coalesce(provider_id, merchant_id),
       metadata)) WITH (fastupdate=off)
       WHERE metadata <> '{}';
-    CREATE INDEX refunds_of_bank ON refunds (bank_id, created_at DESC, id DESC);
-    CREATE INDEX refunds_of_bank_and_merchant ON refunds (bank_id, merchant_id, created_at DESC, id DESC);
-    CREATE INDEX refunds_of_bank_by_status ON refunds (bank_id, status, created_at DESC, id DESC);
+    CREATE INDEX refunds_of_bank ON refunds (bank_id, created_at, id);
+    CREATE INDEX refunds_of_bank_and_merchant ON refunds (bank_id, merchant_id, created_at, id);
+    CREATE INDEX refunds_of_bank_by_status ON refunds (bank_id, status, created_at, id);
     CREATE INDEX refunds_of_charge ON refunds (billing_request_id);
-    CREATE INDEX refunds_of_customer ON refunds (customer_id, created_at DESC, id DESC);
-    CREATE INDEX refunds_of_merchant ON refunds (merchant_id, created_at DESC, id DESC);
-    CREATE INDEX refunds_of_merchant_by_status ON refunds (merchant_id, status, created_at DESC, id DESC);
-    CREATE INDEX refunds_of_provider ON refunds (provider_id, created_at DESC, id DESC) WHERE provider_id IS NOT NULL;
-    CREATE INDEX refunds_of_provider_by_status ON refunds (provider_id, status, created_at DESC, id DESC)
+    CREATE INDEX refunds_of_customer ON refunds (customer_id, created_at, id);
+    CREATE INDEX refunds_of_merchant ON refunds (merchant_id, created_at, id);
+    CREATE INDEX refunds_of_merchant_by_status ON refunds (merchant_id, status, created_at, id);
+    CREATE INDEX refunds_of_provider ON refunds (provider_id, created_at, id) WHERE provider_id IS NOT NULL;
+    CREATE INDEX refunds_of_provider_by_status ON refunds (provider_id, status, created_at, id)
       WHERE provider_id IS NOT NULL;
     CREATE INDEX refunds_open ON refunds (id) WHERE status = 'pending';
-    CREATE INDEX refunds_returned_of_bank_id ON refunds (bank_id, returned_at DESC, return_transaction_id DESC)
+    CREATE INDEX refunds_returned_of_bank_id ON refunds (bank_id, returned_at, return_transaction_id)
       WHERE returned_at IS NOT NULL;
-    CREATE INDEX refunds_returned_of_customer_id ON refunds (customer_id, returned_at DESC, return_transaction_id DESC)
+    CREATE INDEX refunds_returned_of_customer_id ON refunds (customer_id, returned_at, return_transaction_id)
       WHERE returned_at IS NOT NULL;
-    CREATE INDEX refunds_returned_of_merchant_id ON refunds (merchant_id, returned_at DESC, return_transaction_id DESC)
+    CREATE INDEX refunds_returned_of_merchant_id ON refunds (merchant_id, returned_at, return_transaction_id)
       WHERE returned_at IS NOT NULL;
-    CREATE INDEX refunds_returned_of_provider_id ON refunds (provider_id, returned_at DESC, return_transaction_id DESC)
+    CREATE INDEX refunds_returned_of_provider_id ON refunds (provider_id, returned_at, return_transaction_id)
       WHERE returned_at IS NOT NULL;
     CREATE INDEX refunds_settled_of_bank_id ON refunds (bank_id,
       (CASE WHEN status IN ('completed', 'returned') THEN closed_at END))
@@ -167,14 +167,14 @@ export async function up(knex: Knex): Promise<void> {
     CREATE UNIQUE INDEX reconciliation_exceptions_one_unresolved ON reconciliation_exceptions (billing_request_id,
       refund_id) NULLS NOT DISTINCT
       WHERE state <> 'resolved' AND billing_request_id IS NOT NULL;
-    CREATE INDEX reconciliation_exceptions_of_bank ON reconciliation_exceptions (bank_id, opened_at DESC, id DESC);
+    CREATE INDEX reconciliation_exceptions_of_bank ON reconciliation_exceptions (bank_id, opened_at, id);
     CREATE INDEX reconciliation_exceptions_of_charge ON reconciliation_exceptions (billing_request_id)
       WHERE billing_request_id IS NOT NULL;
-    CREATE INDEX reconciliation_exceptions_of_merchant ON reconciliation_exceptions (merchant_id, opened_at DESC, id DESC)
+    CREATE INDEX reconciliation_exceptions_of_merchant ON reconciliation_exceptions (merchant_id, opened_at, id)
       WHERE merchant_id IS NOT NULL;
-    CREATE INDEX reconciliation_exceptions_of_payee ON reconciliation_exceptions (payee_bank_id, opened_at DESC, id DESC)
+    CREATE INDEX reconciliation_exceptions_of_payee ON reconciliation_exceptions (payee_bank_id, opened_at, id)
       WHERE payee_bank_id IS NOT NULL;
-    CREATE INDEX reconciliation_exceptions_of_provider ON reconciliation_exceptions (provider_id, opened_at DESC, id DESC)
+    CREATE INDEX reconciliation_exceptions_of_provider ON reconciliation_exceptions (provider_id, opened_at, id)
       WHERE provider_id IS NOT NULL;
     CREATE INDEX reconciliation_exceptions_of_refund ON reconciliation_exceptions (refund_id) WHERE refund_id IS NOT NULL;
     CREATE UNIQUE INDEX reconciliation_exceptions_of_statements ON reconciliation_exceptions (bank_id,
@@ -255,14 +255,14 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX reversals_by_metadata ON reversals USING gin (metadata_hashes(coalesce(provider_id, merchant_id),
       metadata)) WITH (fastupdate=off)
       WHERE metadata <> '{}';
-    CREATE INDEX reversals_of_bank ON reversals (bank_id, created_at DESC, transaction_id DESC);
+    CREATE INDEX reversals_of_bank ON reversals (bank_id, created_at, transaction_id);
     CREATE INDEX reversals_of_charge ON reversals (billing_request_id);
-    CREATE INDEX reversals_of_customer ON reversals (customer_id, created_at DESC, transaction_id DESC);
-    CREATE INDEX reversals_of_merchant ON reversals (merchant_id, created_at DESC, transaction_id DESC)
+    CREATE INDEX reversals_of_customer ON reversals (customer_id, created_at, transaction_id);
+    CREATE INDEX reversals_of_merchant ON reversals (merchant_id, created_at, transaction_id)
       WHERE merchant_id IS NOT NULL;
-    CREATE INDEX reversals_of_payee ON reversals (payee_bank_id, created_at DESC, transaction_id DESC)
+    CREATE INDEX reversals_of_payee ON reversals (payee_bank_id, created_at, transaction_id)
       WHERE payee_bank_id IS NOT NULL;
-    CREATE INDEX reversals_of_provider ON reversals (provider_id, created_at DESC, transaction_id DESC)
+    CREATE INDEX reversals_of_provider ON reversals (provider_id, created_at, transaction_id)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT ON reversals TO assent_app;
 

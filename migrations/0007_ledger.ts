@@ -161,8 +161,6 @@ export async function up(knex: Knex): Promise<void> {
       EXECUTE FUNCTION refuse_closed_period();
     CREATE CONSTRAINT TRIGGER ledger_entries_have_postings AFTER INSERT ON ledger_entries DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_postings();
-    CREATE TRIGGER ledger_entries_record_time BEFORE INSERT ON ledger_entries
-      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
     CREATE TRIGGER ledger_postings_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_postings
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
@@ -204,8 +202,6 @@ export async function up(knex: Knex): Promise<void> {
 
     CREATE TRIGGER statement_digests_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_digests
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
-    CREATE TRIGGER statement_digests_record_time BEFORE INSERT ON statement_digests
-      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
     -- The last result of "books verify". Books that are too large for a night are compared in parts.
     CREATE TABLE books_verified (

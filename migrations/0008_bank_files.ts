@@ -91,8 +91,6 @@ export async function up(knex: Knex): Promise<void> {
     COMMENT ON COLUMN expected_bookings.ended_at IS
       'When it was found that the money never moved, or need not move any more';
 
-    CREATE TRIGGER bank_statements_record_time BEFORE INSERT ON bank_statements
-      FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
     GRANT SELECT, INSERT (id, bank_id, sha256, covered_from, covered_through, begins, reaches, lines),
       UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, exceptions, ended_at)

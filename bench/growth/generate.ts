@@ -235,11 +235,11 @@ function steps(
     ],
     [
       'billing_requests',
-      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id, provider_id,
+      `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, provider_id,
          lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description, approval_required, status,
          closed_by, decline_reason, bank_transaction_id, expires_at, closed_at, sequence, workflow_id, bank_delivery_id,
          refunded_amount, created_at, recorded_at)
-       SELECT 'brq_' || stamp || left(hash, 16), 'txn_' || stamp || left(hash, 16), upper(left(md5('r' || n), 24)),
+       SELECT 'brq_' || stamp || left(hash, 16), upper(left(md5('r' || n), 24)),
          'bat_' || stamp || left(hash, 16), merchant_id, customer_id, bank_id, provider_id, lookup_id, CASE WHEN NOT once THEN a.id END,
          CASE WHEN scheduled THEN schedule_id END, billing_n, CASE WHEN scheduled THEN 1 END, amount, 'NGN', 'Monthly membership',
          once, status, CASE WHEN status = 'pending' THEN NULL WHEN reason = 'expired' THEN 'network' ELSE 'bank' END, reason,
@@ -288,9 +288,9 @@ function steps(
       'webhook_deliveries',
       // To the bank, and when it has answered to the merchant. One in a hundred of those was never
       // taken.
-      `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_encrypted, status, workflow_id, attempts,
+      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, status, workflow_id, attempts,
          created_xid, created_at, finished_at)
-       SELECT 'dlv_' || stamp || left(hash, 15) || s, 'evt_' || stamp || left(hash, 15) || (s + 4),
+       SELECT 'dlv_' || stamp || left(hash, 15) || s,
          CASE s WHEN 0 THEN bank_id ELSE merchant_id END, CASE s WHEN 0 THEN 'billing.request' ELSE 'billing.response' END,
          'bat_' || stamp || left(hash, 16), decode(repeat(hash, 38), 'hex'),
          CASE WHEN n >= ${lastDelivered} THEN 'pending' WHEN s = 1 AND n % 100 = 7 THEN 'failed' ELSE 'delivered' END,

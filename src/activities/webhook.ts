@@ -195,10 +195,10 @@ export function createWebhookActivities({
     const zone = config.NETWORK_TIMEZONE;
     if (kind === 'first') {
       // The workflow reads what became of it, and needs no signal.
-      await db.transaction((trx) => resolveCredits(trx, keyring, zone, { deliveryIds: [id] }));
+      await db.transaction((trx) => resolveCredits(trx, keyring, zone, [id]));
       return;
     }
-    await db.transaction((trx) => settleCredits(trx, keyring, zone, { deliveryIds: [id] }));
+    await db.transaction((trx) => settleCredits(trx, keyring, zone, [id]));
     relay.kick();
   }
 

@@ -3,6 +3,7 @@ import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt-delivery';
 import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
+import { idAs } from '../../src/domain/identifier/ids';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { openBookingCase } from '../support/bank-file';
 import { createCli } from '../support/cli';
@@ -395,15 +396,15 @@ it('finds a webhook that is forgotten by its event and by its batch, as by its o
     `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.merchantId}'`,
   );
   await forgetDeliveries(db, ring, 0);
-  const told = await row<{ deliveryId: string; eventId: string; batchId: string }>(
+  const told = await row<{ deliveryId: string; batchId: string }>(
     db,
-    `SELECT delivery_id AS "deliveryId", event_id AS "eventId", batch_id AS "batchId" FROM webhook_receipts
+    `SELECT delivery_id AS "deliveryId", batch_id AS "batchId" FROM webhook_receipts
      WHERE webhook_type = 'refund.response' AND entity_id = :merchantId`,
     { merchantId: standing.merchantId },
   );
-  const { deliveryId, eventId, batchId } = told ?? { deliveryId: '', eventId: '', batchId: '' };
+  const { deliveryId, batchId } = told ?? { deliveryId: '', batchId: '' };
   const byId = await why(deliveryId);
   expect(byId.lines).not.toEqual([]);
-  expect((await why(eventId)).lines).toEqual(byId.lines);
+  expect((await why(idAs('event', deliveryId))).lines).toEqual(byId.lines);
   expect((await why(batchId)).lines).toEqual(byId.lines);
 });

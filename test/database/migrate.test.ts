@@ -196,7 +196,6 @@ describe('the schema', () => {
     for (const [table, time, keys] of [
       ['events', 'recorded_at', { id: 'evt_2', resource_id: 'thing' }],
       ['schedules', 'recorded_at', { id: 'sch_2' }],
-      ['webhook_deliveries', 'created_at', { id: 'dlv_2', event_id: 'evt_2' }],
       ['webhook_attempts', 'at', { n: 2 }],
       ['entities', 'created_at', { id: 'bnk_2', type: 'bank' }],
     ] as const) {

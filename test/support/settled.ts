@@ -134,7 +134,7 @@ export async function payAnother(
 
 /** The payee's bank has been told. */
 export const settleCredit = (db: Database, keyring: Keyring, deliveryId: string) =>
-  db.transaction((trx) => settleCredits(trx, keyring, timeZone, { deliveryIds: [deliveryId] }));
+  db.transaction((trx) => settleCredits(trx, keyring, timeZone, [deliveryId]));
 
 /** A charge that its bank denies afterwards, as an operator resolves it. */
 async function resolveDenied(

@@ -51,9 +51,9 @@ export async function settleMany(
   await db.transaction(async (trx) => {
     await rows(
       trx,
-      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
+      `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
          agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
-       SELECT given, replace(given, 'brq_', 'txn_'), upper(substr(md5(given), 1, 24)), 'bat_1', a.merchant_id,
+       SELECT given, upper(substr(md5(given), 1, 24)), 'bat_1', a.merchant_id,
          (SELECT provider_id FROM entities WHERE id = a.merchant_id), a.customer_id, a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes',
          false, clock_timestamp() + interval '1 day', 'billing-request/' || given, clock_timestamp()
        FROM agreements a, unnest(:ids::text[]) AS given WHERE a.id = :agreementId`,

@@ -1,5 +1,6 @@
 import { settleCredits } from '../../database/credit/follow-credit';
 import { FEED_START, findFeedPosition, isBeforeFeed, readFeed } from '../../database/webhook/read-event-feed';
+import { idAs } from '../../domain/identifier/ids';
 import { counted } from '../../domain/words/counted';
 import { ANYONE } from '../http/callers';
 import type { QueryCall } from '../http/call';
@@ -27,9 +28,9 @@ async function listEvents({ caller, query, deps }: QueryCall<typeof schema.feedQ
   // A bank that reads `billing.credit` in the feed knows of the money, as by a webhook.
   const credits = events.filter(({ webhookType }) => webhookType === 'billing.credit');
   if (credits.length > 0) {
-    const eventIds = credits.map(({ eventId }) => eventId);
+    const deliveryIds = credits.map(({ eventId }) => idAs('delivery', eventId));
     await deps.db.transaction((trx) =>
-      settleCredits(trx, deps.ring, deps.config.NETWORK_TIMEZONE, { eventIds }),
+      settleCredits(trx, deps.ring, deps.config.NETWORK_TIMEZONE, deliveryIds),
     );
   }
   return { message: counted(events.length, 'events'), data: { events } };

@@ -74,7 +74,12 @@ export async function followCredits(
     { billingRequestIds },
   );
   if (delivered.length > 0)
-    await resolveCredits(trx, keyring, timeZone, { deliveryIds: delivered.map(({ id }) => id) });
+    await resolveCredits(
+      trx,
+      keyring,
+      timeZone,
+      delivered.map(({ id }) => id),
+    );
   const overdue = await rows<{ id: string; sequence: number; at: Date }>(
     trx,
     `UPDATE billing_requests b SET credit_overdue = true, sequence = b.sequence + 1
@@ -110,16 +115,14 @@ interface Credited {
   at: Date;
 }
 
-type DeliveredCredits = { deliveryIds: string[] } | { eventIds: string[] };
-
 /** Resolves the exceptions of delivered credits, and signals waiting workflows. Safe to repeat. */
 export async function settleCredits(
   trx: Transaction,
   keyring: Keyring,
   timeZone: string,
-  delivered: DeliveredCredits,
+  deliveryIds: string[],
 ): Promise<void> {
-  const credited = await resolveCredits(trx, keyring, timeZone, delivered);
+  const credited = await resolveCredits(trx, keyring, timeZone, deliveryIds);
   await enqueueSignals(
     trx,
     'creditDelivered',
@@ -137,19 +140,15 @@ export async function resolveCredits(
   trx: Transaction,
   keyring: Keyring,
   timeZone: string,
-  delivered: DeliveredCredits,
+  deliveryIds: string[],
 ): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
   const credited = await rows<Credited>(
     trx,
     `SELECT b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
        b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at
      FROM billing_requests b
-     WHERE b.credit_delivery_id = ANY(ARRAY(${
-       'deliveryIds' in delivered
-         ? 'SELECT unnest(:deliveryIds::text[])'
-         : 'SELECT id FROM webhook_deliveries WHERE event_id = ANY(:eventIds::text[])'
-     })) AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE`,
-    delivered,
+     WHERE b.credit_delivery_id = ANY(:deliveryIds) AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE`,
+    { deliveryIds },
   );
   await postCredits(trx, timeZone, credited);
   await rows(trx, `UPDATE billing_requests SET credit_settled = true WHERE id = ANY(:ids)`, {

@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
-import { isId } from '../../domain/identifier/ids';
+import { ID_PREFIX, isId } from '../../domain/identifier/ids';
 import type { Metadata } from '../../domain/metadata';
 import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
 import { row, rows, type Executor } from '../pool/connection';
@@ -94,7 +94,8 @@ function matching({ role }: Party, filter: TransactionFilter, more = ''): string
     filter.customerId !== undefined && `(${customers.map((one) => `${one} = :customerId`).join(' OR ')})`,
     filter.merchantId !== undefined && 'merchant_id = :merchantId',
     filter.reference !== undefined && 'reference = :reference',
-    filter.transactionId !== undefined && 'transaction_id = :transactionId',
+    filter.transactionId !== undefined &&
+      `id = ANY(ARRAY(${OF_TRANSACTION})) AND transaction_id = :transactionId`,
     filter.bankTransactionId !== undefined &&
       `id = ANY(ARRAY(${NAMED_BY_BANK})) AND bank_transaction_id = :bankTransactionId
        AND (bank_id = :entityId OR type = 'charge')`,
@@ -128,6 +129,11 @@ const bound = ({ entityId }: Party, { metadata, ...filter }: TransactionFilter) 
   ...metadata,
   entityId,
 });
+
+/** The charge shares the suffix of its transaction's id. */
+const OF_TRANSACTION = `
+  SELECT '${ID_PREFIX.billingRequest}_' || substr(:transactionId, 5) UNION ALL SELECT :transactionId
+  UNION ALL SELECT id FROM refunds WHERE transaction_id = :transactionId`;
 
 /** The resources that own a bank's id, by an index, however many banks there are. */
 const NAMED_BY_BANK = `

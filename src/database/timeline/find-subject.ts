@@ -1,4 +1,4 @@
-import { isId, madeAt, type IdKind } from '../../domain/identifier/ids';
+import { idAs, isId, madeAt, type IdKind } from '../../domain/identifier/ids';
 import { rows, type Executor } from '../pool/connection';
 import { firstIdAt } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
@@ -34,7 +34,6 @@ const LEADS_TO = `CASE WHEN x.billing_request_id IS NULL THEN 'exception' ELSE '
  */
 const FOUND = `
   SELECT 'charge' AS kind, id FROM billing_requests WHERE id = ANY(:given)
-  UNION SELECT 'charge', id FROM billing_requests WHERE transaction_id = ANY(:given)
   UNION SELECT 'charge', id FROM billing_requests WHERE reference = ANY(:given)
   UNION SELECT 'charge', billing_request_id FROM refunds WHERE id = ANY(:given)
   UNION SELECT 'charge', billing_request_id FROM refunds WHERE transaction_id = ANY(:given)
@@ -105,11 +104,16 @@ export async function findSubject(db: Executor, ring: Keyring, given: string): P
 
 function foundBy(db: Executor, given: string): Promise<Found[]> {
   if (isId('batch', given)) return ofBatch(db, given);
-  return isId('event', given) ? ofEvent(db, given) : lookUp(db, [given]);
+  return lookUp(db, [given]);
 }
 
 async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
-  return given.length === 0 ? [] : rows<Found>(db, FOUND, { given, limit: FOUND_MAX }, 'custom plan');
+  if (given.length === 0) return [];
+  const known = given.flatMap((id) => {
+    if (isId('event', id)) return [idAs('delivery', id)];
+    return isId('transaction', id) ? [id, idAs('billingRequest', id)] : [id];
+  });
+  return rows<Found>(db, FOUND, { given: known, limit: FOUND_MAX }, 'custom plan');
 }
 
 /**
@@ -118,8 +122,6 @@ async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
  */
 const BATCH_BEFORE_MS = 1_000;
 const BATCH_AFTER_MS = 60_000;
-/** A transaction is over within ten seconds. */
-const EVENT_AFTER_MS = 60_000;
 
 /**
  * Batches have no index. The ids of that minute have one, so the cost does not grow with the years.
@@ -145,28 +147,6 @@ async function ofBatch(db: Executor, batchId: string): Promise<Found[]> {
       ...within('intent'),
       ...within('delivery'),
       batchId,
-      limit: FOUND_MAX,
-    },
-    'custom plan',
-  );
-}
-
-/**
- * A forgotten webhook leaves a receipt under the id of its delivery, which was created in the
- * transaction of the event and before the event.
- */
-async function ofEvent(db: Executor, eventId: string): Promise<Found[]> {
-  const at = madeAt(eventId).getTime();
-  return rows<Found>(
-    db,
-    `SELECT 'delivery' AS kind, id FROM webhook_deliveries WHERE event_id = :eventId
-     UNION ALL SELECT 'delivery', delivery_id FROM webhook_receipts
-       WHERE delivery_id >= :from AND delivery_id < :to AND event_id = :eventId
-     LIMIT :limit`,
-    {
-      eventId,
-      from: firstIdAt('delivery', new Date(Math.max(at - EVENT_AFTER_MS, 0))),
-      to: firstIdAt('delivery', new Date(at + 1)),
       limit: FOUND_MAX,
     },
     'custom plan',

@@ -190,16 +190,15 @@ export async function bodyWithout(
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
   await rows(
     trx,
-    `INSERT INTO webhook_deliveries (id, event_id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
+    `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
        status, finished_at)
-     SELECT id, event_id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
+     SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
        CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
-     FROM unnest(:ids::text[], :eventIds::text[], :entityIds::text[], :webhookTypes::text[], :batchIds::text[],
+     FROM unnest(:ids::text[], :entityIds::text[], :webhookTypes::text[], :batchIds::text[],
                  :bodies::bytea[], :workflowIds::text[], :haveUrl::boolean[])
-       AS d (id, event_id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`,
+       AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`,
     {
       ids: deliveries.map((one) => one.id),
-      eventIds: deliveries.map(() => newId('event')),
       entityIds: deliveries.map((one) => one.receiver.entityId),
       webhookTypes: deliveries.map((one) => one.announcement.webhookType),
       batchIds: deliveries.map((one) => one.batchId),

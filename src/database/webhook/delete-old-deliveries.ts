@@ -50,11 +50,11 @@ export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: nu
        DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
      ), receipts AS (
        INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, unanswered_at,
-         feed_read, event_id, batch_id, status, finished_at, body_sha256, attempted_at, http_statuses)
+         feed_read, batch_id, status, finished_at, body_sha256, attempted_at, http_statuses)
        SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent, a.delivered_at, coalesce(a.unanswered_at, '{}'),
          d.withdrawn_at IS NULL AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
                  AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)),
-         d.event_id, d.batch_id, d.status, d.finished_at, past.hash, coalesce(a.attempted_at, '{}'),
+         d.batch_id, d.status, d.finished_at, past.hash, coalesce(a.attempted_at, '{}'),
          coalesce(a.http_statuses, '{}')
        FROM past JOIN webhook_deliveries d USING (id), LATERAL (
          SELECT min(at) FILTER (WHERE error IS NULL) AS delivered_at,

@@ -1,4 +1,5 @@
 import type { WebhookType } from '../../domain/webhook/webhook';
+import { idAs } from '../../domain/identifier/ids';
 import { row, rows, type Database, type Executor } from '../pool/connection';
 import { firstIdAt } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
@@ -51,8 +52,8 @@ export async function findFeedPosition(
   return row<FeedPosition>(
     db,
     `SELECT created_xid::text AS xid, event_id FROM webhook_deliveries
-     WHERE event_id = :eventId AND entity_id = :entityId AND created_at > ${FEED_HORIZON}`,
-    { eventId, entityId },
+     WHERE id = :deliveryId AND entity_id = :entityId AND created_at > ${FEED_HORIZON}`,
+    { deliveryId: idAs('delivery', eventId), entityId },
   );
 }
 

@@ -35,6 +35,14 @@ export function encodeId(kind: IdKind, uuid: Uint8Array): string {
   return `${ID_PREFIX[kind]}_${base32(uuid)}`;
 }
 
+/**
+ * The id of another kind with the same suffix: an event of the feed is its delivery, and a charge's
+ * transaction is the charge.
+ */
+export function idAs(kind: IdKind, id: string): string {
+  return `${ID_PREFIX[kind]}_${id.slice(id.indexOf('_') + 1)}`;
+}
+
 export function isId(kind: IdKind, text: string): boolean {
   const prefix = `${ID_PREFIX[kind]}_`;
   return text.startsWith(prefix) && SUFFIX.test(text.slice(prefix.length));

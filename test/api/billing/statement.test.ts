@@ -251,10 +251,10 @@ describe('a statement', () => {
     await asOwner(
       served.database.url,
       `SET session_replication_role = replica;
-       INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+       INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
          amount, currency, description, approval_required, expires_at, workflow_id, created_at, status, closed_by, closed_at,
          bank_transaction_id)
-       SELECT 'brq_' || n, 'txn_' || n, 'R' || n, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+       SELECT 'brq_' || n, 'R' || n, batch_id, merchant_id, customer_id, bank_id, lookup_id,
          amount, currency, description, approval_required, expires_at, workflow_id, created_at, status, closed_by, closed_at,
          'tx-' || n
        FROM billing_requests b, generate_series(1, ${LIST_REACH}) AS n WHERE b.id = '${id}'`,

@@ -294,9 +294,9 @@ describe('the history as a file', () => {
     // Microseconds and equals on both sides of where a page of a thousand ends.
     await rows(
       served.db,
-      `INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, customer_id, bank_id,
+      `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
          lookup_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
-       SELECT 'brq_' || :tag || n, 'txn_' || :tag || n, :tag || n, batch_id, merchant_id, customer_id, bank_id,
+       SELECT 'brq_' || :tag || n, :tag || n, batch_id, merchant_id, customer_id, bank_id,
          lookup_id, 100 + n / 700, currency, n::text, true, expires_at, workflow_id,
          created_at + n / 10 * interval '1 microsecond'
        FROM billing_requests, generate_series(1, 2500) AS n WHERE merchant_id = :merchantId`,

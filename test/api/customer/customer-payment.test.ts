@@ -408,9 +408,7 @@ describe('the credit of a payment', () => {
     await taken(payment);
     await other.commit();
     await judged;
-    await served.db.transaction((trx) =>
-      settleCredits(trx, served.ring, LAGOS, { deliveryIds: [deliveryId] }),
-    );
+    await served.db.transaction((trx) => settleCredits(trx, served.ring, LAGOS, [deliveryId]));
     await expectCredit(payment, DELIVERED, []);
   });
 

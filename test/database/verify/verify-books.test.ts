@@ -308,9 +308,9 @@ const FOUND: Record<string, string> = {
     -- links of events: event evt_\w+: the links from 3 to 3, before its own, were deleted
   `,
   'a row that nothing made': String.raw`
-    INSERT INTO billing_requests (id, transaction_id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
+    INSERT INTO billing_requests (id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
       amount, currency, description, approval_required, workflow_id, expires_at, created_at)
-      SELECT 'brq_forged', 'txn_forged', 'FORGED', batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id, amount, currency,
+      SELECT 'brq_forged', 'FORGED', batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id, amount, currency,
       description, true, workflow_id, expires_at, created_at FROM billing_requests WHERE id = ':chargeId'
     -- charges: brq_forged: its row says amount 100, currency NGN, status pending, and no event \(table events\) says that it was made
     INSERT INTO ledger_entries (id, kind, resource_id, settled_at, settlement_day) OVERRIDING SYSTEM VALUE

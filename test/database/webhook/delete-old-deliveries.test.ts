@@ -89,8 +89,8 @@ async function told(daysAgo: number, webhookType: WebhookType = 'billing.respons
   if (daysAgo === 0) return { id, eventId: await eventOf(id) };
   const past = newIdAt(daysAgo, id);
   await owner.query(
-    `UPDATE webhook_deliveries SET id = $2, event_id = $3, created_at = created_at - $4 * interval '1 day' WHERE id = $1`,
-    [id, past, past.replace('dlv', 'evt'), daysAgo],
+    `UPDATE webhook_deliveries SET id = $2, created_at = created_at - $3 * interval '1 day' WHERE id = $1`,
+    [id, past, daysAgo],
   );
   await owner.query('UPDATE webhook_attempts SET delivery_id = $2 WHERE delivery_id = $1', [id, past]);
   return { id: past, eventId: past.replace('dlv', 'evt') };
