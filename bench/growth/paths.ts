@@ -38,6 +38,7 @@ import {
 } from '../../src/database/webhook/attempt-delivery';
 import { listDeliveries, readDelivery } from '../../src/database/webhook/list-deliveries';
 import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
+import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import type { Subjects } from './subjects';
 
 /**
@@ -141,7 +142,7 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
       answered(db, of(s.closed, n), { outcome: 'declined', declineReason: 'late', action: null }),
     'windows passed of a workflow': (db, n) => closeExpiredRequests(db, keyring, [of(s.pending, n).id]),
     'webhooks: what a workflow has to send': (db, n) =>
-      claimUnattempted(db, of(s.undelivered, n).workflowId, 8_000),
+      claimUnattempted(db, of(s.undelivered, n).workflowId, 8_000, WEBHOOK_TYPES),
     'webhooks: one to attempt': (db, n) => deliveryToAttempt(db, of(s.deliveries, n)),
     'webhooks: record an attempt': (db, n) =>
       recordAttempt(

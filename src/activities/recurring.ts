@@ -12,10 +12,24 @@ import { takeTurn, type Turn, type TurnTaken } from '../database/recurring/take-
 import type { BillingRules } from '../domain/billing-rules';
 import { isAsked, type Facts } from '../domain/recurring/recurring-step';
 import type { RecurringRules } from '../domain/recurring/schedule-facts';
+import type { WebhookType } from '../domain/webhook/webhook';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import type { AnswerPatience } from './answer-patience';
 import { eventsInWords, waitingInWords } from './recurring-words';
 import type { DeliverFirstAttempts } from './webhook';
+
+/**
+ * Webhooks of a schedule and its charges. Its turns announce them, and so do calls that change the
+ * schedule, its agreement or a charge between two turns.
+ */
+const ANNOUNCED: readonly WebhookType[] = [
+  'recurring.updated',
+  'recurring.upcoming',
+  'billing.request',
+  'billing.response',
+  'billing.closed',
+  'exception.opened',
+];
 
 /**
  * A turn of a schedule: sends its announcements, and returns its state.
@@ -73,8 +87,8 @@ export function createRecurringActivities(
 ): RecurringActivities {
   async function turn(scheduleId: string, reportedUntil: number, act: Act): Promise<Taken> {
     const taken = await takeTurn(db, keyring, rules, scheduleId, reportedUntil, act);
-    // All that is left, also of a turn whose worker died before it had sent.
-    const { told } = await deliver(workflowIds.recurring(scheduleId));
+    // Not only its own: the worker of an earlier turn may have died before it had sent.
+    const { told } = await deliver(workflowIds.recurring(scheduleId), ANNOUNCED);
     return { ...taken, told };
   }
 

@@ -51,10 +51,9 @@ export interface WebhookActivities {
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
 }
 
-/** @param types left out, all that the workflow has left to send */
 export type DeliverFirstAttempts = (
   workflowId: string,
-  types?: readonly WebhookType[],
+  types: readonly WebhookType[],
 ) => Promise<FirstAttempts>;
 
 interface FirstAttempts {
@@ -239,7 +238,7 @@ export function createWebhookActivities({
 
   async function deliverFirstAttempts(
     workflowId: string,
-    types?: readonly WebhookType[],
+    types: readonly WebhookType[],
   ): Promise<FirstAttempts> {
     const startedAt = performance.now();
     const late = () => performance.now() - startedAt >= FIRST_ATTEMPTS_MS;

@@ -130,8 +130,12 @@ async function main(): Promise<void> {
     ...createCustomerMigrationActivities(db, keyring),
     ...createBooksActivities(db, keyring, config.NETWORK_TIMEZONE, WHOLE_MAX, log),
     ...createIntentActivities(db, keyring),
-    ...createRecurringActivities(db, keyring, recurringRules(config), patience.schedules, (workflowId) =>
-      webhooks.deliverFirstAttempts(workflowId),
+    ...createRecurringActivities(
+      db,
+      keyring,
+      recurringRules(config),
+      patience.schedules,
+      webhooks.deliverFirstAttempts,
     ),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
     ...createSandboxClockActivities(db, client, relay, config.CLOCK_WAIT_S, log),

@@ -17,6 +17,7 @@ import {
   rotateWebhookSecret,
 } from '../../src/database/webhook/change-endpoint';
 import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook/webhook-signature';
+import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { databaseOfFile } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { billIsAmongTheNext } from '../support/outbox';
@@ -84,11 +85,13 @@ describe('webhooks of a disabled entity', () => {
     const carried = await announceTo(entityId, 'billing-batch/hold');
     await set(entityId, 'disabled');
     const later = await announceTo(entityId, 'billing-batch/later');
-    expect(await sender.activities().deliverFirstAttempts('billing-batch/hold')).toMatchObject({
-      delivered: 0,
-      failed: 0,
-      handedOver: 1,
-    });
+    expect(await sender.activities().deliverFirstAttempts('billing-batch/hold', WEBHOOK_TYPES)).toMatchObject(
+      {
+        delivered: 0,
+        failed: 0,
+        handedOver: 1,
+      },
+    );
     expect(await sender.startsOf(carried)).toHaveLength(1);
     expect(await sender.startsOf(later)).toHaveLength(1);
     await db.transaction((trx) => redeliver(trx, entityId, retried));
@@ -117,7 +120,7 @@ describe('webhooks of a disabled entity', () => {
     const { entityId } = await sender.bankAt(url);
     const id = await announceTo(entityId, 'billing-batch/taken');
     const disabling = sender.activities({}, { db: withMeanwhile(() => set(entityId, 'disabled')) });
-    expect(await disabling.deliverFirstAttempts('billing-batch/taken')).toMatchObject({
+    expect(await disabling.deliverFirstAttempts('billing-batch/taken', WEBHOOK_TYPES)).toMatchObject({
       delivered: 0,
       failed: 0,
       handedOver: 1,
@@ -132,7 +135,7 @@ describe('webhooks of a disabled entity', () => {
   it('are waited for where they are on their way, and not for longer than they may be', async () => {
     const { entityId } = await sender.bankAt('http://127.0.0.1:9/');
     const deliveryId = await announceTo(entityId, 'billing-batch/way');
-    await claimUnattempted(db, 'billing-batch/way', 60_000);
+    await claimUnattempted(db, 'billing-batch/way', 60_000, WEBHOOK_TYPES);
     expect(await attemptsUnderWay(db, entityId)).toMatchObject([{ deliveryId }]);
 
     let ended = false;
@@ -163,7 +166,7 @@ describe('webhooks of a disabled entity', () => {
       entityId,
     });
     await announceTo(entityId, 'billing-batch/died');
-    await claimUnattempted(db, 'billing-batch/died', 300);
+    await claimUnattempted(db, 'billing-batch/died', 300, WEBHOOK_TYPES);
     expect(await attemptsUnderWay(db, entityId)).not.toEqual([]);
     await letAttemptsEnd(db, entityId);
     expect(await attemptsUnderWay(db, entityId)).toEqual([]);

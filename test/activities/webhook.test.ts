@@ -8,6 +8,7 @@ import { rows } from '../../src/database/pool/connection';
 import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../src/database/webhook/list-deliveries';
 import type { DeliveryProgress } from '../../src/domain/workflow/messages';
+import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { databaseOfFile } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { broken, taken, webhookSender, type Received } from '../support/webhook-sender';
@@ -82,7 +83,7 @@ describe('a webhook as its receiver sees it', () => {
     const { url, received } = await sender.receiver();
     const bank = await sender.bankAt(url);
     const [deliveryId] = await sender.announceTo([bank.entityId], 'billing-request/a');
-    expect(await sender.activities().deliverFirstAttempts('billing-request/a')).toMatchObject({
+    expect(await sender.activities().deliverFirstAttempts('billing-request/a', WEBHOOK_TYPES)).toMatchObject({
       delivered: 1,
       failed: 0,
       handedOver: 0,
@@ -109,7 +110,9 @@ describe('a webhook as its receiver sees it', () => {
     const bank = await sender.bankAt(slow.url);
     await sender.announceTo([bank.entityId], 'billing-request/twice');
     const [worker, other] = [sender.activities(), sender.activities()];
-    const all = [worker, worker, other].map((one) => one.deliverFirstAttempts('billing-request/twice'));
+    const all = [worker, worker, other].map((one) =>
+      one.deliverFirstAttempts('billing-request/twice', WEBHOOK_TYPES),
+    );
     await slow.holds(1);
     slow.answer(taken);
     const counts = await Promise.all(all);
@@ -121,8 +124,10 @@ describe('a webhook as its receiver sees it', () => {
     const { url, received } = await sender.receiver();
     const bank = await sender.bankAt(url);
     const [id = ''] = await sender.announceTo([bank.entityId], 'billing-request/died');
-    await claimUnattempted(db, 'billing-request/died', 60_000);
-    expect(await sender.activities().deliverFirstAttempts('billing-request/died')).toMatchObject({
+    await claimUnattempted(db, 'billing-request/died', 60_000, WEBHOOK_TYPES);
+    expect(
+      await sender.activities().deliverFirstAttempts('billing-request/died', WEBHOOK_TYPES),
+    ).toMatchObject({
       handedOver: 1,
     });
     expect(await sender.startsOf(id)).toHaveLength(1);
@@ -139,7 +144,7 @@ describe('a webhook as its receiver sees it', () => {
     );
     const bank = await sender.bankAt(url);
     const [id = ''] = await sender.announceTo([bank.entityId], 'billing-request/b');
-    await sender.activities().deliverFirstAttempts('billing-request/b');
+    await sender.activities().deliverFirstAttempts('billing-request/b', WEBHOOK_TYPES);
     expect(await sender.attemptInTime(id)).toMatchObject({ status: 'pending', attempts: 2 });
     expect(await sender.attemptInTime(id)).toEqual({ status: 'delivered', attempts: 3 });
     expect(await sender.activities().attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 3 });
@@ -165,7 +170,7 @@ describe('first attempts', () => {
     const workflowId = 'billing-batch/d';
     const [failed] = await sender.announceTo([failing.entityId, healthy.entityId], workflowId);
     const first = sender.activities();
-    const { told, ...counts } = await first.deliverFirstAttempts(workflowId);
+    const { told, ...counts } = await first.deliverFirstAttempts(workflowId, WEBHOOK_TYPES);
     expect(counts).toEqual({ delivered: 1, failed: 1, handedOver: 0 });
     expect(new Set(told)).toEqual(
       new Set([
@@ -177,11 +182,17 @@ describe('first attempts', () => {
     // Announced before it was known to be failing, attempted after.
     const [left = ''] = await sender.announceTo([healthy.entityId], workflowId);
     await setFailing(healthy.entityId);
-    expect(await first.deliverFirstAttempts(workflowId)).toMatchObject({ failed: 0, handedOver: 1 });
+    expect(await first.deliverFirstAttempts(workflowId, WEBHOOK_TYPES)).toMatchObject({
+      failed: 0,
+      handedOver: 1,
+    });
     expect(await sender.startsOf(left)).toHaveLength(1);
     // Announced after: it is not left to this workflow at all.
     const [own = ''] = await sender.announceTo([healthy.entityId], workflowId);
-    expect(await first.deliverFirstAttempts(workflowId)).toMatchObject({ failed: 0, handedOver: 0 });
+    expect(await first.deliverFirstAttempts(workflowId, WEBHOOK_TYPES)).toMatchObject({
+      failed: 0,
+      handedOver: 0,
+    });
     expect(await sender.startsOf(own)).toHaveLength(1);
     expect(up.received).toHaveLength(1);
   });
@@ -197,7 +208,7 @@ describe('first attempts', () => {
     const banks: string[] = [];
     for (let i = 0; i < 20; i++) banks.push((await sender.bankAt(healthy.url)).entityId);
     const [deadId = ''] = await sender.announceTo([deadBank.entityId, ...banks], 'billing-batch/f');
-    expect(await sender.activities().deliverFirstAttempts('billing-batch/f')).toMatchObject({
+    expect(await sender.activities().deliverFirstAttempts('billing-batch/f', WEBHOOK_TYPES)).toMatchObject({
       delivered: 20,
       failed: 1,
       handedOver: 0,
@@ -214,7 +225,7 @@ describe('first attempts', () => {
       entityId: bank.entityId,
       encrypted: encrypt(readKeyring(makeKeyring()), bank.webhookSecret, place),
     });
-    expect(await sender.activities().deliverFirstAttempts('billing-batch/h')).toMatchObject({
+    expect(await sender.activities().deliverFirstAttempts('billing-batch/h', WEBHOOK_TYPES)).toMatchObject({
       delivered: 1,
       failed: 0,
       handedOver: 1,
@@ -228,7 +239,7 @@ describe('first attempts', () => {
     const banks: string[] = [];
     for (let i = 0; i < 12; i++) banks.push((await sender.bankAt(dead.url)).entityId);
     const ids = await sender.announceTo(banks, 'billing-batch/g');
-    const counts = await sender.activities().deliverFirstAttempts('billing-batch/g');
+    const counts = await sender.activities().deliverFirstAttempts('billing-batch/g', WEBHOOK_TYPES);
     // One round of ten takes the whole 2 s.
     expect(counts).toMatchObject({ delivered: 0, failed: 10, handedOver: 2 });
     const starts = await Promise.all(ids.map(sender.startsOf));
@@ -283,7 +294,7 @@ describe('an attempt of a delivery workflow', () => {
     const [id = ''] = await sender.announceTo([bank.entityId], 'billing-request/woken');
     // Longer than the test takes.
     const made = sender.activities({ WEBHOOK_RETRY_S: [3_600, 3_600] });
-    await made.deliverFirstAttempts('billing-request/woken');
+    await made.deliverFirstAttempts('billing-request/woken', WEBHOOK_TYPES);
     for (let i = 0; i < 12; i++) {
       const result = await made.attemptDelivery(id);
       expect(result).toMatchObject({ status: 'pending', why: 'answered 503', attempts: 1, maxAttempts: 3 });
@@ -376,7 +387,7 @@ describe('a receiver that answers what it was told', () => {
     const { url } = await sender.receiver((response, { body }) => response.writeHead(500).end(body));
     const bank = await sender.bankAt(url);
     const [first = ''] = await sender.announceTo([bank.entityId], 'billing-request/echo');
-    await sender.activities().deliverFirstAttempts('billing-request/echo');
+    await sender.activities().deliverFirstAttempts('billing-request/echo', WEBHOOK_TYPES);
     await sender.attemptInTime(first);
 
     const told = await attemptsOf(first);

@@ -3,6 +3,7 @@ import { authenticateClients } from '../../src/database/entity/client-credential
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt-delivery';
+import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { createCli } from '../support/cli';
 import { databaseOfFile } from '../support/database';
 import { announcedTo, makeSchedule, standingApproval } from '../support/standing';
@@ -107,7 +108,7 @@ it('has the prompt back only when what had been on its way to a disabled party h
     ]),
   );
   // A worker that dies over it.
-  await claimUnattempted(test.db, 'billing-batch/x', 8_000);
+  await claimUnattempted(test.db, 'billing-batch/x', 8_000, WEBHOOK_TYPES);
   expect(await attemptsUnderWay(test.db, entityId)).toHaveLength(1);
   await cli.json('entity', 'disable', entityId);
   expect(await attemptsUnderWay(test.db, entityId)).toEqual([]);

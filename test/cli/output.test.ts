@@ -4,6 +4,7 @@ import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
+import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { chainBooks } from '../support/books';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { makeSchedule, standingApproval } from '../support/standing';
@@ -62,7 +63,7 @@ async function bankBeingSentTo(): Promise<string> {
       { entityId: bankId, webhookType: 'billing.request', workflowId, items: [{ sequence: 1 }] },
     ]),
   );
-  await claimUnattempted(test.db, workflowId, 3_000);
+  await claimUnattempted(test.db, workflowId, 3_000, WEBHOOK_TYPES);
   return bankId;
 }
 

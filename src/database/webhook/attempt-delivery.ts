@@ -107,11 +107,10 @@ const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id
 const unattempted = (
   d: string,
 ) => `${d}.workflow_id = :workflowId AND ${d}.status = 'pending' AND ${d}.attempts = 0
-  AND (:types::text[] IS NULL OR ${d}.webhook_type = ANY(:types::text[]))`;
+  AND ${d}.webhook_type = ANY(:types)`;
 
 /**
- * A workflow's announcements of these types without an attempt, oldest first; of all types, where
- * none are given.
+ * A workflow's announcements of these types without an attempt, oldest first.
  *
  * One statement claims them all and counts them as sent, so that a charge waits for the disk once.
  * Body and URL are read after it. So a change of the receiver either sees the claim
@@ -121,7 +120,7 @@ export async function claimUnattempted(
   db: Executor,
   workflowId: string,
   leaseMs: number,
-  types: readonly WebhookType[] | null = null,
+  types: readonly WebhookType[],
 ): Promise<Unattempted[]> {
   const claimed = await rows<{ id: string }>(
     db,

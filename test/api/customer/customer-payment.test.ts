@@ -11,6 +11,7 @@ import { recordAttempt } from '../../../src/database/webhook/attempt-delivery';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import { calendarDay } from '../../../src/domain/calendar';
+import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
 import { postingsOf } from '../../support/ledger';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import {
@@ -369,7 +370,7 @@ describe('the credit of a payment', () => {
       measure: () => undefined,
     });
     const { workflowId } = await deliveryOf(payment);
-    expect(await webhooks.deliverFirstAttempts(workflowId)).toMatchObject({ delivered: 1 });
+    expect(await webhooks.deliverFirstAttempts(workflowId, WEBHOOK_TYPES)).toMatchObject({ delivered: 1 });
     await expectCredit(payment, DELIVERED, RESOLVED);
   });
 

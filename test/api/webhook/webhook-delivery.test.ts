@@ -3,7 +3,7 @@ import { rows } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { recordAttempt, claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
-import type { WebhookType } from '../../../src/domain/webhook/webhook';
+import { WEBHOOK_TYPES, type WebhookType } from '../../../src/domain/webhook/webhook';
 import { enter, serveApi, signIn, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { bill } from '../../support/shared-api';
@@ -167,7 +167,7 @@ const starts = (id: string) =>
   );
 
 const leftToItsWorkflow = async () =>
-  (await claimUnattempted(database.db, 'billing-request/x', 0)).map((one) => one.id);
+  (await claimUnattempted(database.db, 'billing-request/x', 0, WEBHOOK_TYPES)).map((one) => one.id);
 
 describe('a redelivery', () => {
   it('of a delivered one is accepted, and keeps its id and its attempts', async () => {

@@ -19,6 +19,7 @@ import {
 import { readDelivery, redeliver } from '../../../src/database/webhook/list-deliveries';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { serviceSignature } from '../../../src/domain/webhook/webhook-signature';
+import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
 import { databaseOfFile } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { OPERATOR } from '../../support/operator';
@@ -118,7 +119,7 @@ const MAY_BILL_AGAIN = { reason: 'not_delivered', exceptions: [] };
 const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };
 
 /** The first attempt, as a workflow makes it. */
-const claim = ({ workflowId }: Open) => claimUnattempted(db, workflowId, LEASE_MS);
+const claim = ({ workflowId }: Open) => claimUnattempted(db, workflowId, LEASE_MS, WEBHOOK_TYPES);
 const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
   recordAttempt(
     db,

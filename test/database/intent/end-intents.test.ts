@@ -8,6 +8,7 @@ import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
+import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { toldInFeed } from '../../support/whole-feed';
@@ -97,7 +98,7 @@ describe('an intent that ends before its bank was asked', () => {
       ['billing.intent', newer, 1],
       ['billing.intent.closed', other, 1],
     ]);
-    const [sent] = await claimUnattempted(db, `intent/${old}`, 60_000);
+    const [sent] = await claimUnattempted(db, `intent/${old}`, 60_000, WEBHOOK_TYPES);
     expect(sent).toMatchObject({ webhookType: 'billing.intent', claimed: true });
   });
 });

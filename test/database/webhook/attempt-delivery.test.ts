@@ -15,7 +15,7 @@ import {
 } from '../../../src/database/webhook/attempt-delivery';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
-import type { WebhookType } from '../../../src/domain/webhook/webhook';
+import { WEBHOOK_TYPES, type WebhookType } from '../../../src/domain/webhook/webhook';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { databaseOfFile } from '../../support/database';
 
@@ -92,7 +92,7 @@ describe('a webhook without an attempt', () => {
     const [end] = await db.transaction((trx) =>
       announce(trx, keyring, [{ entityId, webhookType, workflowId, items: [{}] }]),
     );
-    const claimed = async (named?: WebhookType[]) =>
+    const claimed = async (named: readonly WebhookType[] = WEBHOOK_TYPES) =>
       (await claimUnattempted(db, workflowId, LEASE_MS, named)).map((one) => [one.id, one.claimed]);
     expect(await claimed(['billing.response'])).toEqual([]);
     expect(await claimed(['billing.closed'])).toEqual([[end, true]]);
@@ -166,15 +166,17 @@ describe('an attempt', () => {
 it('a first attempt belongs to one worker, until the time is over in which it must be recorded', async () => {
   const { id, workflowId } = await pending();
   const claims = await Promise.all(
-    Array.from({ length: 4 }, () => claimUnattempted(db, workflowId, LEASE_MS)),
+    Array.from({ length: 4 }, () => claimUnattempted(db, workflowId, LEASE_MS, WEBHOOK_TYPES)),
   );
   expect(claims.flat().filter(({ claimed }) => claimed)).toHaveLength(1);
   expect(await beginAttempt(db, await read(id), LEASE_MS)).toBe(false);
 
   const other = await pending();
-  expect(await claimUnattempted(db, other.workflowId, 0)).toMatchObject([{ claimed: true }]);
+  expect(await claimUnattempted(db, other.workflowId, 0, WEBHOOK_TYPES)).toMatchObject([{ claimed: true }]);
   // Its worker has died.
-  expect(await claimUnattempted(db, other.workflowId, LEASE_MS)).toMatchObject([{ claimed: true }]);
+  expect(await claimUnattempted(db, other.workflowId, LEASE_MS, WEBHOOK_TYPES)).toMatchObject([
+    { claimed: true },
+  ]);
 });
 
 it('the turn of a first attempt that found no place is written once, over no wish, attempt or retry since', async () => {
@@ -207,7 +209,7 @@ it('what a workflow does not attempt is handed over once, and not at all once it
   const handed = await Promise.all(Array.from({ length: 4 }, () => hand(delivery)));
   expect(handed.reduce((sum, one) => sum + one)).toBe(1);
   expect(await starts(delivery.id)).toMatchObject([{ start: { args: [delivery.id] } }]);
-  expect(await claimUnattempted(db, delivery.workflowId, LEASE_MS)).toEqual([]);
+  expect(await claimUnattempted(db, delivery.workflowId, LEASE_MS, WEBHOOK_TYPES)).toEqual([]);
 
   const attempted = await pending();
   await record(success(attempted.id, 1));
