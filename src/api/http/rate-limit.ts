@@ -13,6 +13,7 @@ import { Failure } from '../../domain/failures';
 import { ownerOf, type Caller } from './caller';
 import { answered } from './deadline';
 import { gathered } from './gathered';
+import { createTokenBlocks } from './token-blocks';
 
 /** The setting of each token bucket. */
 const SETTINGS = {
@@ -35,7 +36,10 @@ export interface TokenBuckets {
 const WISHES_MAX = 200;
 
 export function createTokenBuckets(db: Database): TokenBuckets {
-  const take = gathered(WISHES_MAX, (wishes: TokenWish[]) => takeTokens(db, wishes));
+  const take = createTokenBlocks(
+    gathered(WISHES_MAX, (wishes: TokenWish[]) => takeTokens(db, wishes)),
+    () => performance.now(),
+  );
   return { take: (wish) => answered(take(wish)) };
 }
 

@@ -13,10 +13,10 @@ interface Charge {
   bankId: string;
 }
 
-/** Payer and payee of a payment may be customers of one bank, which then gets both sides' webhooks. */
+/** A bank with both payer and payee as customers gets the webhooks of both sides. */
 const isBothSides = ({ ownerId, bankId }: Charge) => ownerId === bankId;
 
-/** `billing.response` or `billing.credit` to the owner: after the question, if it was asked that too. */
+/** `billing.response` or `billing.credit` to the owner: after the question, if it got that too. */
 export function chargeEndSequence(charge: Charge, wasAsked: boolean): number {
   return (isBothSides(charge) && wasAsked ? 1 : 0) + 1;
 }

@@ -75,6 +75,19 @@ describe('the rate limits', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
+  it('admit no more where processes take tokens ahead, and lose no more than half of the burst', async () => {
+    const rates = { RATE_LIMIT_CALLER: slow(100) };
+    const [one, two] = [await metered(rates), await metered(rates)];
+    const bank = await enter(one, 'bank');
+    const statuses: number[] = [];
+    for (let i = 0; i < 120; i++) statuses.push((await get(i % 3 === 0 ? two : one, bank.token)).status);
+    const admitted = statuses.filter((status) => status === 200).length;
+    expect(admitted).toBeLessThanOrEqual(100);
+    expect(admitted).toBeGreaterThanOrEqual(50);
+    expect(statuses.at(-1)).toBe(429);
+    await Promise.all([one.close(), two.close()]);
+  });
+
   it('tell in every answer what is left, and a refused caller when to come again', async () => {
     const api = await metered({ RATE_LIMIT_CALLER: slow(2) });
     const bank = await enter(api, 'bank');
