@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { FAILURES, type FailureCode } from '../../src/domain/failures';
 import { routes } from '../../src/api/app';
 import { openApiDocument } from '../../src/api/openapi/document';
@@ -9,8 +8,7 @@ import { NO_OPERATION_ID, SHARED } from './answer-record';
 
 /*
  * Which of the documented answers the tests have seen. `conformance-setup.ts`, through which every
- * answer goes, has each recorded where `npm run coverage:api` asks for it; that command keeps the
- * record in `COVERAGE_RECORD`.
+ * answer goes, has each recorded where `npm run coverage:api` asks for it.
  *
  * An answer goes by the operation's id and the status: `getClock 200`. What two statuses say of any
  * endpoint is kept apart from what the operation itself refuses with them, or the one would pass
@@ -18,13 +16,8 @@ import { NO_OPERATION_ID, SHARED } from './answer-record';
  * idempotency key in use.
  */
 
-/** Lines of a documented answer, a tab, and the first test file by name that got it. */
-export const COVERAGE_RECORD = path.join(__dirname, '../api-coverage.txt');
-
-/** By answer, the test file. */
-export type SeenAnswers = ReadonlyMap<string, string>;
-
-export function readRecord(record: string): SeenAnswers {
+/** @returns by answer, the first test file by name that got it */
+export function readRecord(record: string): ReadonlyMap<string, string> {
   const lines = readFileSync(record, 'utf8').split('\n').filter(Boolean);
   const seen = new Map<string, string>();
   for (const line of lines.toSorted()) {
@@ -33,9 +26,6 @@ export function readRecord(record: string): SeenAnswers {
   }
   return seen;
 }
-
-export const recordOf = (seen: SeenAnswers): string =>
-  [...seen].map(([answer, file]) => `${answer}\t${file}\n`).join('');
 
 /** Every answer that a sandbox's document has, and the two of what is no operation. */
 export function documentedAnswers(): string[] {
