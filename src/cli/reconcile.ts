@@ -198,7 +198,7 @@ async function untilStarted(db: Database, client: Client): Promise<number> {
   return best;
 }
 
-function inWords(report: Report, fix: boolean, endRowless: number | undefined): string {
+export function inWords(report: Report, fix: boolean, endRowless: number | undefined): string {
   const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems } = report;
   const lines = report.found.map(
     ({ wrong, workflowId, since }) =>
@@ -208,9 +208,8 @@ function inWords(report: Report, fix: boolean, endRowless: number | undefined): 
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
   lines.push(...rowlessInWords(report.rowless, endRowless));
   if (fix && overdue + missing + remaining > 0) {
-    lines.push(
-      `${restarted} started again; ${remaining === 0 ? 'all is well now.' : `${remaining} still wrong.`}`,
-    );
+    const rest = report.ok ? 'all is well now' : 'all open work has its workflow';
+    lines.push(`${restarted} started again; ${remaining === 0 ? rest : `${remaining} still wrong`}.`);
     if (remaining > 0) lines.push(...problems.map((problem) => `What is started again waits: ${problem}.`));
   } else if (overdue + missing > 0) {
     lines.push('`assent reconcile --fix` starts it again.');
