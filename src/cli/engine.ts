@@ -160,7 +160,8 @@ export function whereAway(error: unknown, config: Config, setting = 'DATABASE_UR
   const silent = !engine
     ? `${setting}: the database does not answer. Start it, or correct ${setting}.`
     : lives(engine)
-      ? `the database of "npm start" does not answer. It starts it again when it dies; see ${engine.logFile}.`
+      ? 'the database of "npm start" does not answer. It is started again when it dies. ' +
+        `If it hangs, end it: its pid is in ${FOLDER}/engine.json. See ${engine.logFile}.`
       : 'the database does not answer. Run "npm start" in this folder, or set DATABASE_URL.';
   return new OperatorError(databaseFault(error) ?? silent, { cause: error });
 }

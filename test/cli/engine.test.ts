@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import { anyRing, openEngine, readSettings } from '../../src/cli/engine';
+import { anyRing, openEngine, readSettings, whereAway } from '../../src/cli/engine';
 import { openTemporal } from '../../src/cli/temporal';
 import { readConfig } from '../../src/settings/config';
 import type { Database } from '../../src/database/pool/connection';
 import { makeKeyring } from '../../src/database/keys/keyring';
-import { sharedSettings, type EngineFile } from '../../src/process/engine-file';
+import { sharedSettings, startOf, type EngineFile, type Started } from '../../src/process/engine-file';
 
 test('a file of TLS that cannot be used is told by its setting, as a setting to correct', () => {
   const config = readConfig({ TEMPORAL_ADDRESS: 'temporal:7233', TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' });
@@ -15,7 +15,7 @@ test('a file of TLS that cannot be used is told by its setting, as a setting to 
 });
 
 /** A folder in which an engine of these runs, or none. */
-function inFolder(engine: Partial<EngineFile> | undefined, work: () => void): void {
+function inFolder(engine: Partial<EngineFile & Started> | undefined, work: () => void): void {
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-engine-'));
   const before = process.cwd();
   process.chdir(folder);
@@ -98,6 +98,15 @@ test('a command beside an engine has the settings of that, and its secrets from 
     }),
   );
   inFolder(undefined, () => expect(readSettings(shell)).toMatchObject(shell));
+});
+
+test('a database that is started again when it dies, but may hang, is told with the file that has its pid', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+  inFolder({ startedAt: startOf(process.pid) }, () =>
+    expect(whereAway(refused, readSettings({}))).toMatchObject({
+      message: expect.stringMatching(/again when it dies.*If it hangs, .* \.assent\/engine\.json/) as string,
+    }),
+  );
 });
 
 test('the settings that an engine leaves for commands have none of its secrets', () => {
