@@ -22,6 +22,7 @@ export function fill(command: Command): void {
   takingJson(command).action(
     onEngine(async (engine, config) => {
       const report = await readStatus(engine, config);
+      if (!report.ready) process.exitCode = 1;
       return { json: report, text: inWords(report) };
     }, anyRing),
   );
@@ -32,19 +33,19 @@ type Report = Awaited<ReturnType<typeof readStatus>>;
 async function readStatus({ db, ring }: Engine, config: Config) {
   const client = openTemporal(config);
   try {
-    const [problems, warnings, workers, outbox, overdue, exceptions, books, transactions, queues] =
-      await Promise.all([
-        serviceProblems(db, ring, client),
-        serviceWarnings(db, client),
-        listWorkers(db),
-        outboxBacklog(db),
-        overdueBacklog(db, OVERDUE_AFTER_S),
-        unresolvedExceptions(db),
-        readLastResult(db),
-        longTransactions(db),
-        // A Temporal that does not answer is among the problems.
-        taskQueues(client).catch(() => []),
-      ]);
+    // First and alone: if the database hangs, only one connection is waited for.
+    const workers = await listWorkers(db);
+    const [problems, warnings, outbox, overdue, exceptions, books, transactions, queues] = await Promise.all([
+      serviceProblems(db, ring, client),
+      serviceWarnings(db, client),
+      outboxBacklog(db),
+      overdueBacklog(db, OVERDUE_AFTER_S),
+      unresolvedExceptions(db),
+      readLastResult(db),
+      longTransactions(db),
+      // A Temporal that does not answer is among the problems.
+      taskQueues(client).catch(() => []),
+    ]);
     const { apiUrl, temporalUiUrl, logFile } = engineOf(config) ?? {};
     return {
       ready: problems.length === 0,

@@ -13,8 +13,9 @@ const ring = readKeyring(keys);
 const test = databaseOfFile();
 // No Temporal is there, which is told, and keeps nothing else from being told.
 const cli = createCli(test, keys, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+const told = async <Told>() => JSON.parse((await cli.run('status', '--json')).out) as Told;
 
-it('tells what has waited for Temporal, of calls before the rest', async () => {
+it('tells what has waited for Temporal, of calls before the rest, and exits with 1 where not ready', async () => {
   await rows(
     test.db,
     `INSERT INTO outbox (kind, workflow_id, signal, rank)
@@ -25,7 +26,8 @@ it('tells what has waited for Temporal, of calls before the rest', async () => {
     `INSERT INTO outbox (kind, workflow_id, start) VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`,
   );
   await asOwner(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
-  const { out } = await cli.run('status');
+  const { code, out } = await cli.run('status');
+  expect([code, out]).toEqual([1, expect.stringMatching(/^Service +temporal: does not answer/m)]);
   expect(out).toMatch(
     /1 message waits for Temporal, the oldest for \d{3} s; behind them 100 of webhooks and large changes, the oldest for \d{3} s/,
   );
@@ -37,14 +39,13 @@ it('names a transaction that holds what others need', async () => {
   await holder.query(`BEGIN; LOCK TABLE devices`);
   const waits = waiter.query('SELECT count(*) FROM devices');
   const { pid } = (await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
-  const named = async () =>
-    (await cli.json<{ transactions: { id: string; waiting: number }[] }>('status')).transactions;
+  const named = async () => (await told<{ transactions: { id: string; waiting: number }[] }>()).transactions;
   await eventually(async () => (await named()).some((one) => one.id === String(pid) && one.waiting === 1));
   expect((await cli.run('status')).out).toMatch(/says how to end one/);
   await holder.query('COMMIT');
   await waits;
   // The server's other databases, of other tests, are shown as well.
-  const { transactions } = await cli.json<{ transactions: { database: string }[] }>('status');
+  const { transactions } = await told<{ transactions: { database: string }[] }>();
   const own = new URL(test.url).pathname.slice(1);
   expect(transactions.filter(({ database }) => database === own)).toEqual([]);
   await Promise.all([holder.end(), waiter.end()]);
@@ -66,7 +67,7 @@ it('counts exceptions by kind, hides no kind behind more of another, and says wh
        FROM reconciliation_exceptions, generate_series(1, 10001) AS n`,
   );
   type Kind = Record<string, unknown>;
-  const { exceptions } = await cli.json<Record<'exceptions', Kind & { kinds: Kind[] }>>('status');
+  const { exceptions } = await told<Record<'exceptions', Kind & { kinds: Kind[] }>>();
   const byKind = new Map(exceptions.kinds.map((one) => [one['kind'], one]));
   const contradicted = byKind.get('conflicting_answer');
   expect(contradicted).toMatchObject({ open: 0, investigating: 1, isMinimum: false });
