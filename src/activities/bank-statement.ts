@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { completeStatement, openExceptions } from '../database/bank-file/open-differences';
+import { completeStatement, openDifferences } from '../database/bank-file/open-differences';
 import { endExceptionsOfFile, matchLines, type Matching } from '../database/bank-file/match-lines';
 import { findMissing } from '../database/bank-file/find-missing';
 import { readStatement, type StatementStatus } from '../database/bank-file/receive-bank-file';
@@ -45,7 +45,7 @@ export function createBankStatementActivities(
     matchLines: (statementId) => matchLines(matchingOf(statementId), statementId),
     endExplained: (statementId) => endExceptionsOfFile(matchingOf(statementId), statementId),
     findMissingAtBank: (statementId) => findMissing(matchingOf(statementId), statementId),
-    openExceptions: (statementId) => openExceptions(matchingOf(statementId), statementId),
+    openExceptions: (statementId) => openDifferences(matchingOf(statementId), statementId),
     async completeStatement(statementId) {
       await completeStatement(matchingOf(statementId), statementId);
       const { status, summary } = await readStatement(db, statementId);

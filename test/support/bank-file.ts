@@ -1,10 +1,13 @@
-import { completeStatement, openExceptions } from '../../src/database/bank-file/open-differences';
-import type { CaseBooking } from '../../src/database/ledger/end-expected-booking';
+import { completeStatement, openDifferences } from '../../src/database/bank-file/open-differences';
+import type { BookingInDoubt } from '../../src/database/ledger/end-expected-booking';
 import { endExceptionsOfFile, matchLines, type Matching } from '../../src/database/bank-file/match-lines';
 import { findMissing } from '../../src/database/bank-file/find-missing';
 import { rows, type Database, type Executor } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { openCases, type NewCase } from '../../src/database/reconciliation-exception/open-exceptions';
+import {
+  openExceptions,
+  type NewException,
+} from '../../src/database/reconciliation-exception/open-exceptions';
 
 /** The steps of a bank's file need it, with the network's defaults. */
 export const matchingOf = (db: Database, keyring: Keyring, statementId: string): Matching => ({
@@ -19,7 +22,7 @@ export const matchingOf = (db: Database, keyring: Keyring, statementId: string):
 export async function lookForMissing(matching: Matching, statementId: string): Promise<void> {
   await endExceptionsOfFile(matching, statementId);
   await findMissing(matching, statementId);
-  await openExceptions(matching, statementId);
+  await openDifferences(matching, statementId);
   await completeStatement(matching, statementId);
 }
 
@@ -34,11 +37,11 @@ export async function workOnFile(db: Database, keyring: Keyring, statementId: st
 export async function openBookingCase(
   trx: Executor,
   keyring: Keyring,
-  { kind, billingRequestId, refundId, ...booking }: Omit<NewCase, 'booking'> & CaseBooking,
+  { kind, billingRequestId, refundId, ...booking }: Omit<NewException, 'booking'> & BookingInDoubt,
 ): Promise<string> {
   await rows(trx, `SELECT FROM billing_requests WHERE id = :billingRequestId FOR UPDATE`, {
     billingRequestId,
   });
   const cases = [{ kind, billingRequestId, refundId, booking }];
-  return String((await openCases(trx, keyring, 'bank', cases, 'bank-statement/stm_1')).get(0));
+  return String((await openExceptions(trx, keyring, 'bank', cases, 'bank-statement/stm_1')).get(0));
 }

@@ -1,6 +1,6 @@
 import { row, rows, type Database } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
-import { endException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
+import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { workOnFile } from './receive-bank-file';
 
 /**
@@ -176,6 +176,6 @@ export async function endExceptionsOfFile(
   ]);
   for (const { id } of explained || []) {
     beat();
-    await db.transaction((trx) => endException(trx, keyring, id));
+    await db.transaction((trx) => endMatchedException(trx, keyring, id));
   }
 }

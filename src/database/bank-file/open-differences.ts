@@ -2,7 +2,7 @@ import type { Difference, Direction } from '../../domain/books/bank-statement';
 import { isReference } from '../../domain/identifier/reference';
 import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
 import { recordsOf } from '../pool/json';
-import { openCases, type NewCase } from '../reconciliation-exception/open-exceptions';
+import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { SWEEP } from '../query/sweep';
 import type { Matching } from './match-lines';
 import { workOnFile } from './receive-bank-file';
@@ -46,7 +46,7 @@ const OF_FILE = 1_000;
 /** Unresolved exceptions of a bank: more than its people ever end. */
 const OF_BANK = 10_000;
 
-type Opening = DifferenceRecord & { difference: NewCase['kind'] & Difference; direction: Direction };
+type Opening = DifferenceRecord & { difference: NewException['kind'] & Difference; direction: Direction };
 
 /** The order of opening: differences that hold money of merchants come first. */
 const TURNS: readonly (readonly Opening['difference'][])[] = [
@@ -63,13 +63,13 @@ interface Place {
   n: number;
 }
 
-type Found = Place & { one: Opening; of: NewCase };
+type Found = Place & { one: Opening; of: NewException };
 
 /**
  * Opens the exceptions of a file, as long as there is room. After a restart it goes on with the
  * differences that have none.
  */
-export async function openExceptions(matching: Matching, statementId: string): Promise<void> {
+export async function openDifferences(matching: Matching, statementId: string): Promise<void> {
   for (const kinds of TURNS) {
     let after: Place | false = { position: -1, n: 0 };
     while (after) {
@@ -97,7 +97,7 @@ function openNext(
          ORDER BY d.position, e.n LIMIT ${LOOKED_AT}`,
         { statementId, kinds, ...after },
       )
-    ).map((at) => ({ ...at, of: caseOf(bankId, at.one) }));
+    ).map((at) => ({ ...at, of: exceptionOf(bankId, at.one) }));
     await lockCharges(
       trx,
       found.flatMap(({ of }) => of.billingRequestId ?? []),
@@ -105,7 +105,7 @@ function openNext(
     const there = await findThere(trx, bankId, found);
     const room = await roomFor(trx, bankId, exceptions);
     const fresh = found.flatMap(({ of }, n) => (there[n]?.isNew === true ? [of] : [])).slice(0, room);
-    const opened = await openCases(trx, keyring, 'bank', fresh, workflowId);
+    const opened = await openExceptions(trx, keyring, 'bank', fresh, workflowId);
     const idOf = new Map(fresh.flatMap((of, n) => (opened.has(n) ? [[subjectOf(of), opened.get(n)]] : [])));
     const looked = found.map(({ position, n, one, of }, at) => ({
       position,
@@ -122,7 +122,7 @@ function openNext(
 }
 
 /** An unknown line belongs to its bank and to no charge, even if it resembles a booking. */
-function caseOf(bankId: string, one: Opening): NewCase {
+function exceptionOf(bankId: string, one: Opening): NewException {
   const isUnknown = one.difference === 'unknown_here';
   const [amount, currency] = isUnknown
     ? [one.amount, one.currency]
@@ -148,7 +148,7 @@ function caseOf(bankId: string, one: Opening): NewCase {
 const minorUnits = (amount: string | undefined) => (amount === undefined ? null : BigInt(amount));
 
 /** Differences of a charge or a refund share an exception; every other line has its own. */
-const subjectOf = (of: NewCase): unknown =>
+const subjectOf = (of: NewException): unknown =>
   of.billingRequestId === null ? of : `${of.billingRequestId} ${of.refundId ?? ''}`;
 
 /** Several charges are locked by ascending id, which is the order everywhere. */

@@ -17,7 +17,7 @@ import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/post-settlement';
 import { signalWaiting } from '../outbox';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
-import { openCases, takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
+import { openExceptions, takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
 import { signalAnswered } from '../schedule/change-status';
 import { withdraw } from '../webhook/withdraw-delivery';
@@ -300,7 +300,7 @@ export async function closeExpiredRequests(
   await close(trx, keyring, closed, 'network', undelivered);
   // The bank may have moved the money; only an exception makes an operator look.
   const silent = closed.filter((request) => request.declineReason === 'expired');
-  await openCases(
+  await openExceptions(
     trx,
     keyring,
     'network',

@@ -6,7 +6,7 @@ import type { Direction } from '../../domain/books/bank-statement';
  * (`postEntries`), until a file has it, or until its money is found not to have moved.
  */
 
-export interface CaseBooking {
+export interface BookingInDoubt {
   bankId: string;
   /** Null for a credit that the payee's bank lacks: that bank has an id of its own for it. */
   bankTransactionId: string | null;
@@ -28,8 +28,8 @@ export interface CaseBooking {
  *
  * @returns the booking, if a file has it all the same
  */
-export async function endExpected(trx: Executor, exceptionId: string): Promise<CaseBooking[]> {
-  return rows<CaseBooking>(
+export async function endExpected(trx: Executor, exceptionId: string): Promise<BookingInDoubt[]> {
+  return rows<BookingInDoubt>(
     trx,
     `WITH ended AS (UPDATE expected_bookings e SET ended_at = clock_timestamp()
      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id

@@ -5,7 +5,7 @@ import type { Keyring } from '../keys/keyring';
 import { announce } from '../webhook/announce-webhooks';
 import { EXCEPTION_COLUMNS, shownTo, type ExceptionRecord } from './list-exceptions';
 
-export interface ChangedCase {
+export interface ChangedException {
   id: string;
   sequence: number;
   at: Date;
@@ -16,12 +16,12 @@ export interface ChangedCase {
 const ANNOUNCED_AT_ONCE = 100;
 
 /** @param workflowId of the workflow that makes the first attempts, if any does */
-export async function tellCases(
+export async function announceExceptions(
   trx: Executor,
   keyring: Keyring,
   type: 'exception.opened' | 'exception.resolved',
   cause: AuditEvent['cause'],
-  changed: ChangedCase[],
+  changed: ChangedException[],
   workflowId?: string,
 ): Promise<void> {
   await recordEvents(
@@ -45,12 +45,12 @@ async function announcePage(
   ids: string[],
   workflowId: string | undefined,
 ): Promise<void> {
-  const told = await rows<ExceptionRecord>(
+  const counted = await rows<ExceptionRecord>(
     trx,
     `UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(:ids) RETURNING ${EXCEPTION_COLUMNS}`,
     { ids },
   );
-  const perSide = told
+  const perSide = counted
     .toSorted((one, other) => (one.exceptionId < other.exceptionId ? -1 : 1))
     .flatMap((exception) => sidesOf(exception).map((entityId) => ({ entityId, exception })));
   await announce(

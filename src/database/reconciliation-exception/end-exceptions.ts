@@ -2,12 +2,12 @@ import type { ExceptionKind, Resolution } from '../../domain/books/reconciliatio
 import { rows, type Executor } from '../pool/connection';
 import type { AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
-import { tellCases } from './announce-exceptions';
+import { announceExceptions } from './announce-exceptions';
 import { openUndelivered } from './open-exceptions';
 
 /**
- * Ends exceptions. `endExplained` and `endException` move no money; `resolve-exception.ts` may. The
- * callers hold the charges locked.
+ * Ends exceptions. `endExplained` and `endMatchedException` move no money; `resolve-exception.ts`
+ * may. The callers hold the charges locked.
  */
 
 export interface Finding {
@@ -24,7 +24,7 @@ interface Effect {
 }
 
 /** @returns the time of each end; an exception that had ended before has none */
-export async function endCases(
+export async function endExceptions(
   trx: Executor,
   keyring: Keyring,
   { cause, note }: { cause: AuditEvent['cause']; note: string | null },
@@ -42,8 +42,8 @@ export async function endCases(
      WHERE id = ANY(:exceptionIds) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`,
     { exceptionIds, ...finding, cause, note, undoes, letOff: letOff.toString() },
   );
-  const told = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
-  await tellCases(trx, keyring, 'exception.resolved', cause, told);
+  const resolved = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
+  await announceExceptions(trx, keyring, 'exception.resolved', cause, resolved);
   if (!undoes) await tellAgain(trx, keyring, exceptionIds);
   return ended;
 }
@@ -108,7 +108,7 @@ export async function endExplained(
   const ids = found.map(({ id }) => id);
   // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;
-  await endCases(trx, keyring, { cause, note: null }, ids, { resolution, bankTransactionId: null });
+  await endExceptions(trx, keyring, { cause, note: null }, ids, { resolution, bankTransactionId: null });
 }
 
 export async function endDuplicates(
@@ -125,10 +125,14 @@ export async function endDuplicates(
 }
 
 /** Ends an exception that the bank's next file explains. Locks the charge. */
-export async function endException(trx: Executor, keyring: Keyring, exceptionId: string): Promise<void> {
+export async function endMatchedException(
+  trx: Executor,
+  keyring: Keyring,
+  exceptionId: string,
+): Promise<void> {
   await lockChargeOfException(trx, { exceptionId, bankId: null });
   const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-  await endCases(trx, keyring, { cause: 'network', note: null }, [exceptionId], finding);
+  await endExceptions(trx, keyring, { cause: 'network', note: null }, [exceptionId], finding);
 }
 
 /**

@@ -1,12 +1,12 @@
 import { reasonForAudit } from '../../domain/charge';
 import type { AnswerKind, ExceptionKind, Said } from '../../domain/books/reconciliation-exception';
-import type { CaseBooking } from '../ledger/end-expected-booking';
+import type { BookingInDoubt } from '../ledger/end-expected-booking';
 import { rows, type Executor } from '../pool/connection';
 import { recordEvents, type AuditEvent } from '../record/event';
 import { newId } from '../identifier/new-id';
 import { recordsOf } from '../pool/json';
 import type { Keyring } from '../keys/keyring';
-import { tellCases, type ChangedCase } from './announce-exceptions';
+import { announceExceptions, type ChangedException } from './announce-exceptions';
 
 /**
  * Opens exceptions. A charge or a refund has at most one unresolved exception, which a UNIQUE index
@@ -14,13 +14,13 @@ import { tellCases, type ChangedCase } from './announce-exceptions';
  * hold the charges locked.
  */
 
-export interface NewCase {
+export interface NewException {
   kind: ExceptionKind;
   /** Null for a booking that is unknown here. */
   billingRequestId: string | null;
   /** Set if the exception is about a refund of the charge. */
   refundId: string | null;
-  booking?: CaseBooking;
+  booking?: BookingInDoubt;
 }
 
 /** A bank's answer to a charge, or to a refund, by which money may have moved. */
@@ -42,26 +42,26 @@ const ANSWERS_MAX = 100;
  * lock of the clock, so a caller passes a page at most.
  *
  * @param workflowId of the workflow that makes the first attempts at the webhooks, if any does
- * @returns the exceptions opened now, by their places among the cases
+ * @returns the exceptions opened now, by their places among those given
  */
-export async function openCases(
+export async function openExceptions(
   trx: Executor,
   keyring: Keyring,
   cause: AuditEvent['cause'],
-  cases: NewCase[],
+  exceptions: NewException[],
   workflowId?: string,
 ): Promise<Map<number, string>> {
-  const given = cases.map((one) => ({ ...one, id: newId('exception') }));
-  const opened = await insertCases(trx, given);
-  await tellCases(trx, keyring, 'exception.opened', cause, opened, workflowId);
+  const given = exceptions.map((one) => ({ ...one, id: newId('exception') }));
+  const opened = await insertExceptions(trx, given);
+  await announceExceptions(trx, keyring, 'exception.opened', cause, opened, workflowId);
   const ids = new Set(opened.map(({ id }) => id));
   return new Map(given.flatMap(({ id }, n) => (ids.has(id) ? [[n, id] as const] : [])));
 }
 
 export async function openUndelivered(trx: Executor, keyring: Keyring, ids: string[]): Promise<void> {
   const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
-  const cases = ids.map((billingRequestId) => ({ ...undelivered, billingRequestId }));
-  await openCases(trx, keyring, 'network', cases);
+  const exceptions = ids.map((billingRequestId) => ({ ...undelivered, billingRequestId }));
+  await openExceptions(trx, keyring, 'network', exceptions);
 }
 
 /** Adds an answer to the exception of its charge or refund, which it opens if need be. */
@@ -70,13 +70,13 @@ export async function takeAnswerInDoubt(
   keyring: Keyring,
   answer: AnswerInDoubt,
 ): Promise<void> {
-  const [opened] = await insertCases(trx, [{ ...answer, id: newId('exception') }]);
+  const [opened] = await insertExceptions(trx, [{ ...answer, id: newId('exception') }]);
   const { kind, says, bankTransactionId, reason } = answer;
   const said = { kind, outcome: says, bankTransactionId, reason: reason && reasonForAudit(reason) };
   const added = await addAnswer(trx, answer, opened !== undefined);
   if (opened) {
-    const told = { ...opened, details: { ...opened.details, ...said } };
-    await tellCases(trx, keyring, 'exception.opened', 'bank', [told]);
+    const details = { ...opened.details, ...said };
+    await announceExceptions(trx, keyring, 'exception.opened', 'bank', [{ ...opened, details }]);
   } else if (added) {
     const { id: resourceId, ...more } = added;
     const type = 'exception.updated';
@@ -84,9 +84,12 @@ export async function takeAnswerInDoubt(
   }
 }
 
-async function insertCases(trx: Executor, cases: (NewCase & { id: string })[]): Promise<ChangedCase[]> {
-  if (cases.length === 0) return [];
-  return rows<ChangedCase>(
+async function insertExceptions(
+  trx: Executor,
+  exceptions: (NewException & { id: string })[],
+): Promise<ChangedException[]> {
+  if (exceptions.length === 0) return [];
+  return rows<ChangedException>(
     trx,
     `INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount,
        currency, bank_transaction_id, direction, booked_amount, booked_currency, opened_at)
@@ -102,7 +105,7 @@ async function insertCases(trx: Executor, cases: (NewCase & { id: string })[]): 
        'bankId', x.bank_id, 'billingRequestId', x.billing_request_id, 'refundId', x.refund_id, 'amount', x.amount::text,
        'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
        'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`,
-    { given: recordsOf(cases.map(({ booking, ...one }) => ({ ...one, ...booking }))) },
+    { given: recordsOf(exceptions.map(({ booking, ...one }) => ({ ...one, ...booking }))) },
   );
 }
 

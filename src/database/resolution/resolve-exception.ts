@@ -9,9 +9,13 @@ import { settleCreditByWord } from '../credit/follow-credit';
 import { recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { returnRefund } from '../refund/return-refund';
-import { endCases, lockChargeOfException, type Finding } from '../reconciliation-exception/end-exceptions';
+import {
+  endExceptions,
+  lockChargeOfException,
+  type Finding,
+} from '../reconciliation-exception/end-exceptions';
 import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
-import { openCases } from '../reconciliation-exception/open-exceptions';
+import { openExceptions } from '../reconciliation-exception/open-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
 import { reverseRest, writeOffRest } from '../reversal/reverse-charge';
 
@@ -57,7 +61,7 @@ export async function resolveException(
   await admit(trx, one, finding);
   const undoes = standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
   const effect = { undoes, letOff: resolution === 'written_off' ? letsOff : 0n };
-  const [ended] = await endCases(trx, keyring, by, [exceptionId], finding, effect);
+  const [ended] = await endExceptions(trx, keyring, by, [exceptionId], finding, effect);
   if (!ended) throw new Error(`${exceptionId} was resolved while it was locked`);
   await follow(trx, keyring, timeZone, by, { ...one, ...finding, undoes, at: ended.at });
   if (by.cause === 'operator' && by.actor) {
@@ -75,7 +79,7 @@ async function follow(
   keyring: Keyring,
   timeZone: string,
   { cause }: Resolver,
-  ended: Case & Finding & { undoes: boolean; at: Date },
+  ended: ExceptionToResolve & Finding & { undoes: boolean; at: Date },
 ): Promise<void> {
   const { exceptionId, billingRequestId, refundId, kind, resolution, undoes, at } = ended;
   if (billingRequestId === null) return;
@@ -85,7 +89,7 @@ async function follow(
       : returnRefund(trx, keyring, timeZone, cause, { exceptionId, refundId }));
     const booked = await endExpected(trx, exceptionId);
     const unknown = { kind: 'unknown_here', billingRequestId: null, refundId: null } as const;
-    await openCases(
+    await openExceptions(
       trx,
       keyring,
       cause,
@@ -98,7 +102,7 @@ async function follow(
   }
 }
 
-interface Case extends ResolvedException {
+interface ExceptionToResolve extends ResolvedException {
   kind: ExceptionKind;
   bankId: string;
   billingRequestId: string | null;
@@ -143,11 +147,15 @@ const LETS_OFF = `(CASE
   ELSE 0 END)::bigint`;
 
 /** @throws Failure not_found, also of another bank's */
-async function lockException(trx: Transaction, by: Resolver, exceptionId: string): Promise<Case> {
+async function lockException(
+  trx: Transaction,
+  by: Resolver,
+  exceptionId: string,
+): Promise<ExceptionToResolve> {
   const own = { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null };
   await lockChargeOfException(trx, own);
   // Read once the charge is locked: until then another caller may resolve the exception.
-  const found = await row<Case>(
+  const found = await row<ExceptionToResolve>(
     trx,
     `SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
        x.billing_request_id, x.refund_id,
@@ -166,7 +174,7 @@ async function lockException(trx: Transaction, by: Resolver, exceptionId: string
 }
 
 /** @throws Failure already_resolved; resolution_not_allowed; duplicate_transaction_id */
-async function admit(trx: Transaction, one: Case, finding: Finding): Promise<void> {
+async function admit(trx: Transaction, one: ExceptionToResolve, finding: Finding): Promise<void> {
   const { exceptionId, state, bankId } = one;
   const { resolution, bankTransactionId } = finding;
   const data = { exceptionId, state, resolution: one.resolution };

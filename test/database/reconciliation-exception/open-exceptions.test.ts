@@ -1,6 +1,6 @@
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/pool/connection';
-import { openCases } from '../../../src/database/reconciliation-exception/open-exceptions';
+import { openExceptions } from '../../../src/database/reconciliation-exception/open-exceptions';
 import { createMetrics } from '../../../src/process/metrics';
 import { measureService } from '../../../src/process/service-metrics';
 import { databaseOfFile } from '../../support/database';
@@ -26,7 +26,9 @@ const exceptionsOf = (id: string) =>
   );
 
 const open = (billingRequestId: string, kind: 'unanswered' | 'credit_undelivered') =>
-  db.transaction((trx) => openCases(trx, keyring, 'network', [{ kind, billingRequestId, refundId: null }]));
+  db.transaction((trx) =>
+    openExceptions(trx, keyring, 'network', [{ kind, billingRequestId, refundId: null }]),
+  );
 
 /** The bank approves, by the id of another debit each time. */
 const answer = (id: string, bankTransactionId: string) =>
@@ -67,7 +69,7 @@ it('many are opened at once: those that are new, each told once to both sides', 
     },
   }));
 
-  const opened = await db.transaction((trx) => openCases(trx, keyring, 'bank', [...cases, ...cases]));
+  const opened = await db.transaction((trx) => openExceptions(trx, keyring, 'bank', [...cases, ...cases]));
 
   expect([...opened.keys()]).toEqual([0, 2]);
   const kinds = await Promise.all(charges.map(({ id }) => exceptionsOf(id)));
