@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { completeStatement, openDifferences } from '../database/bank-file/open-differences';
 import { endExceptionsOfFile, matchLines, type Matching } from '../database/bank-file/match-lines';
 import { findMissing } from '../database/bank-file/find-missing';
-import { readStatement, type StatementStatus } from '../database/bank-file/receive-bank-file';
+import { readBankFile, type BankFileStatus } from '../database/bank-file/receive-bank-file';
 import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keys/keyring';
 import { counted } from '../domain/words/counted';
@@ -23,7 +23,7 @@ export interface BankStatementActivities {
   /** Opens exceptions for differences. */
   openExceptions(statementId: string): Promise<void>;
   /** @returns the results of the lines, in words */
-  completeStatement(statementId: string): Promise<{ status: StatementStatus; counts: string }>;
+  completeStatement(statementId: string): Promise<{ status: BankFileStatus; counts: string }>;
 }
 
 /** @param bookingDays business days that banks have to book what settled */
@@ -48,7 +48,7 @@ export function createBankStatementActivities(
     openExceptions: (statementId) => openDifferences(matchingOf(statementId), statementId),
     async completeStatement(statementId) {
       await completeStatement(matchingOf(statementId), statementId);
-      const { status, summary } = await readStatement(db, statementId);
+      const { status, summary } = await readBankFile(db, statementId);
       const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
       log.info({ statementId, status, lines }, 'a bank statement has ended');
       const counts = `${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${missingAtBank} missing at the bank, ${amountDiffers} with another amount, ${malformed} malformed`;

@@ -5,16 +5,16 @@ import type { Command } from 'commander';
 import type { Config } from '../settings/config';
 import { recordAuditEvent } from '../database/record/audit-event';
 import {
-  acceptStatement,
+  acceptBankFile,
   discardPages,
-  readStatement,
-  type Statement,
+  readBankFile,
+  type BankFile,
 } from '../database/bank-file/receive-bank-file';
 import type { Database } from '../database/pool/connection';
 import { findEntity } from '../database/entity/create-entity';
 import { Failure, OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
-import { linesLimit, stageStatement, type CoveredDays } from '../files/bank-file/intake';
+import { linesLimit, stageBankFile, type CoveredDays } from '../files/bank-file/intake';
 import { workerProblems } from '../temporal/readiness';
 import { command, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
@@ -62,9 +62,9 @@ async function handIn(db: Database, config: Config, file: string, given: Given):
   const type = file.toLowerCase().endsWith('.xml') ? 'application/xml' : 'text/csv';
   const limit = linesLimit(config);
   try {
-    const arrived = await stageStatement(db, limit, given.bank, type, readWith(file, size), given);
+    const arrived = await stageBankFile(db, limit, given.bank, type, readWith(file, size), given);
     const accepted = db.transaction(async (trx) => {
-      const { isNew, statementId } = await acceptStatement(trx, given.bank, arrived, limit);
+      const { isNew, statementId } = await acceptBankFile(trx, given.bank, arrived, limit);
       const after = { statementId, lines: arrived.lines };
       if (isNew)
         await recordAuditEvent(trx, by, { action: 'statement.handed_in', entityId: given.bank, after });
@@ -87,11 +87,11 @@ async function* readWith(file: string, size: number): AsyncGenerator<Buffer, voi
 }
 
 /** Waits until the workflow has done it. @throws OperatorError where it does not go on */
-async function followed(db: Database, statementId: string): Promise<Statement> {
+async function followed(db: Database, statementId: string): Promise<BankFile> {
   let before = '';
   let deadline = performance.now() + STANDS_STILL_MS;
   for (;;) {
-    const statement = await readStatement(db, statementId);
+    const statement = await readBankFile(db, statementId);
     const { status, done, summary } = statement;
     if (status !== 'processing') return statement;
     const now = JSON.stringify(summary);
@@ -107,7 +107,7 @@ async function followed(db: Database, statementId: string): Promise<Statement> {
   }
 }
 
-function outcome({ statementId, status, summary }: Statement): Outcome {
+function outcome({ statementId, status, summary }: BankFile): Outcome {
   const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
   const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
   const text = [

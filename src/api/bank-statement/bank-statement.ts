@@ -1,11 +1,11 @@
 import type { Request } from 'express';
 import { DIFFERENCE_COLUMNS, readDifferences } from '../../database/bank-file/open-differences';
 import {
-  acceptStatement,
+  acceptBankFile,
   discardPages,
-  readStatement,
-  type ArrivedStatement,
-  type Statement,
+  readBankFile,
+  type ArrivedBankFile,
+  type BankFile,
 } from '../../database/bank-file/receive-bank-file';
 import { counted } from '../../domain/words/counted';
 import { formatAmount } from '../../domain/money';
@@ -18,7 +18,7 @@ import { Places } from '../http/places';
 import {
   FORMATS,
   linesLimit,
-  stageStatement,
+  stageBankFile,
   type CoveredDays,
   type StatementType,
 } from '../../files/bank-file/intake';
@@ -37,7 +37,7 @@ const PACE = { graceMs: 30_000, leastBytesPerS: 256 * 1024 };
  */
 const UPLOADS = { what: 'statements', all: 8, ofCaller: 2, retryAfterS: 10 };
 
-function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
+function bankFileUpload(): Upload<ArrivedBankFile, CoveredDays> {
   const uploads = new Places(UPLOADS);
 
   async function receive(
@@ -45,11 +45,11 @@ function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
     deps: ApiDeps,
     bank: Caller,
     query: CoveredDays,
-  ): Promise<Received<ArrivedStatement>> {
+  ): Promise<Received<ArrivedBankFile>> {
     const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
     const limit = linesLimit(deps.config);
     const arrived = await uploads.hold(bank, () =>
-      stageStatement(deps.db, limit, bank.entityId, type, bodyChunks(req, GIBIBYTE, PACE), query),
+      stageBankFile(deps.db, limit, bank.entityId, type, bodyChunks(req, GIBIBYTE, PACE), query),
     );
     const { sha256, from, through } = arrived;
     const said = `${type} ${sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
@@ -64,21 +64,21 @@ function statementUpload(): Upload<ArrivedStatement, CoveredDays> {
   return { types: schema.FILES, limitBytes: GIBIBYTE, receive };
 }
 
-function sendStatement({ accept, body, caller, deps }: Call<ArrivedStatement, CoveredDays>) {
+function sendStatement({ accept, body, caller, deps }: Call<ArrivedBankFile, CoveredDays>) {
   return accept(async (trx) => {
-    const statement = await acceptStatement(trx, caller.entityId, body, linesLimit(deps.config));
+    const statement = await acceptBankFile(trx, caller.entityId, body, linesLimit(deps.config));
     const { statementId, status } = statement;
     return { message: messageOf(statement), data: { statementId, status } };
   });
 }
 
-function messageOf({ status, summary: { lines } }: Statement): string {
+function messageOf({ status, summary: { lines } }: BankFile): string {
   const said = { processing: 'is being matched', completed: 'is matched', failed: 'was given up' };
   return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
 }
 
 async function showStatement({ caller, deps, params }: PathCall<typeof schema.statementPath>) {
-  const statement = await readStatement(deps.db, params.statementId, caller.entityId);
+  const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
   const { statementId, status, summary, createdAt, endedAt } = statement;
   return {
     message: messageOf(statement),
@@ -98,7 +98,7 @@ async function differencesFile({
   deps,
   params,
 }: PathCall<typeof schema.statementPath>): Promise<Download> {
-  const { statementId } = await readStatement(deps.db, params.statementId, caller.entityId);
+  const { statementId } = await readBankFile(deps.db, params.statementId, caller.entityId);
   const pages = shownPages(deps, statementId);
   return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages };
 }
@@ -126,7 +126,7 @@ export const bankStatementRoutes = () => [
     summary: 'Send what you have booked',
     description:
       'Compares what you have booked with what the network expects you to book: charges, refunds and reversals under the `bankTransactionId` that you gave, and the credit of a payment between customers under its reference. A line with that id, amount, currency and side is matched; nothing else is. A booking that none of your files has is missing once the files reach two business days past its settlement day. Each difference becomes a reconciliation exception, once however many statements tell of it; at most 1 000 of a file do, and at most 10 000 of yours are open: the rest is counted, and stands in the differences. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again, with the same `from` and `through`, is the same statement. You may send 2 000 000 lines a day: a file that passes them is a 429 and leaves nothing.',
-    takes: { ...BANK, query: schema.statementQuery, upload: statementUpload(), idempotent: true },
+    takes: { ...BANK, query: schema.statementQuery, upload: bankFileUpload(), idempotent: true },
     answers: {
       202: { description: 'The statement of 5 lines is being matched', data: schema.sentStatement },
     },

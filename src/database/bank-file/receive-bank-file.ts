@@ -12,12 +12,12 @@ import { sweep } from '../query/sweep';
 /** Lines that one transaction matches: some tens of milliseconds. */
 export const PAGE_LINES = 1_000;
 
-export type StatementStatus = 'processing' | 'completed' | 'failed';
+export type BankFileStatus = 'processing' | 'completed' | 'failed';
 
-export interface Statement {
+export interface BankFile {
   statementId: string;
   bankId: string;
-  status: StatementStatus;
+  status: BankFileStatus;
   summary: {
     lines: number;
     matched: number;
@@ -34,14 +34,14 @@ export interface Statement {
   endedAt: Date | null;
 }
 
-const STATEMENT_COLUMNS = `id AS statement_id, bank_id, status,
+const BANK_FILE_COLUMNS = `id AS statement_id, bank_id, status,
   jsonb_build_object('lines', lines, 'matched', matched, 'duplicates', duplicates, 'unknownHere', unknown_here,
     'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed) AS summary,
   matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions,
   recorded_at AS created_at, ended_at`;
 
 /** A file once it has arrived. All days are as `2026-11-21`. */
-export interface ArrivedStatement {
+export interface ArrivedBankFile {
   statementId: string;
   sha256: Buffer;
   lines: number;
@@ -95,24 +95,24 @@ export interface LinesLimit {
  * @returns the statement, and whether it is new; if it is not, the caller discards the pages
  * @throws Failure rate_limited if the bank has sent enough lines today
  */
-export async function acceptStatement(
+export async function acceptBankFile(
   trx: Transaction,
   bankId: string,
-  { statementId, sha256, lines, begins, reaches, from, through }: ArrivedStatement,
+  { statementId, sha256, lines, begins, reaches, from, through }: ArrivedBankFile,
   limit: LinesLimit,
-): Promise<Statement & { isNew: boolean }> {
-  const made = await row<Statement>(
+): Promise<BankFile & { isNew: boolean }> {
+  const made = await row<BankFile>(
     trx,
     `INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
      VALUES (:statementId, :bankId, :sha256, :lines, :begins, :reaches, :from, :through)
-     ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING RETURNING ${STATEMENT_COLUMNS}`,
+     ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING RETURNING ${BANK_FILE_COLUMNS}`,
     { statementId, bankId, sha256, lines, begins, from, through, reaches: JSON.stringify(reaches) },
   );
   if (!made) {
     // A second statement, so that it sees a file that the first may have waited for.
-    const known = await oneRow<Statement>(
+    const known = await oneRow<BankFile>(
       trx,
-      `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256
+      `SELECT ${BANK_FILE_COLUMNS} FROM bank_statements WHERE bank_id = :bankId AND sha256 = :sha256
          AND (covered_from, covered_through) IS NOT DISTINCT FROM (:from::date, :through::date)`,
       { bankId, sha256, from, through },
     );
@@ -179,10 +179,10 @@ export function deleteAbandonedPages(db: Executor): Promise<boolean> {
 }
 
 /** @param bankId the bank it has to be of, if a bank asks @throws Failure not_found */
-export async function readStatement(db: Executor, statementId: string, bankId?: string): Promise<Statement> {
-  const found = await row<Statement>(
+export async function readBankFile(db: Executor, statementId: string, bankId?: string): Promise<BankFile> {
+  const found = await row<BankFile>(
     db,
-    `SELECT ${STATEMENT_COLUMNS} FROM bank_statements WHERE id = :statementId AND bank_id = coalesce(:bankId, bank_id)`,
+    `SELECT ${BANK_FILE_COLUMNS} FROM bank_statements WHERE id = :statementId AND bank_id = coalesce(:bankId, bank_id)`,
     { statementId, bankId: bankId ?? null },
   );
   if (!found) throw new Failure('not_found', 'You have no such statement');
@@ -200,7 +200,7 @@ export async function readStatement(db: Executor, statementId: string, bankId?: 
 export function workOnFile<T>(
   db: Pick<Database, 'transaction'>,
   statementId: string,
-  work: (trx: Transaction, statement: Statement) => Promise<T>,
+  work: (trx: Transaction, file: BankFile) => Promise<T>,
 ): Promise<T | false> {
   return db.transaction(async (trx) => {
     await rows(
@@ -209,7 +209,7 @@ export function workOnFile<T>(
        FROM bank_statements WHERE id = :statementId`,
       { statementId },
     );
-    const statement = await readStatement(trx, statementId);
-    return statement.status === 'processing' && (await work(trx, statement));
+    const file = await readBankFile(trx, statementId);
+    return file.status === 'processing' && (await work(trx, file));
   });
 }

@@ -4,7 +4,7 @@ import {
   PAGE_LINES,
   stagePage,
   tooManyLines,
-  type ArrivedStatement,
+  type ArrivedBankFile,
   type LinesLimit,
 } from '../../database/bank-file/receive-bank-file';
 import type { Database } from '../../database/pool/connection';
@@ -44,14 +44,14 @@ export interface CoveredDays {
  * @throws Failure invalid_request where it is no statement or the days are wrong, rate_limited
  *   where it alone has more lines than a day; nothing of it stays then
  */
-export async function stageStatement(
+export async function stageBankFile(
   db: Database,
   limit: LinesLimit,
   bankId: string,
   type: StatementType,
   bytes: AsyncIterable<Buffer>,
   { from, through }: CoveredDays,
-): Promise<ArrivedStatement> {
+): Promise<ArrivedBankFile> {
   const today = await todayOf(db, bankId, limit.timeZone);
   requireInOrder(from, through, today);
   const statementId = newId('statement');

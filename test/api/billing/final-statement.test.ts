@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { openAgreements } from '../../../src/database/agreement/agreement';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
-import { acceptStatement, stagePage } from '../../../src/database/bank-file/receive-bank-file';
+import { acceptBankFile, stagePage } from '../../../src/database/bank-file/receive-bank-file';
 import { rows } from '../../../src/database/pool/connection';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { newId } from '../../../src/database/identifier/new-id';
@@ -84,7 +84,7 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
   }));
   await stagePage(served.db, statementId, 0, read);
   await served.db.transaction((trx) =>
-    acceptStatement(
+    acceptBankFile(
       trx,
       parties.bankId,
       {
