@@ -121,8 +121,8 @@ type Act = (turn: Turn) => Promise<void> | void;
 type Taken = TurnTaken & { told: string[] };
 
 function stateOf(taken: Taken): ScheduleState {
-  const { schedule, facts, events, untold, delayMs, told } = taken;
-  const before = eventsInWords(untold, schedule);
+  const { schedule, facts, events, unreported, delayMs, told } = taken;
+  const before = eventsInWords(unreported, schedule);
   if (before.length > 0) before.unshift(`Done before (who was told of it: npx assent why ${schedule.id}):`);
   return {
     facts,

@@ -29,7 +29,7 @@ interface Line extends Omit<NetworkPosition, 'owedToIt' | 'owedByIt'> {
   sums: { owedToIt: bigint; owedByIt: bigint; net: bigint };
 }
 
-interface Told {
+interface PositionsOfDay {
   of: NetworkDay;
   final: boolean;
   positions: Line[];
@@ -52,16 +52,16 @@ export function fill(command: Command): void {
     )
     .action(
       onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, given: { date: string; currency?: string }) => {
-        const told = await readAll(db, { date: given.date, currency: given.currency ?? null, timeZone });
-        const wrong = told.totals.filter((total) => !isRight(total)).map(({ currency }) => currency);
+        const found = await readAll(db, { date: given.date, currency: given.currency ?? null, timeZone });
+        const wrong = found.totals.filter((total) => !isRight(total)).map(({ currency }) => currency);
         if (wrong.length > 0) sayWrong(given.date, wrong);
-        return outcome(told);
+        return outcome(found);
       }, anyRing),
     );
 }
 
 /** @throws OperatorError where there are too many */
-async function readAll(db: Database, of: NetworkDay): Promise<Told> {
+async function readAll(db: Database, of: NetworkDay): Promise<PositionsOfDay> {
   progress.say('the entries of the day are read');
   const { final, positions } = await readNetworkPositions(db, of, POSITIONS_MAX, (entries) =>
     progress.say(`${entries} entries read`),
@@ -105,8 +105,8 @@ function sayWrong(date: string, currencies: string[]): void {
 
 const shown = ({ currency, sums }: Line) => ({ currency, ...shownSums(sums, currency) });
 
-function outcome(told: Told): Outcome {
-  const { of, final, positions, totals } = told;
+function outcome(found: PositionsOfDay): Outcome {
+  const { of, final, positions, totals } = found;
   return {
     json: {
       date: of.date,
@@ -119,11 +119,11 @@ function outcome(told: Told): Outcome {
         return { partyId, name, counterpartyId, ...shown(one) };
       }),
     },
-    text: inWords(told),
+    text: inWords(found),
   };
 }
 
-function inWords({ of: { date, currency }, final, positions, totals }: Told): string {
+function inWords({ of: { date, currency }, final, positions, totals }: PositionsOfDay): string {
   const listed = positions.slice(0, TABLE_ROWS_MAX);
   const head = ['party', 'name', 'counterparty', 'currency', 'is owed', 'owes', 'net'];
   const table = [...listed, ...totals].map(({ partyId, name, counterpartyId, sums, ...line }) => {

@@ -54,7 +54,7 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
-  const told = await readTimelineOfCharge(deps.db, deps.ring, billingRequestId);
+  const timeline = await readTimelineOfCharge(deps.db, deps.ring, billingRequestId);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
@@ -66,7 +66,7 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
         ...(exceptionId !== null && { exceptionId }),
         ...(exceptionId !== null && kind !== null && { kind }),
       })),
-      timeline: told ? timelineOf(told, caller, payeeBankId) : [],
+      timeline: timeline ? timelineOf(timeline, caller, payeeBankId) : [],
     },
   };
 }

@@ -46,7 +46,7 @@ export interface TurnTaken {
   /** Events of this turn. */
   events: ScheduleEvent[];
   /** Earlier events that the workflow's history lacks. */
-  untold: ScheduleEvent[];
+  unreported: ScheduleEvent[];
   /**
    * Milliseconds after the due moment at which the workflow wakes, behind others of the same
    * moment.
@@ -68,7 +68,7 @@ export async function takeTurn(
 ): Promise<TurnTaken> {
   return db.transaction(async (trx) => {
     const { schedule: before, agreement } = await lockAlignedSchedule(trx, keyring, scheduleId);
-    const untold = await eventsUntold(trx, before, reportedUntil);
+    const unreported = await unreportedEvents(trx, before, reportedUntil);
     const schedule = { ...before };
     const seen = await readBillingsSeen(trx, schedule, rules);
     const turn: Turn = {
@@ -85,18 +85,18 @@ export async function takeTurn(
       awake: false,
     };
     await act(turn);
-    return { ...(await endTurn(turn, before)), untold };
+    return { ...(await endTurn(turn, before)), unreported };
   });
 }
 
-/** The newest events: more are untold only where a workflow was started again. */
-const UNTOLD_MAX = 20;
+/** The newest events: more are unreported only where a workflow was started again. */
+const UNREPORTED_MAX = 20;
 
 /**
  * Events that a workflow's history lacks: its worker died before its report, its task ran again
- * after a signal, or another workflow told of them.
+ * after a signal, or another workflow reported them.
  */
-async function eventsUntold(
+async function unreportedEvents(
   trx: Transaction,
   { id, sequence }: ScheduleRow,
   reportedUntil: number,
@@ -105,7 +105,7 @@ async function eventsUntold(
   const newest = await rows<ScheduleEvent>(
     trx,
     `SELECT type, cause, details FROM events WHERE resource_id = :id AND sequence > :reportedUntil
-     ORDER BY sequence DESC LIMIT ${UNTOLD_MAX}`,
+     ORDER BY sequence DESC LIMIT ${UNREPORTED_MAX}`,
     { id, reportedUntil },
   );
   return newest.toReversed();
@@ -123,7 +123,7 @@ export function deriveFacts(turn: Turn): void {
 }
 
 /** Writes the schedule's new state, and announces it. */
-async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken, 'untold'>> {
+async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken, 'unreported'>> {
   const { trx, keyring, rules, open, events, webhooks, cause } = turn;
   const status = statusOf({
     ended: hasEnded(turn.schedule.status) ? turn.schedule.status : null,

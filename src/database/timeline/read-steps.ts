@@ -51,9 +51,9 @@ export async function readEvents(
 /** An event as a step; details without a word of their own stay out. */
 export function eventStep(event: RecordedEvent): Step<'event'> {
   const { at, businessAt, resourceId, type, cause, requestId } = event;
-  const { amount, currency, ...told } = event.details;
-  const declined = told['declineReason'] ?? told['reason'];
-  const details: Record<string, unknown> = { ...told, requestId };
+  const { amount, currency, ...facts } = event.details;
+  const declined = facts['declineReason'] ?? facts['reason'];
+  const details: Record<string, unknown> = { ...facts, requestId };
   return {
     at,
     what: 'event',
