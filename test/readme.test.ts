@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { AssentClient } from '@assent/client';
 import { Client, Connection } from '@temporalio/client';
 import { Client as Postgres } from 'pg';
-import { Operator, type Identity } from '../examples/demo/operator';
+import type { Identity } from '../examples/demo/operator';
 import { blocksRunBy } from './support/code-blocks';
 import { eventually } from './support/engine';
 import { freePort } from '../src/process/listen';
@@ -260,6 +260,11 @@ test('and in the end nothing of it runs on', async () => {
 const clientOf = ({ clientId, clientSecret }: Identity) =>
   new AssentClient({ baseUrl: assentUrl, clientId, clientSecret });
 
+async function createEntity(type: 'bank' | 'merchant', name: string): Promise<Identity> {
+  const command = `npx assent entity create --type ${type} --name '${name}' --json`;
+  return JSON.parse(await paste(command, name)) as Identity;
+}
+
 describe('beside the five minutes', () => {
   const programs: Program[] = [];
   afterAll(() => Promise.all(programs.map((program) => program.stop())));
@@ -279,10 +284,9 @@ describe('beside the five minutes', () => {
   }
 
   test('the example of a shop is paid by the example of a bank, and gives some of it back', async () => {
-    const operator = new Operator(folder, process.env);
     const [bank, shop] = [
-      await operator.createEntity('bank', 'Example Bank'),
-      await operator.createEntity('merchant', 'Example Shop'),
+      await createEntity('bank', 'Example Bank'),
+      await createEntity('merchant', 'Example Shop'),
     ];
     await shell.run(`npx assent entity trust ${shop.entityId} trusted`);
     const runningBank = run('examples/bank/main.ts', bank);
@@ -315,7 +319,7 @@ describe('beside the five minutes', () => {
     const source = blocksRunBy('test/readme.test.ts', 'packages/client/README.md')
       .map(({ text }) => text)
       .join('\n');
-    const shop = await new Operator(folder, process.env).createEntity('merchant', 'Reader');
+    const shop = await createEntity('merchant', 'Reader');
     const file = path.join(folder, 'reader.mts');
     // Of a module: it imports where it goes on, and waits where it stands.
     await writeFile(file, source.replaceAll('4100', String(receiverPort)));

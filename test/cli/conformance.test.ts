@@ -11,6 +11,7 @@ import { createCli } from '../support/cli';
 import { blocksRunBy } from '../support/code-blocks';
 import { eventually } from '../support/engine';
 import { freePort } from '../support/free-port';
+import { installation } from '../support/installation';
 
 const ROOT = path.join(__dirname, '../..');
 const clientSecret = 'a-secret-that-no-page-shows';
@@ -162,6 +163,7 @@ describe('at the command line', () => {
 
   /** The block of the page, pasted as it is: only the ports are others, and npx is left out. */
   beforeAll(async () => {
+    const { assent } = await installation();
     const bankPort = await freePort();
     networkPort = await freePort();
     webhookUrl = `http://127.0.0.1:${bankPort}/`;
@@ -170,7 +172,7 @@ describe('at the command line', () => {
       .replace(':3900', `:${networkPort}`)
       .replaceAll('4001', String(bankPort))
       .replace('npx tsx', 'node_modules/.bin/tsx')
-      .replace('npx assent', 'node bin/assent.js')
+      .replace('npx assent', assent)
       .replace('conformance', `conformance --listen 127.0.0.1:${networkPort}`);
     // In a group of its own: what it leaves behind is ended with it.
     const child = spawn('bash', ['-c', block], { cwd: ROOT, detached: true });

@@ -1,8 +1,9 @@
 import { startEngine } from '../support/engine';
 import { engine, share } from './on-one-engine/engine';
+import './on-one-engine/history';
+import './on-one-engine/recurring';
 import './on-one-engine/intent';
 import './on-one-engine/billing-request';
-import './on-one-engine/transactions';
 import './on-one-engine/bank-statement';
 import './on-one-engine/waiting-webhooks';
 

@@ -15,6 +15,7 @@ import {
 } from '../support/cast';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt, type DatabaseStep } from '../support/held-step';
+import { moveClock } from '../support/standing';
 
 /**
  * What an operator does to workflows in the Temporal UI means what it says, and never moves money
@@ -258,18 +259,9 @@ test('Request Cancellation of a schedule cancels it, tells both sides, and is on
 
 describe('Terminate', () => {
   test('stops a schedule’s charging at once, until it is started again and charges once what it missed', async () => {
-    // Time enough for a busy machine to end the workflow before its first billing.
-    const { id, handle } = await schedule(10_000);
+    const { id, handle } = await schedule(86_400_000);
     await handle.terminate('by hand');
-    expect(await charges()).toEqual([]);
-    await eventually(async () => {
-      const due = await rows(
-        engine.database.db,
-        `SELECT FROM schedules WHERE id = :id AND acts_at + interval '1 second' <= clock_timestamp()`,
-        { id },
-      );
-      return due.length > 0;
-    });
+    await moveClock(engine.database.db, merchant.entityId, '2 days');
     expect(await charges()).toEqual([]);
     await reconciled(async () => (await charges())[0] === 'successful');
     await eventually(() => isWaiting(id));
@@ -554,7 +546,8 @@ test.each(['reconcile', 'chain'] as const)(
       const next = await latestRun(id, async (one) => (await one.describe()).runId !== runId);
       for (const stray of STRAY) await signalByHand(next, stray).catch(() => undefined);
       await next.result();
-      await resetAtEachPoint(next, (again) => again.result());
+      // The same after either end.
+      if (act === ENDS.at(-1)) await resetAtEachPoint(next, (again) => again.result());
       expect(await isDone()).toBe(true);
     }
   },
@@ -703,19 +696,15 @@ test('signals sent by hand at any moment of a charge that its bank answers at on
 });
 
 test('a test clock goes on although a workflow was ended by hand, and names it to the end', async () => {
-  const { id, handle } = await schedule(86_400_000, { maxBillings: 2 });
+  const { id, handle } = await schedule(86_400_000, { maxBillings: 1 });
   await handle.terminate('by hand');
-  const { body } = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P40D' });
+  const { body } = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P2D' });
   expect(body).toMatchObject({ data: { status: 'advancing' } });
   const advance = await advanceUnderWay();
   await advance.result();
   expect((await merchant.api.get('/v1/sandbox/clock')).body.data).toMatchObject({ status: 'ready' });
-  const { billings } = (await retrieve(id)) as { billings: { n: number; status: string }[] };
-  expect(billings).toMatchObject([
-    { n: 0, status: 'successful' },
-    { n: 1, status: 'successful' },
-  ]);
-  expect(await charges()).toEqual(['successful', 'successful']);
+  expect(await retrieve(id)).toMatchObject({ billings: [{ n: 0, status: 'successful' }] });
+  expect(await charges()).toEqual(['successful']);
   expect(await detailsOf(advance)).toContain(`Had been ended, and were started again: ${handle.workflowId}.`);
   const logged = (await engine.log())
     .split('\n')

@@ -116,30 +116,6 @@ describe('npm start', () => {
   });
 
   test(
-    'processes that die, even all at once, are started again, and the engine goes on',
-    async () => {
-      const { apiUrl } = await started.ready();
-      const before = await recorded(folder);
-      for (const { pid } of before) process.kill(pid, 'SIGKILL');
-      await eventually(async () => {
-        const after = await recorded(folder);
-        return (
-          after.length === before.length && !after.some(({ pid }) => before.some((one) => one.pid === pid))
-        );
-      });
-      for (const { name } of before) {
-        const lines = started.output().match(new RegExp(`^${name} died: SIGKILL`, 'gm'));
-        expect([name, lines?.length]).toEqual([name, 1]);
-      }
-      await eventually(async () => {
-        const answer = await fetch(`${apiUrl}/readyz`).catch(() => undefined);
-        return answer?.status === 200;
-      });
-    },
-    START_TIMEOUT_MS,
-  );
-
-  test(
     'after a kill of the supervisor alone, a new start ends what it left behind and goes on',
     async () => {
       const { assent } = await installation();
@@ -163,6 +139,30 @@ describe('npm start', () => {
         rowCount: 1,
       });
       expect(await readFile(inFolder('sandbox.json'), 'utf8')).toBe(parties);
+    },
+    START_TIMEOUT_MS,
+  );
+
+  test(
+    'processes that die, even all at once, are started again, and the engine goes on',
+    async () => {
+      const { apiUrl } = await started.ready();
+      const before = await recorded(folder);
+      for (const { pid } of before) process.kill(pid, 'SIGKILL');
+      await eventually(async () => {
+        const after = await recorded(folder);
+        return (
+          after.length === before.length && !after.some(({ pid }) => before.some((one) => one.pid === pid))
+        );
+      });
+      for (const { name } of before) {
+        const lines = started.output().match(new RegExp(`^${name} died: SIGKILL`, 'gm'));
+        expect([name, lines?.length]).toEqual([name, 1]);
+      }
+      await eventually(async () => {
+        const answer = await fetch(`${apiUrl}/readyz`).catch(() => undefined);
+        return answer?.status === 200;
+      });
     },
     START_TIMEOUT_MS,
   );

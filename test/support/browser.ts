@@ -30,11 +30,33 @@ const SHOWN_WITHIN_MS = 30_000;
 const INSTALLED_WITHIN_MS = 200_000;
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 360, height: 740 };
-/** With other colours, nothing but contrasts is another. */
-const RULES = {
-  light: { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations'] },
-  dark: { runOnly: { type: 'rule', values: ['color-contrast'] }, resultTypes: ['violations'] },
-};
+const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const CONTRAST = 'color-contrast';
+
+interface Look {
+  name: string;
+  viewport: typeof WIDE;
+  colorScheme: 'light' | 'dark';
+  /** Of axe. */
+  rules: object;
+}
+
+/** The width changes no colour, and another scheme nothing but colours. */
+const LOOKS: Look[] = [
+  { name: 'wide, light', viewport: WIDE, colorScheme: 'light', rules: { runOnly: LEVELS } },
+  {
+    name: 'wide, dark',
+    viewport: WIDE,
+    colorScheme: 'dark',
+    rules: { runOnly: { type: 'rule', values: [CONTRAST] } },
+  },
+  {
+    name: 'narrow, light',
+    viewport: NARROW,
+    colorScheme: 'light',
+    rules: { runOnly: LEVELS, rules: { [CONTRAST]: { enabled: false } } },
+  },
+];
 
 /** The problems of each page that was opened, also of a page that is closed by now. */
 const problems = new Map<Page, string[]>();
@@ -161,26 +183,21 @@ export async function expectGoodPage(page: Page, lacks: readonly string[] = []):
   const before = page.viewportSize();
   const found: string[] = [];
   if (await page.evaluate<boolean>(`typeof axe === 'undefined'`)) await page.evaluate(axe.source);
-  for (const [width, viewport] of Object.entries({ wide: WIDE, narrow: NARROW })) {
+  for (const { name, viewport, colorScheme, rules } of LOOKS) {
     await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
     const tooWide = await page.evaluate<number>(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
-    if (tooWide > 0 && !lacks.includes('reflow')) found.push(`${width}: ${tooWide} px wider than the screen`);
-    for (const [colorScheme, rules] of Object.entries(RULES) as [keyof typeof RULES, object][]) {
-      // The width changes no colour.
-      if (width === 'narrow' && colorScheme === 'dark') continue;
-      await page.emulateMedia({ colorScheme });
-      const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(rules)})`);
-      const held = violations.filter(({ id }) => !lacks.includes(id));
-      found.push(
-        ...held.flatMap(({ id, nodes }) =>
-          nodes.map(
-            (node) => `${width}, ${colorScheme}: ${id} at ${node.target.join(' ')}: ${node.failureSummary}`,
-          ),
-        ),
-      );
-    }
+    if (tooWide > 0 && !lacks.includes('reflow')) found.push(`${name}: ${tooWide} px wider than the screen`);
+    const options = JSON.stringify({ ...rules, resultTypes: ['violations'] });
+    const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`);
+    const held = violations.filter(({ id }) => !lacks.includes(id));
+    found.push(
+      ...held.flatMap(({ id, nodes }) =>
+        nodes.map((node) => `${name}: ${id} at ${node.target.join(' ')}: ${node.failureSummary}`),
+      ),
+    );
   }
   await page.emulateMedia({ colorScheme: null });
   if (before) await page.setViewportSize(before);

@@ -73,10 +73,12 @@ const READY_TIMEOUT_MS = 60_000;
  * @param settings of `config.ts`, for both processes. Metrics are served only where `METRICS_PORT`
  *   is among them: the API's there, the worker's on the port after it
  * @param given servers of the test's own, in place of the shared ones
+ * @param prepare what must be there before the processes start; returns more settings of theirs
  */
 export async function startEngine(
   settings: Record<string, string> = {},
   given?: Pick<TestEngine, 'database' | 'temporalAddress'>,
+  prepare?: (made: Pick<TestEngine, 'apiUrl' | 'database' | 'keyring'>) => Promise<Record<string, string>>,
 ): Promise<TestEngine> {
   const { temporalAddress } = given ?? (await servers());
   const database = given?.database ?? (await createTestDatabase());
@@ -88,6 +90,8 @@ export async function startEngine(
   const logFile = path.join(folder, 'log');
   const keys = makeKeyring();
   const keyring = readKeyring(keys);
+  const apiPort = await freePort();
+  const apiUrl = urlAt(apiPort);
   const environment = {
     ...process.env,
     ASSENT_MODE: 'sandbox',
@@ -99,21 +103,16 @@ export async function startEngine(
     // The tests of a file share its customers.
     INTENTS_PER_CUSTOMER_DAY: '1000000',
     ...settings,
+    ...(await prepare?.({ apiUrl, database, keyring })),
   };
-  const newApi = async (more: Record<string, string>) => {
-    const port = await freePort();
-    const url = `http://127.0.0.1:${port}`;
-    return {
-      url,
-      process: engineProcess('api', { ...environment, ...more, PORT: String(port) }, () =>
-        isReady(`${url}/healthz`),
-      ),
-    };
-  };
+  const newApi = (port: number, more: Record<string, string>) =>
+    engineProcess('api', { ...environment, ...more, PORT: String(port) }, () =>
+      isReady(`${urlAt(port)}/healthz`),
+    );
   const metricsPort = Number(settings['METRICS_PORT'] ?? 0);
   const metricsAt = (port: number) => ({ METRICS_PORT: String(metricsPort === 0 ? 0 : port) });
   const unmeasured = { METRICS_PORT: '0' };
-  const { url: apiUrl, process: api } = await newApi(metricsAt(metricsPort));
+  const api = newApi(apiPort, metricsAt(metricsPort));
   const others: EngineProcess[] = [];
   const newWorker = (more: Record<string, string>) =>
     engineProcess('worker', { ...environment, ...more }, async (pid) =>
@@ -131,10 +130,11 @@ export async function startEngine(
     api,
     worker,
     async startAnotherApi() {
-      const another = await newApi(unmeasured);
-      others.push(another.process);
-      await another.process.start();
-      return { apiUrl: another.url, process: another.process };
+      const port = await freePort();
+      const another = newApi(port, unmeasured);
+      others.push(another);
+      await another.start();
+      return { apiUrl: urlAt(port), process: another };
     },
     async startAnotherWorker() {
       const another = newWorker(unmeasured);
@@ -159,6 +159,8 @@ export async function startEngine(
     },
   };
 }
+
+const urlAt = (port: number) => `http://127.0.0.1:${port}`;
 
 async function createNamespace(address: string, namespace: string): Promise<void> {
   const connection = await Connection.connect({ address });

@@ -18,7 +18,7 @@ import {
   type Parties,
   type Shown,
 } from '../../support/shared-api';
-import { moveClock } from '../../support/standing';
+import { lookupIdOf, moveClock } from '../../support/standing';
 
 const served = shareApi();
 let parties: Parties;
@@ -183,7 +183,120 @@ const references = (found: Shown[]) => found.map(({ reference }) => reference);
 const named = async (by: Parties, bankTransactionId: string) =>
   (await history(by.bank, `?bankTransactionId=${bankTransactionId}`)).map(({ type }) => type);
 
+/** Charges of two merchants, told by their descriptions, at two banks. */
+async function fiveCharges() {
+  const others = await served.parties();
+  const oneTime = async ({ merchant }: Parties, at: Parties, amount: number, description: string) => {
+    const lookupIDs = [await lookupIdOf(served.db, at.customerId)];
+    const wish = { lookupIDs, amount, currency: 'NGN', description };
+    const [item] = itemsOf(await merchant.post('/v1/customer/bill', wish));
+    await approve(at, item?.billingRequestId ?? '');
+  };
+  const agreed = await charge(parties, { amount: 30.5, description: 'agreed' });
+  const declined = await bill(parties, { amount: 20, description: 'declined' });
+  await decline(parties, declined.id);
+  const pending = await bill(parties, { amount: 50, description: 'pending' });
+  await oneTime(parties, others, 10, 'elsewhere');
+  await oneTime(others, parties, 40, 'of another');
+  return { agreed, pending, others };
+}
+const described = (found: Shown[]) => found.map(({ description }) => description);
+
 describe('the history', () => {
+  test('shows each party its own, the newest first; what is open or declined has not settled', async () => {
+    const { agreed, others } = await fiveCharges();
+    expect(described(await history(others.merchant))).toEqual(['of another']);
+    expect(described(await history(others.bank))).toEqual(['elsewhere']);
+    const [ofBank] = (await history(parties.bank)).toReversed();
+    expect(described(await history(parties.bank))).toEqual(['of another', 'pending', 'declined', 'agreed']);
+    const ofMerchant = await history(parties.merchant);
+    expect(
+      ofMerchant.map((one) => [one['description'], one['status'], one['declineReason'], !one['settledAt']]),
+    ).toEqual([
+      ['elsewhere', 'successful', null, false],
+      ['pending', 'pending', null, true],
+      ['declined', 'declined', 'insufficient_funds', true],
+      ['agreed', 'successful', null, false],
+    ]);
+    // All that there is to say about the money, and nothing about the person.
+    const { metadata: _, ...record } = ofMerchant[3] ?? {};
+    expect(record).toEqual({
+      transactionId: expect.stringMatching(/^txn_[0-9a-z]{26}$/),
+      reference: agreed.reference,
+      type: 'charge',
+      status: 'successful',
+      amount: 30.5,
+      currency: 'NGN',
+      description: 'agreed',
+      customerId: parties.customerId,
+      merchantId: parties.merchantId,
+      bankId: parties.bankId,
+      billingRequestId: agreed.id,
+      scheduleId: null,
+      declineReason: null,
+      refundedAmount: 0,
+      reversedAmount: 0,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      settledAt: expect.stringMatching(/Z$/),
+    });
+    const toBank = { bankTransactionId: `tx-${agreed.id}`, payeeBankId: null, payeeLookupID: null };
+    expect(ofBank).toEqual({ ...record, ...toBank });
+  });
+
+  test('is narrowed down, by several filters at once too, and cut into pages that leave nothing out', async () => {
+    const { pending, others } = await fiveCharges();
+    const all = await history(parties.merchant);
+    const at = (description: string) =>
+      String(all.find((one) => one['description'] === description)?.['createdAt']);
+    const { customerId } = parties;
+    const filters: [Record<string, string>, string[]][] = [
+      [{ status: 'declined' }, ['declined']],
+      [{ type: 'refund' }, []],
+      [{ customerId }, ['pending', 'declined', 'agreed']],
+      // One that cannot be.
+      [{ customerId: 'ada' }, []],
+      [{ merchantId: 'shop' }, []],
+      [{ merchantId: others.merchantId }, []],
+      [{ reference: pending.reference }, ['pending']],
+      [{ customerId, status: 'successful' }, ['agreed']],
+      [{ from: '2999-01-01T00:00:00Z' }, []],
+      [{ to: '2000-01-01T00:00:00Z' }, []],
+      // The first moment is in, and the last is out.
+      [{ from: at('declined'), to: at('elsewhere') }, ['pending', 'declined']],
+    ];
+    for (const [query, expected] of filters) {
+      const read = await parties.merchant.read(`${HISTORY}?${new URLSearchParams(query).toString()}`);
+      const seen = described(read['transactions'] as Shown[]);
+      expect({ query, seen, total: read['total'] }).toEqual({
+        query,
+        seen: expected,
+        total: expected.length,
+      });
+    }
+
+    const page = (n: number) =>
+      parties.merchant.read(`${HISTORY}?sortBy=amount&sortOrder=asc&limit=3&page=${n}`);
+    const pages = [await page(1), await page(2), await page(3)];
+    expect(pages.map(({ transactions }) => (transactions as Shown[]).map(({ amount }) => amount))).toEqual([
+      [10, 20, 30.5],
+      [50],
+      [],
+    ]);
+    expect(pages[1]).toMatchObject({ total: 4, page: 2, limit: 3 });
+  });
+
+  test.each([
+    'colour=blue',
+    'status=lost',
+    'from=2026-01-01T00:00:00',
+    'limit=0',
+    'limit=101',
+    'sortBy=customerEmail',
+  ])('is refused by name for %s', async (query) => {
+    const { status, body } = await parties.merchant.get(`${HISTORY}?${query}`);
+    expect([status, body.errors?.map(({ path }) => path)]).toEqual([400, [`query.${query.split('=')[0]}`]]);
+  });
+
   test('is asked for by when its money moved, whenever it was made', async () => {
     const { reference } = await charge(parties);
     const pending = await bill(parties);

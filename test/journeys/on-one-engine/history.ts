@@ -323,9 +323,14 @@ describe('a history', () => {
       await chain.trigger();
       return false;
     });
-    const workflowId = await startedBy(chain);
+    // An earlier run has ended.
+    let run = temporal.workflow.getHandle(await startedBy(chain));
+    await eventually(async () => {
+      if ((await run.describe()).status.name === 'RUNNING') return true;
+      run = temporal.workflow.getHandle(await startedBy(chain));
+      return false;
+    });
     await held.release('undone');
-    const run = temporal.workflow.getHandle(workflowId);
     expect(await run.result()).toMatch(/^Chained \d+ of the ledger/);
     const { events } = await run.fetchHistory();
     const begun = events?.find((one) => one.activityTaskStartedEventAttributes);

@@ -1,12 +1,4 @@
-import {
-  accepted,
-  agreement,
-  Cast,
-  refusal,
-  type Bank,
-  type Customer,
-  type Merchant,
-} from '../../support/cast';
+import { accepted, Cast, refusal, type Bank, type Customer, type Merchant } from '../../support/cast';
 import { engine } from './engine';
 
 /** What merchants ask, what customers answer, and how each side learns of the end. */
@@ -29,7 +21,6 @@ describe('intents', () => {
   });
 
   const approve = { customerDecision: 'approve_recurring' };
-  const deny = { customerDecision: 'deny' };
 
   test('an intent that the customer approves reaches the bank with all that the customer must know, and the merchant as a paymentID', async () => {
     // However the customer has typed it.
@@ -114,25 +105,6 @@ describe('intents', () => {
     });
   });
 
-  test('an intent that is denied gives no paymentID, and bills are refused', async () => {
-    const [first, second] = bank.customers;
-    for (const [payer, customerDecision] of [
-      [first, 'deny'],
-      [second ?? first, 'suspended'],
-    ] as const) {
-      const intentId = await merchant.ask(payer);
-      const { paymentID } = await bank.hears('billing.intent', intentId);
-      const answer = await bank.respondToIntent(merchant, payer, { customerDecision });
-
-      expect(answer.body.data).toMatchObject({ status: 'declined', customerDecision });
-      const told = await merchant.hears('billing.intent.response', intentId);
-      expect(told).toMatchObject({ customerDecision, customerAction: 'declined' });
-      expect(told).not.toHaveProperty('paymentID');
-      const bill = refusal(await merchant.bill({ paymentIDs: [String(paymentID)] }, 10));
-      expect(bill).toMatchObject({ status: 403, body: { data: [{ statusCode: 403, success: false }] } });
-    }
-  });
-
   test('an intent that nobody answers ends when the window has passed, both sides hear of it, and a later answer gets 409', async () => {
     const intentId = await merchant.ask(customer);
     const { paymentID } = await bank.hears('billing.intent', intentId);
@@ -163,108 +135,6 @@ describe('intents', () => {
     expect(await merchant.retrieve(first)).toMatchObject({ status: 'superseded' });
     const answer = await bank.respondToIntent(merchant, customer, approve);
     expect(answer.body.data).toMatchObject({ intentId: second, status: 'approved' });
-  });
-
-  test("a bank's answer that comes again gets 200 again, another gets 409 and the true status, and the merchant hears of the first", async () => {
-    const intentId = await merchant.ask(customer);
-    const answers: [object, number][] = [
-      [{ ...approve, spendingLimits: { daily: 5 } }, 200],
-      // As the list of decisions shows it, a limit that there is not is null.
-      [{ ...approve, spendingLimits: { daily: 5, monthly: null } }, 200],
-      [{ ...approve, spendingLimits: { daily: 5 } }, 200],
-      [deny, 409],
-      [{ ...approve, spendingLimits: { daily: 6 } }, 409],
-      [{ ...approve, spendingLimits: { daily: 5 }, blockMerchant: true }, 409],
-    ];
-    for (const [answer, code] of answers) {
-      const { status, body } = await bank.respondToIntent(merchant, customer, answer);
-      expect({ answer, status, data: body.data }).toMatchObject({
-        answer,
-        status: code,
-        data: { status: 'approved' },
-      });
-    }
-    await merchant.hears('billing.intent.response', intentId);
-    const told = (await merchant.server.received()).filter(({ type }) => type === 'billing.intent.response');
-    expect(told).toHaveLength(1);
-  });
-
-  test('the terms of a second intent are in force once they are approved, and the old ones until then', async () => {
-    const paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 100 } });
-    const bill = async (amount: number) => (await merchant.bill({ paymentIDs: [paymentID] }, amount)).status;
-    for (const end of ['denied', 'timed out', 'approved']) {
-      const intentId = await merchant.ask(customer, 'Platinum plan');
-      await bank.hears('billing.intent', intentId);
-      expect([end, await bill(101)]).toEqual([end, 403]);
-      if (end === 'timed out') await merchant.advanceClock('PT25H');
-      const newTerms = { ...approve, spendingLimits: { daily: 200 } };
-      if (end !== 'timed out')
-        await bank.respondToIntent(merchant, customer, end === 'denied' ? deny : newTerms);
-      const told = await merchant.hears('billing.intent.response', intentId);
-      if (end === 'approved') expect(told).toMatchObject({ paymentID });
-      expect([end, await bill(101)]).toEqual([end, end === 'approved' ? 201 : 403]);
-    }
-    expect(await bill(99)).toBe(201);
-  });
-
-  test('a customer who blocks the merchant is asked and billed by it no more, in any way', async () => {
-    const paymentID = await agreement(bank, merchant, customer);
-    const intentId = await merchant.ask(customer, 'Platinum plan');
-    const answer = await bank.respondToIntent(merchant, customer, { ...deny, blockMerchant: true });
-
-    expect(answer.body.data).toMatchObject({ intentId, status: 'declined', customerDecision: 'deny' });
-    expect((await merchant.bill({ paymentIDs: [paymentID] }, 10)).status).toBe(403);
-    expect((await merchant.bill({ lookupIDs: [customer.lookupID] }, 10)).status).toBe(403);
-    expect(refusal(await merchant.sendIntent([customer.lookupID]))).toMatchObject({
-      status: 403,
-      body: { success: false, data: [{ statusCode: 403, lookupID: customer.lookupID }] },
-    });
-    const another = await cast.merchant();
-    expect((await another.sendIntent([customer.lookupID])).status).toBe(200);
-  });
-
-  test('what breaks the contract gets 400 and every problem by name', async () => {
-    const faulty = refusal(
-      await merchant.sendIntent([customer.lookupID, customer.lookupID.toUpperCase()], {
-        currency: 'USD',
-        description: '',
-        intentSettings: { dueDate: 'tomorrow' },
-      }),
-    );
-    expect(faulty.status).toBe(400);
-    const errors = faulty.body.errors ?? [];
-    // A customer named twice, in two spellings, is still named twice.
-    expect(errors.map(({ path }) => path).sort()).toEqual([
-      'currency',
-      'description',
-      'intentSettings.dueDate',
-      'lookupIDs[1]',
-    ]);
-    expect(errors.find(({ path }) => path === 'currency')?.message).toContain('NGN');
-    expect(await bank.server.received()).toEqual([]);
-
-    await merchant.ask(customer);
-    const answers: [object, string[]][] = [
-      [
-        { customerDecision: 'maybe', spendingLimits: { daily: -1, weekly: 5 }, colour: 'blue' },
-        ['colour', 'customerDecision', 'spendingLimits.daily', 'spendingLimits.weekly'],
-      ],
-      [
-        { ...approve, spendingLimits: { daily: 0.001, monthly: 1e13 } },
-        ['spendingLimits.daily', 'spendingLimits.monthly'],
-      ],
-    ];
-    for (const [answer, paths] of answers) {
-      const { status, body } = await bank.respondToIntent(merchant, customer, answer);
-      expect([status, body.errors?.map(({ path }) => path).sort()]).toEqual([400, paths]);
-    }
-  });
-
-  test('a standing approval for an untrusted merchant gets 403, and the intent stays open', async () => {
-    const untrusted = await cast.merchant({ trusted: false });
-    const intentId = await untrusted.ask(customer);
-    expect((await bank.respondToIntent(untrusted, customer, approve)).status).toBe(403);
-    expect(await untrusted.retrieve(intentId)).toMatchObject({ status: 'pending' });
   });
 
   test('all of that was told to each receiver with the numbers 1, 2, 3, …, so that a gap is a lost webhook', async () => {
