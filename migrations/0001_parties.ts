@@ -183,7 +183,7 @@ export async function up(knex: Knex): Promise<void> {
       entity_id      text REFERENCES entities,
       request_id     text CHECK (length(request_id) BETWEEN 1 AND 128),
       reason         text CHECK (length(reason) BETWEEN 1 AND 500),
-      -- What it changed; no secret, and nothing personal, for this table is kept for good.
+      -- Neither has a secret or anything personal, for this table is kept for good.
       before         jsonb,
       after          jsonb,
       own_request_id uuid

@@ -60,7 +60,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER audit_chain_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_chain
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
 
-    -- Where the next look for rows that are in no chain begins.
+    -- The place of the next look for rows that are in no chain.
     CREATE TABLE chain_progress (
       stream     text PRIMARY KEY CHECK (stream IN ('ledger', 'events', 'audit')),
       -- No row up to this id can still appear.

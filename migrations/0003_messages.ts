@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- What Temporal must hear of a committed transaction; rows go once it has.
+    -- Messages of committed transactions to Temporal; rows go once it has them.
     CREATE TABLE outbox (
       id          bigint GENERATED ALWAYS AS IDENTITY,
       kind        text NOT NULL CHECK (kind IN ('start', 'signal')),
@@ -52,7 +52,7 @@ export async function up(knex: Knex): Promise<void> {
       beat_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
       -- When Temporal last answered this worker; null until it first has.
       temporal_at    timestamptz,
-      -- What the worker had in hand at its last beat.
+      -- In hand at the last beat.
       workflow_tasks int NOT NULL CHECK (workflow_tasks >= 0),
       activities     int NOT NULL CHECK (activities >= 0)
     ) WITH (fillfactor = 50);
@@ -106,16 +106,15 @@ export async function up(knex: Knex): Promise<void> {
       created_xid          xid8 NOT NULL DEFAULT pg_current_xact_id(),
       created_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
       finished_at          timestamptz,
-      -- Of its attempts, those made before it was last asked for again: the table of retries counts
-      -- from there.
+      -- Attempts before it was last asked for again: the table of retries counts from there.
       earlier_attempts     int NOT NULL DEFAULT 0,
-      -- Of a delivery that tells the old endpoint of its recipient's move: where to, and what it is
-      -- signed with, encrypted as the endpoint's own. It is attempted once.
+      -- The old endpoint that a delivery tells of its recipient's move, and its secret. Such a
+      -- delivery is attempted once.
       old_url              text CHECK (length(old_url) <= 2048),
       old_secret_encrypted bytea,
       -- Attempts by which the recipient may have got it, those on their way included.
       sent                 int NOT NULL DEFAULT 0 CHECK (sent >= 0),
-      -- Whoever makes an attempt has until then to record it; nobody else makes one meanwhile.
+      -- An attempt has to be recorded until then; nobody else makes one meanwhile.
       claimed_until        timestamptz,
       -- When it was taken back, before a byte of it was sent and before it was read in the feed. It
       -- stays so for good.
@@ -137,7 +136,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX webhook_deliveries_unattempted ON webhook_deliveries (workflow_id)
       WHERE status = 'pending' AND attempts = 0;
     CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (entity_id, created_at, id) WHERE status = 'failed';
-    -- What waits for its recipient to be let in again.
+    -- Deliveries that wait for their recipient to be let in again.
     CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (entity_id, id) WHERE status = 'pending';
     GRANT SELECT, INSERT, UPDATE (status, workflow_id, attempts, finished_at, earlier_attempts, old_url,
       old_secret_encrypted, sent, claimed_until, withdrawn_at, next_attempt_at), DELETE
@@ -164,7 +163,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER webhook_attempts_record_time BEFORE INSERT ON webhook_attempts
       FOR EACH ROW EXECUTE FUNCTION set_record_time_at();
 
-    -- What stays of a delivery that asked for money to be moved, once the delivery is forgotten.
+    -- The rest of a forgotten delivery that asked for money to be moved.
     CREATE TABLE webhook_receipts (
       delivery_id   text PRIMARY KEY,
       entity_id     text NOT NULL REFERENCES entities,
@@ -186,7 +185,7 @@ export async function up(knex: Knex): Promise<void> {
       -- As many; null of an attempt without an answer.
       http_statuses integer[] NOT NULL DEFAULT '{}'::integer[]
     );
-    -- Those by which money may have moved stay for good.
+    -- Receipts by which money may have moved stay for good.
     CREATE INDEX webhook_receipts_of_a_time ON webhook_receipts (announced_at)
       WHERE webhook_type NOT IN ('billing.request', 'refund.request', 'billing.credit');
     GRANT SELECT, INSERT, DELETE ON webhook_receipts TO assent_app;
@@ -205,9 +204,8 @@ export async function up(knex: Knex): Promise<void> {
 
     INSERT INTO feed_horizon (passed) VALUES ('-infinity');
 
-    -- Of what asks for several things, those that end before it is sent are taken out of its body.
-    -- What anybody may have seen of a body stays as it is: the role that serves may replace it in
-    -- no other way.
+    -- A webhook that asks for several things loses those that end before it is sent. A body that
+    -- anybody may have seen stays as it is: the role that serves may replace it in no other way.
     CREATE FUNCTION replace_unseen_body(delivery text, body bytea) RETURNS boolean LANGUAGE sql SECURITY DEFINER
       SET search_path = pg_catalog, public, pg_temp AS $$
     WITH replaced AS (

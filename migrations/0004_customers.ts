@@ -27,7 +27,7 @@ export async function up(knex: Knex): Promise<void> {
       index                int CHECK (index >= 0),
       client_ref           text CHECK (length(client_ref) BETWEEN 1 AND 200),
       reason               text NOT NULL,
-      -- Of a duplicate: a later entry with this account number, or its client_ref, is one as well.
+      -- A later entry with this account number, or its client_ref, is a duplicate as well.
       account_number_index bytea CHECK (length(account_number_index) = 32),
       PRIMARY KEY (batch_id, index)
     );
@@ -151,7 +151,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX device_links_of_bank ON device_links (bank_id, linked_at, device_id) WHERE unlinked_at IS NULL;
     -- These two find the beginnings of ids and phrases, whatever the database's locale.
     CREATE INDEX device_links_of_customer ON device_links (customer_id text_pattern_ops) WHERE unlinked_at IS NULL;
-    -- Of all banks and customers that link a device at the same moment, one gets it.
+    -- One of all banks and customers that link a device at the same moment gets it.
     CREATE UNIQUE INDEX device_links_one_open ON device_links (device_id) WHERE unlinked_at IS NULL;
     GRANT SELECT, INSERT, UPDATE (device_id, unlinked_at) ON device_links TO assent_app;
   `);

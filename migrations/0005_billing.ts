@@ -31,7 +31,7 @@ export async function up(knex: Knex): Promise<void> {
       currency             currency NOT NULL,
       daily_limit          amount,
       monthly_limit        amount,
-      -- What is pending or settled on the calendar day and in the month named, in minor units. A
+      -- Sums pending or settled on the calendar day and in the month named, in minor units. A
       -- charge counts by one guarded UPDATE; on a later day or month the sum starts anew.
       spent_day            date NOT NULL DEFAULT '-infinity',
       spent_day_total      bigint NOT NULL DEFAULT 0 CHECK (spent_day_total >= 0),
@@ -174,7 +174,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (CASE WHEN status IN ('completed', 'cancelled', 'failed') THEN next_due_at IS NULL ELSE acts_at IS NOT NULL END),
       CHECK (status <> 'failed' OR failed_in_a_row = 3)
     );
-    -- What the sandbox clock asks: what does this merchant have to do, and when is the next of it.
+    -- The sandbox clock asks when a merchant's next step is due.
     CREATE INDEX schedules_acting ON schedules (merchant_id, acts_at) WHERE acts_at IS NOT NULL;
     CREATE INDEX schedules_due ON schedules (acts_at) WHERE acts_at IS NOT NULL;
     CREATE INDEX schedules_due_together ON schedules (next_due_at, delay_ms) WHERE next_due_at IS NOT NULL;
@@ -280,13 +280,13 @@ export async function up(knex: Knex): Promise<void> {
       description         text NOT NULL,
       approval_required   boolean NOT NULL,
       status              text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'successful', 'declined')),
-      -- Who ended it: the bank by its answer, or the network by a window or a limit.
+      -- The bank by its answer, or the network by a window or a limit.
       closed_by           text,
       decline_reason      text,
       bank_transaction_id text,
       -- The bank's own notes on its answer.
       bank_metadata       jsonb,
-      -- What the bank's answer said in the guide's form, to tell the same answer from another.
+      -- The bank's answer in the guide's form, to tell the same answer from another.
       answer_action       text CHECK (answer_action IN ('approve_once', 'approve_recurring', 'deny', 'suspended')),
       -- The day and month whose sums this charge counts in; a decline takes it out of them again.
       counted_day         date,
@@ -298,8 +298,7 @@ export async function up(knex: Knex): Promise<void> {
       bank_delivery_id    text,
       created_at          timestamptz NOT NULL,
       recorded_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
-      -- What is on its way back or has arrived. A refund is made by raising it, and a rejected one
-      -- lowers it again.
+      -- Money on its way back or arrived. A refund raises it, and a rejected one lowers it again.
       refunded_amount     bigint NOT NULL DEFAULT 0,
       payee_customer_id   text REFERENCES customers,
       payee_bank_id       text,
@@ -308,7 +307,7 @@ export async function up(knex: Knex): Promise<void> {
       -- A provider's merchants never change, so their rows name the provider: one index has all of
       -- them in order.
       provider_id         text,
-      -- Of a payment between customers: the webhook that has the payee's bank credit it.
+      -- The webhook that has the payee's bank credit a payment between customers.
       credit_delivery_id  text,
       -- Until when it has to be delivered, in business time; after that it is overdue, and an
       -- exception.
@@ -372,7 +371,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX billing_requests_of_provider ON billing_requests (provider_id, created_at, id)
       WHERE provider_id IS NOT NULL;
     CREATE INDEX billing_requests_open_by_end ON billing_requests (expires_at) WHERE status = 'pending';
-    -- What is open, or did not end well, is little of much.
+    -- Few of all charges are open, or did not end well.
     CREATE INDEX billing_requests_unsettled_of_bank ON billing_requests (bank_id, status, created_at, id)
       WHERE status <> 'successful';
     CREATE INDEX billing_requests_unsettled_of_merchant ON billing_requests (merchant_id, status, created_at, id)

@@ -105,8 +105,8 @@ export async function up(knex: Knex): Promise<void> {
       RETURN NEW;
     END $$;
 
-    -- Where the network's word and the bank's may differ: somebody must look, for money may have
-    -- moved. A charge or a refund has one at most that is not resolved.
+    -- The network's word and the bank's may differ, and money may have moved: somebody must look. A
+    -- charge or a refund has one unresolved exception at most.
     CREATE TABLE reconciliation_exceptions (
       id                           text PRIMARY KEY CHECK (id ~ '^exc_'),
       kind                         text NOT NULL,
@@ -126,7 +126,7 @@ export async function up(knex: Knex): Promise<void> {
       provider_id                  text REFERENCES entities,
       payee_bank_id                text REFERENCES entities,
       customer_id                  text REFERENCES customers,
-      -- Of the refund where it is about one, otherwise of the charge.
+      -- The refund's where it is about one, otherwise the charge's.
       reference                    text,
       resolution                   text
                                    CHECK (resolution IN ('no_money_moved', 'reversed', 'confirmed', 'written_off', 'no_difference')),
@@ -200,7 +200,7 @@ export async function up(knex: Knex): Promise<void> {
       exception_id        text NOT NULL REFERENCES reconciliation_exceptions,
       says                text NOT NULL CHECK (says IN ('approved', 'declined', 'completed', 'rejected')),
       bank_transaction_id text,
-      -- What is wrong with this answer, be it not the first thing that went wrong.
+      -- The fault of this answer, which may not be the first.
       kind                text NOT NULL CHECK (kind IN ('late_answer', 'conflicting_answer', 'duplicate_transaction_id',
                           'refund_conflict')),
       answered_at         timestamptz NOT NULL,
@@ -217,7 +217,7 @@ export async function up(knex: Knex): Promise<void> {
       resource_id         text NOT NULL,
       says                text NOT NULL,
       bank_transaction_id text,
-      -- Of an answer to an exception: what stood against it.
+      -- The reason to refuse an answer to an exception.
       why                 text,
       answered_at         timestamptz NOT NULL,
       recorded_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -232,8 +232,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE reversals (
       transaction_id      text PRIMARY KEY CHECK (transaction_id ~ '^txn_'),
       reference           text NOT NULL UNIQUE,
-      -- Of one exception the rest of a charge is reversed once; and each refund's part that is
-      -- rejected after it, once.
+      -- An exception reverses the rest of a charge once, and once the part of each refund that is
+      -- rejected after it.
       exception_id        text NOT NULL REFERENCES reconciliation_exceptions,
       refund_id           text REFERENCES refunds,
       billing_request_id  text NOT NULL REFERENCES billing_requests,

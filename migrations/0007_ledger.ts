@@ -14,8 +14,7 @@ export async function up(knex: Knex): Promise<void> {
     );
     GRANT SELECT, INSERT (month), UPDATE (state, reopenings) ON ledger_periods TO assent_app;
 
-    -- Whatever is inserted, and however. What settled at the end of a month and is not committed
-    -- keeps it from being closed.
+    -- For each way to insert. An uncommitted entry of a month keeps it from being closed.
     CREATE FUNCTION refuse_closed_period() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, public, pg_temp AS $$
     BEGIN
@@ -30,7 +29,7 @@ export async function up(knex: Knex): Promise<void> {
       id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       kind           text NOT NULL
                      CHECK (kind IN ('charge', 'credit', 'refund', 'reversal', 'write_off', 'refund_return')),
-      -- What it follows: the charge, refund, reversal or exception.
+      -- The charge, refund, reversal or exception that it follows.
       resource_id    text NOT NULL,
       -- Business time, and its day in the network's zone.
       settled_at     timestamptz NOT NULL,
@@ -38,7 +37,7 @@ export async function up(knex: Knex): Promise<void> {
       recorded_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
       -- With the transaction that wrote it an entry is complete.
       created_xid    xid8 NOT NULL DEFAULT pg_current_xact_id(),
-      -- Of an entry that was posted when its day was over, that day.
+      -- The day that was over when the entry was posted; otherwise null.
       belongs_to     date,
       UNIQUE (resource_id, kind),
       CHECK ((abs((coalesce(belongs_to, settlement_day) - ((settled_at AT TIME ZONE 'UTC'))::date)) <= 1)
@@ -79,7 +78,7 @@ export async function up(knex: Knex): Promise<void> {
       day      date,
       account  text,
       currency text,
-      -- Of the entries.
+      -- The kind of the entries.
       kind     text,
       -- How many postings.
       count    bigint NOT NULL,
@@ -95,7 +94,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE ledger_balance_changes (LIKE ledger_folded_balances);
     GRANT SELECT ON ledger_balance_changes TO assent_app;
 
-    -- What was posted to each account on each day, by the kind of entry.
+    -- Sums of each account and day, by the kind of entry.
     CREATE VIEW ledger_balances AS
       SELECT party_id, day, account, currency, kind, sum(count)::bigint AS count, sum(debits) AS debits,
         sum(credits) AS credits, sum(credits) - sum(debits) AS balance
@@ -187,7 +186,7 @@ export async function up(knex: Knex): Promise<void> {
     REVOKE EXECUTE ON FUNCTION ledger_booking_day FROM PUBLIC;
     GRANT EXECUTE ON FUNCTION ledger_booking_day TO assent_app;
 
-    -- Of a day that is over, the SHA-256 of the file that says so; once it has been made.
+    -- The SHA-256 of the file of a day that is over, once it has been made.
     CREATE TABLE statement_digests (
       party_id    text REFERENCES entities,
       day         date,

@@ -50,7 +50,7 @@ export async function up(knex: Knex): Promise<void> {
     -- Each line of a file that does not match, and what is missing once the file is read.
     CREATE TABLE bank_statement_differences (
       statement_id text NOT NULL REFERENCES bank_statements,
-      -- Of the page, by its first line; what is missing comes after all lines.
+      -- The page's place, by its first line; missing bookings come after all lines.
       position     int NOT NULL CHECK (position >= 0),
       differences  jsonb NOT NULL,
       counted_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -84,7 +84,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX expected_bookings_in_no_file ON expected_bookings (bank_id, settlement_day)
       WHERE matched_by IS NULL AND told_in IS NULL AND ended_at IS NULL;
     COMMENT ON TABLE expected_bookings IS
-      'What a bank is to book, each row made with the ledger entry of a charge, refund, reversal or credit';
+      'Bookings that a bank is to make, each row made with the ledger entry of a charge, refund, reversal or credit';
     COMMENT ON COLUMN expected_bookings.matched_by IS 'The latest file that has it';
     COMMENT ON COLUMN expected_bookings.told_in IS
       'The file that made it missing, or had it with another amount';
