@@ -96,30 +96,6 @@ const PARAMETERS = [
 ];
 
 /**
- * Parameters that Postgres or a driver knows, and that a message may quote. Any other text may be a
- * piece of a password.
- */
-const OTHER_PARAMETERS = [
-  'options',
-  'role',
-  'user',
-  'password',
-  'dbname',
-  'search_path',
-  'schema',
-  'statement_timeout',
-  'lock_timeout',
-  'query_timeout',
-  'idle_in_transaction_session_timeout',
-  'connect_timeout',
-  'connection_limit',
-  'pgbouncer',
-  'client_encoding',
-  'replication',
-  'target_session_attrs',
-];
-
-/**
  * Forbidden parameters of URLs. The driver would let them override the engine's own settings of a
  * connection (its role, its time limits), or would drop them in silence.
  */
@@ -128,14 +104,11 @@ export function overridingParameters(config: ConnectionSettings): string[] {
     const url = config[name];
     const begins = url?.indexOf('?') ?? -1;
     if (url === undefined || begins === -1) return [];
-    const others = [...new URLSearchParams(url.slice(begins + 1)).keys()].filter(
-      (one) => !PARAMETERS.includes(one),
-    );
-    const [other] = others;
-    if (other === undefined) return [];
-    const shown = OTHER_PARAMETERS.includes(other) ? `the parameter "${other}"` : 'a parameter';
+    const names = [...new URLSearchParams(url.slice(begins + 1)).keys()];
+    if (names.every((one) => PARAMETERS.includes(one))) return [];
     return [
-      `${name}: has ${shown} that it may not have: role, time limits and all else of a connection are set by the engine. ` +
+      // Not by its name, which may be a piece of a password.
+      `${name}: has a parameter that it may not have: role, time limits and all else of a connection are set by the engine. ` +
         `Take it away; what it may have is ${PARAMETERS.slice(0, 9).join(', ')}`,
     ];
   });
