@@ -15,7 +15,7 @@ import { claimKey, expireKeys, storeAnswer } from '../../src/database/call/idemp
 import { answerIntent } from '../../src/database/intent/end-intents';
 import { KeyringError, type Keyring } from '../../src/database/keys/keyring';
 import { LIST_REACH } from '../../src/database/query/list-page';
-import { enqueueSignals, takeOutboxRows } from '../../src/database/outbox';
+import { endLease, enqueueSignals, leaseOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/call/rate-limit';
 import { chargeBilling } from '../../src/database/recurring/take-steps';
 import { takeTurn } from '../../src/database/recurring/take-turn';
@@ -161,9 +161,9 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
         },
         { maxAttempts: 12, retryInMs: 5_000 },
       ),
-    'outbox: write and take': async (db, n) => {
+    'outbox: write, lease and delete': async (db, n) => {
       await enqueueSignals(db, 'bankAnswered', [{ workflowId: `billing-request/bench-${n}` }]);
-      await takeOutboxRows(db, 'call', 100);
+      await endLease(db, (await leaseOutboxRows(db, 'call', 100, 10)).leased, [], 0);
     },
     'schedule: charge what is due': (db, n) =>
       takeTurn(db, keyring, RULES, of(s.due, n), Infinity, chargeBilling),

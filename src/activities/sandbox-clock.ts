@@ -13,7 +13,6 @@ import {
 } from '../database/sandbox-clock/advance-sandbox-clock';
 import { overdueWork, restartWork } from '../database/reconcile/open-work';
 import { withoutWorkflow } from '../temporal/reconcile';
-import type { Relay } from '../temporal/relay';
 
 /**
  * Moves a test clock: it moves time and signals waiting workflows, which do the due work
@@ -69,16 +68,10 @@ const STUCK_MS = 60_000;
 export function createSandboxClockActivities(
   db: Database,
   client: Client,
-  relay: Pick<Relay, 'kick'>,
   clockWaitS: number,
   log: Pick<Logger, 'warn'>,
 ): SandboxClockActivities {
   const clockWaitMs = clockWaitS * 1000;
-
-  async function signal(ownerId: string, until: Date | 'infinity'): Promise<void> {
-    await signalDue(db, ownerId, until);
-    relay.kick();
-  }
 
   /**
    * Waits until due work is done and announced, and banks' answers since are in, or overdue. A bank
@@ -110,7 +103,7 @@ export function createSandboxClockActivities(
       const quietMs = Date.now() - progressAt;
       if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck: undone };
       if (undone && quietMs >= SIGNAL_AGAIN_MS && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
-        await signal(ownerId, work.now);
+        await signalDue(db, ownerId, work.now);
         if (quietMs >= MISSED_AFTER_MS) startedAgain.push(...(await startMissing(ownerId)));
         signalledAt = Date.now();
       }
@@ -124,7 +117,6 @@ export function createSandboxClockActivities(
     const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, ownerId), 0);
     if (missing.length === 0) return [];
     await restartWork(db, missing);
-    relay.kick();
     const workflowIds = missing.map(({ workflowId }) => workflowId);
     log.warn({ ownerId, workflowIds }, 'due, but without a workflow: started again');
     return workflowIds;
@@ -143,7 +135,7 @@ export function createSandboxClockActivities(
       };
       // First the work that is due already, or was asked for a moment ago: the next stop may be the
       // end of its window. This is also where a worker takes up a dead worker's move.
-      await signal(ownerId, now);
+      await signalDue(db, ownerId, now);
       let askedSince = new Date(realNow.getTime() - clockWaitMs);
       let rested = await restSince(askedSince);
       let stop = now;
@@ -156,7 +148,7 @@ export function createSandboxClockActivities(
           stop = moment !== null && moment < target ? moment : target;
           askedSince = position.realNow;
           await moveTo(db, ownerId, stop);
-          await signal(ownerId, stop);
+          await signalDue(db, ownerId, stop);
         }
         rested = await restSince(askedSince);
         // Workflows ended by hand are named at once.
@@ -167,7 +159,6 @@ export function createSandboxClockActivities(
         await endAdvance(trx, ownerId, target);
         await signalDue(trx, ownerId, 'infinity');
       });
-      relay.kick();
       return { now: stop.toISOString(), target: null, startedAgain };
     },
   };

@@ -22,7 +22,6 @@ import { webhookRetryMs } from '../domain/webhook/webhook-retry';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { failureInWords, type WebhookType } from '../domain/webhook/webhook';
 import { webhookHeaders } from '../domain/webhook/webhook-signature';
-import type { Relay } from '../temporal/relay';
 import type { DeliveryProgress } from '../domain/workflow/messages';
 import { eachOf } from '../domain/each-of';
 import type { SendOutcome, WebhookConnector } from './webhook-connector';
@@ -119,7 +118,6 @@ export function createWebhookActivities({
   keyring,
   config,
   connector,
-  relay,
   log,
   measure,
   trace = (_delivery, sendWith) => sendWith({}),
@@ -128,7 +126,6 @@ export function createWebhookActivities({
   keyring: Keyring;
   config: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_RETRY_S' | 'WEBHOOK_TIMEOUT_S'>;
   connector: WebhookConnector;
-  relay: Pick<Relay, 'kick'>;
   log: Pick<Logger, 'info' | 'warn'>;
   measure: (attempt: MeasuredAttempt) => void;
   trace?: TraceAttempt | undefined;
@@ -198,7 +195,6 @@ export function createWebhookActivities({
       return;
     }
     await db.transaction((trx) => settleCredits(trx, keyring, zone, [id]));
-    relay.kick();
   }
 
   async function send(
@@ -282,7 +278,6 @@ export function createWebhookActivities({
       for (const id of left.keys()) note(`Not attempted yet: see ${workflowIds.webhookDelivery(id)}.`);
       counts.handedOver = await db.transaction((trx) => handOver(trx, left, workflowId));
     }
-    if (counts.failed + counts.handedOver > 0) relay.kick();
     return counts;
   }
 

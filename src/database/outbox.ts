@@ -1,3 +1,4 @@
+import { groupBy } from '../domain/group';
 import type { Signal } from '../domain/workflow/signal';
 import {
   runOf,
@@ -6,12 +7,13 @@ import {
   type WorkflowRun,
 } from '../domain/workflow/workflow-id';
 import { shownName } from './shown-name';
-import { oneRow, rows, type Executor } from './pool/connection';
+import { oneRow, openDatabase, rows, type Executor, type PooledDatabase } from './pool/connection';
+import { RELAYS_CHANNEL } from './pool/wake-relays';
 
 /**
  * Messages to Temporal, written by the transaction whose work they announce. So a transaction that
- * commits cannot lose its workflow, whatever dies next. `temporal/relay.ts` takes the rows out, in
- * any worker.
+ * commits cannot lose its workflow, whatever dies next. `temporal/relay.ts` carries the rows, in any
+ * worker; the pool wakes the relays after the commit.
  */
 export interface OutboxStart extends WorkflowRun {
   attributes: WorkflowAttributes;
@@ -37,16 +39,16 @@ const RANK = { call: 0, later: 1 } as const;
 export type OutboxRank = keyof typeof RANK;
 
 export interface OutboxRow {
-  id: bigint;
-  rank: number;
+  /** Where the row is while its lease lasts. */
+  at: string;
+  /** Until then no other relay carries the row. Text, as a `Date` has no microseconds. */
+  leasedUntil: string;
   workflowId: string;
   /** A row has either a start or a signal. */
   start: OutboxStart | null;
   signal: Signal | null;
   /** A provider for all its merchants, else the party; `none` without a party. */
   ownerId: string;
-  /** The time of the commit, kept through all retries. */
-  createdAt: Date;
 }
 
 /** The id names the workflow's type. Without `args`, the id names the input, too. */
@@ -71,6 +73,7 @@ export async function enqueueStarts(trx: Executor, starts: WorkflowStart[]): Pro
   const traceparent = trx.traceparent?.();
   const traced = starts.map((start) => ({ ...start, traceparent }));
   await rows(trx, putStarts('call'), { starts: asRuns(traced) });
+  trx.wakeRelays?.();
 }
 
 /**
@@ -90,6 +93,7 @@ export async function enqueueMissingStarts(
      RETURNING id`,
     { starts: asRuns(starts) },
   );
+  db.wakeRelays?.();
   return put.length;
 }
 
@@ -121,6 +125,7 @@ export async function enqueueSignals(trx: Executor, signal: Signal, to: Addresse
      SELECT 'signal', id, :signal, ${ownerOf('party')} FROM unnest(:ids::text[], :parties::text[]) AS s (id, party)`,
     { ids: [...parties.keys()], parties: [...parties.values()], signal },
   );
+  trx.wakeRelays?.();
 }
 
 /**
@@ -141,6 +146,7 @@ export async function enqueueBulkSignals(
      FROM (${found}) AS found (workflow_id), (SELECT ${ownerOf(':partyId')} AS id) AS owner`,
     { ...bindings, signal, partyId },
   );
+  trx.wakeRelays?.();
 }
 
 /**
@@ -177,14 +183,6 @@ export async function signalWaiting(
   );
 }
 
-/**
- * Whether a message of a rank is due. It reads by the primary key, because an index drops deleted
- * rows at once, and the table only when vacuumed.
- */
-export async function outboxHasRows(db: Executor, rank: OutboxRank): Promise<boolean> {
-  return (await rows(db, nextOwner(rank, `''`))).length > 0;
-}
-
 const nextOwner = (rank: OutboxRank, after: string) => `SELECT owner_id FROM outbox
   WHERE rank = ${RANK[rank]} AND owner_id > ${after} AND not_before <= clock_timestamp() ORDER BY owner_id LIMIT 1`;
 
@@ -213,24 +211,40 @@ function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
 }
 
 /**
- * Takes up to `limit` messages of a rank: as many of each owner, oldest first, without those that
- * another process has locked. A rollback of the transaction brings them back.
+ * Opens the one connection of a relay, which hears of new messages at once.
  *
- * Each call plans its statement for its own values. A plan made for few rows would sort all that
- * wait: half a second for each batch out of 500 000.
+ * Its statements read by key only. Postgres plans a statement once in a connection. A plan made for
+ * an empty outbox would read and sort all rows for each batch: half a second out of 500 000. An
+ * index drops carried rows at once, and the table only when vacuumed.
  *
+ * @param hear called after commits that left messages
+ */
+export function openOutbox(url: string, hear: () => void): PooledDatabase {
+  return openDatabase(url, 1, async (connection) => {
+    connection.on('notification', hear);
+    await connection.query(`SET enable_seqscan = off; SET enable_bitmapscan = off; LISTEN ${RELAYS_CHANNEL}`);
+  });
+}
+
+/**
+ * Leases up to `limit` due messages of a rank: as many of each owner, oldest first. A relay skips
+ * those that another has leased or is about to lease. If the relay dies, they are due again after
+ * the lease.
+ *
+ * @param leaseS longer than their calls to Temporal take
  * @param after the last owner that had its turn: the next owners follow, and after the last the
  *   first
- * @returns with `after` for the next call
+ * @returns with `after` for the next call, and whether more messages may be due
  */
-export async function takeOutboxRows(
-  trx: Executor,
+export async function leaseOutboxRows(
+  db: Executor,
   rank: OutboxRank,
   limit: number,
+  leaseS: number,
   after = '',
-): Promise<{ taken: OutboxRow[]; after: string }> {
-  const found = await rows<OutboxRow & { last: string }>(
-    trx,
+): Promise<{ leased: OutboxRow[]; after: string; more: boolean }> {
+  const leased = await rows<OutboxRow & { owners: number }>(
+    db,
     `WITH RECURSIVE owners (owner_id, n) AS (
        SELECT first.owner_id, 1 FROM (${nextOwner(rank, ':after')}) AS first
        UNION ALL
@@ -242,31 +256,43 @@ export async function takeOutboxRows(
          WHERE rank = ${RANK[rank]} AND owner_id = o.owner_id AND not_before <= clock_timestamp()
          ORDER BY id LIMIT (SELECT :limit::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
      )
-     DELETE FROM outbox WHERE ctid = ANY(ARRAY(SELECT at FROM turn))
-     RETURNING id, rank, workflow_id, start, signal, owner_id, created_at,
-       (SELECT CASE WHEN count(*) < :limit::int THEN '' ELSE max(owner_id) END FROM owners) AS last`,
-    { limit, after },
-    'custom plan',
+     UPDATE outbox SET not_before = statement_timestamp() + :leaseS::int * interval '1 second'
+     WHERE ctid = ANY(ARRAY(SELECT at FROM turn))
+     RETURNING ctid::text AS at, not_before::text AS leased_until, workflow_id, start, signal, owner_id,
+       (SELECT count(*) FROM owners)::int AS owners`,
+    { limit, leaseS, after },
   );
-  return { taken: found, after: found[0]?.last ?? '' };
+  const owners = leased[0]?.owners ?? 0;
+  const counts = [...groupBy(leased, ({ ownerId }) => ownerId)].map(([id, own]) => [id, own.length] as const);
+  const part = Math.floor(limit / owners);
+  return {
+    leased,
+    after: owners < limit ? '' : counts.reduce((last, [id]) => (id > last ? id : last), ''),
+    // The owners up to `after` have not been looked at, or an owner has used up its part.
+    more: after !== '' || counts.some(([, count]) => count >= part),
+  };
 }
 
 /**
- * Puts back messages that Temporal did not take, with their age and rank; they are due again after
- * `delayS` seconds.
+ * Ends a lease: deletes the messages that were carried, and has the others wait. A message whose
+ * lease is over, and which another relay may carry by now, stays as it is.
  */
-export async function returnOutboxRows(trx: Executor, returned: OutboxRow[], delayS: number): Promise<void> {
-  if (returned.length === 0) return;
-  await rows(
-    trx,
-    `INSERT INTO outbox (kind, rank, owner_id, workflow_id, start, signal, created_at, not_before)
-     SELECT CASE WHEN r->>'signal' IS NULL THEN 'start' ELSE 'signal' END, (r->>'rank')::smallint, r->>'ownerId',
-       r->>'workflowId', nullif(r->'start', 'null'), r->>'signal', (r->>'createdAt')::timestamptz,
-       clock_timestamp() + :delayS * interval '1 second'
-     FROM jsonb_array_elements(:returned::jsonb) AS r`,
-    {
-      delayS,
-      returned: JSON.stringify(returned.map((message) => ({ ...message, id: undefined }))),
-    },
-  );
+export async function endLease(
+  db: Executor,
+  carried: readonly OutboxRow[],
+  failed: readonly OutboxRow[],
+  pauseS: number,
+): Promise<void> {
+  const leased = 'ctid = ANY(:at::tid[]) AND not_before = :leasedUntil::timestamptz';
+  const bindings = (some: readonly OutboxRow[]) => ({
+    at: some.map(({ at }) => at),
+    leasedUntil: some[0]?.leasedUntil,
+  });
+  if (carried.length > 0) await rows(db, `DELETE FROM outbox WHERE ${leased}`, bindings(carried));
+  if (failed.length > 0)
+    await rows(
+      db,
+      `UPDATE outbox SET not_before = clock_timestamp() + :pauseS::int * interval '1 second' WHERE ${leased}`,
+      { pauseS, ...bindings(failed) },
+    );
 }

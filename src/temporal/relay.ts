@@ -9,13 +9,13 @@ import {
 import type { Logger } from 'pino';
 import type { Database } from '../database/pool/connection';
 import {
-  outboxHasRows,
-  returnOutboxRows,
-  takeOutboxRows,
+  endLease,
+  leaseOutboxRows,
   type OutboxRank,
   type OutboxRow,
   type OutboxStart,
 } from '../database/outbox';
+import { atMostEvery } from '../domain/at-most-every';
 import type { Signal } from '../domain/workflow/signal';
 import {
   RECURRING_TASK_QUEUE,
@@ -29,16 +29,17 @@ import { DEADLINE_EXCEEDED } from './fault';
 /**
  * Carries outbox rows to Temporal, in each worker.
  *
- * Polls many times a second, so that a committed row reaches Temporal at once, also after a crash
- * or an outage. Relays run side by side: each skips rows that another has locked. A crash between
- * call and commit carries a row twice. A second start meets its workflow's id, and a second signal
- * is harmless because signals carry no data.
+ * Commits that leave rows wake it by NOTIFY, and it polls for what a crash, an outage or a lost
+ * NOTIFY left. Relays run side by side: each leases its rows, calls Temporal, and deletes them. No
+ * transaction is open during the call. A crash before the delete carries a row twice, after its
+ * lease. A second start meets its workflow's id, and a second signal is harmless because signals
+ * carry no data.
  *
  * Starts are eager: relay and worker share a connection, so the server returns the first task with
  * its response and saves a poll. Without a free slot the worker polls for the task.
  */
 export interface Relay {
-  /** Polls now; returns at once. Calls during a poll cause one more. */
+  /** Looks for rows now, or in a moment if it has just looked. Returns at once. */
   kick(): void;
   /** Polls periodically from now on. */
   start(): void;
@@ -48,16 +49,20 @@ export interface Relay {
 
 /**
  * Each rank has batches of its own, so that no charge waits for a webhook's start. 100 calls drain
- * a burst and keep the transaction short. 25 later rows leave Temporal time for calls: 100 000
+ * a burst well within their lease. 25 later rows leave Temporal time for calls: 100 000
  * signals beside calls take some minutes.
  */
 const BATCHES: Record<OutboxRank, number> = { call: 100, later: 25 };
-/** Longest call to Temporal: its rows stay locked, though another process may get through. */
+/** Longest call to Temporal: its rows stay leased, though another process may get through. */
 const CALL_TIMEOUT_MS = 5_000;
+/** Twice the call, so that the rows of a relay that lives are deleted before the lease ends. */
+const LEASE_S = 10;
 /** A row that Temporal has not taken waits this long, as does the lane if Temporal is silent. */
 const PAUSE_S = 2;
-/** Short beside the way to a bank and back. In a busy worker each poll carries many rows. */
-const POLL_EVERY_MS = 50;
+/** Looks for rows at most this often while it is woken all the time: each look finds many then. */
+const LOOK_EVERY_MS = 20;
+/** Longest that a row waits whose NOTIFY was lost, or cannot pass a pooler. */
+const POLL_EVERY_MS = 1_000;
 
 /** Carries a start within the trace of the request that caused it. */
 export type TraceStart = (
@@ -67,6 +72,7 @@ export type TraceStart = (
 ) => Promise<void>;
 
 /**
+ * @param db by `openOutbox`
  * @param client on the connection of this process's worker
  * @param trace left out where nothing is traced
  */
@@ -78,9 +84,9 @@ export function createRelay(
 ): Relay {
   const lanes = [laneOf('call'), laneOf('later')];
   let timer: NodeJS.Timeout | undefined;
-  const kick = () => {
+  const kick = atMostEvery(LOOK_EVERY_MS, () => {
     for (const lane of lanes) lane.kick();
-  };
+  });
 
   function laneOf(rank: OutboxRank) {
     let polling: Promise<void> | undefined;
@@ -94,7 +100,6 @@ export function createRelay(
       try {
         while (again && Date.now() >= quietUntil) {
           again = false;
-          if (!(await outboxHasRows(db, rank))) continue;
           if (await carryBatch()) again = !stopped;
         }
       } catch (error) {
@@ -107,18 +112,17 @@ export function createRelay(
 
     /** @returns whether more rows may wait */
     async function carryBatch(): Promise<boolean> {
-      return db.transaction(async (trx) => {
-        const most = size;
-        const batch = await takeOutboxRows(trx, rank, most, after);
-        ({ after } = batch);
-        const failed = await carryAll(batch.taken);
-        await returnOutboxRows(trx, [...failed.keys()], PAUSE_S);
-        const silent = sayWhy([...failed.values()]);
-        if (silent) beQuiet();
-        // A slow Temporal gets through smaller batches.
-        size = silent ? Math.max(1, Math.floor(most / 2)) : Math.min(BATCHES[rank], most * 2);
-        return batch.taken.length >= most;
-      });
+      const batch = await leaseOutboxRows(db, rank, size, LEASE_S, after);
+      ({ after } = batch);
+      if (batch.leased.length === 0) return batch.more;
+      const failed = await carryAll(batch.leased);
+      const carried = batch.leased.filter((row) => !failed.has(row));
+      await endLease(db, carried, [...failed.keys()], PAUSE_S);
+      const silent = sayWhy([...failed.values()]);
+      if (silent) beQuiet();
+      // A slow Temporal gets through smaller batches.
+      size = silent ? Math.max(1, Math.floor(size / 2)) : Math.min(BATCHES[rank], size * 2);
+      return batch.more;
     }
 
     function beQuiet(): void {
@@ -221,7 +225,7 @@ async function start(client: Client, type: string, options: StartOptions): Promi
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
   } catch (error) {
-    // The workflow ran and ended: a process carried this row, and died before its commit.
+    // The workflow ran and ended: a process carried this row, and died before its delete.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }

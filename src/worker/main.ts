@@ -16,6 +16,7 @@ import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../settings/config';
 import { endedOf } from '../database/billing-request/read-billing-request';
 import { readKeyring } from '../database/keys/keyring';
+import { openOutbox } from '../database/outbox';
 import { WHOLE_MAX } from '../database/verify/nightly-result';
 import { withDeadline } from '../process/deadline';
 import { holidaysRunningOut } from '../domain/business-day';
@@ -108,7 +109,8 @@ async function main(): Promise<void> {
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
   const namespace = await attendFirst(db, client, connection, config.TEMPORAL_ADDRESS, log);
-  const relay = createRelay(db, client, log, traces?.start);
+  const outbox = openOutbox(config.DATABASE_URL, () => relay.kick());
+  const relay = createRelay(outbox, client, log, traces?.start);
   const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
     createAnswerPatience(slots, (ids) => endedOf(db, ids), log);
   const patience = { calls: patienceOf(BILLING), schedules: patienceOf(SCHEDULES) };
@@ -119,7 +121,6 @@ async function main(): Promise<void> {
     keyring,
     config,
     connector,
-    relay,
     log,
     measure,
     trace: traces?.attempt,
@@ -138,7 +139,7 @@ async function main(): Promise<void> {
       webhooks.deliverFirstAttempts,
     ),
     ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
-    ...createSandboxClockActivities(db, client, relay, config.CLOCK_WAIT_S, log),
+    ...createSandboxClockActivities(db, client, config.CLOCK_WAIT_S, log),
     ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
     ...webhooks,
     attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
@@ -191,7 +192,7 @@ async function main(): Promise<void> {
     await connector.close();
     await metrics.close();
     await connection.close();
-    await db.destroy();
+    await Promise.all([db.destroy(), outbox.destroy()]);
     await tracing?.stop();
     log.info('worker has stopped');
   }

@@ -6,7 +6,7 @@ import {
   type SandboxClockActivities,
 } from '../../src/activities/sandbox-clock';
 import { readConfig, recurringRules } from '../../src/settings/config';
-import { rows } from '../../src/database/pool/connection';
+import { rows, type Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { newId } from '../../src/database/identifier/new-id';
 import { beginAdvance, readClock } from '../../src/database/sandbox-clock/advance-sandbox-clock';
@@ -57,6 +57,17 @@ async function signalled(): Promise<string[]> {
   return taken.map(({ id }) => id);
 }
 
+/** The database, which has `kick` hear of messages at once. */
+const waking = (kick: () => void): Database => ({
+  ...db,
+  wakeRelays: kick,
+  async transaction(work) {
+    const result = await db.transaction(work);
+    kick();
+    return result;
+  },
+});
+
 /**
  * In place of the relay, the workflows and the bank: whoever is signalled reads, and the bank
  * approves all.
@@ -81,7 +92,7 @@ function engine(bankAnswers: boolean) {
     });
   };
   /** `days`: on which it was signalled, counted from today. */
-  return { kick, days, idle: () => running };
+  return { woken: waking(kick), days, idle: () => running };
 }
 
 async function position(activities: SandboxClockActivities): Promise<ClockPosition> {
@@ -95,8 +106,8 @@ async function position(activities: SandboxClockActivities): Promise<ClockPositi
 /** @param waitS for whoever does not get on; a bank that answers is not waited for so long */
 async function advanceTo(to: number, waitS: number, bankAnswers = true): Promise<number[]> {
   await beginAdvance(db, owner, after(to * DAY_MS));
-  const { kick, days, idle } = engine(bankAnswers);
-  const activities = createSandboxClockActivities(db, client, { kick }, waitS, log);
+  const { woken, days, idle } = engine(bankAnswers);
+  const activities = createSandboxClockActivities(woken, client, waitS, log);
   while ((await position(activities)).target !== null);
   await idle();
   return [...days];
@@ -129,8 +140,8 @@ describe('an advance', () => {
     const id = await sleepingSchedule({ frequency: 'weekly' });
     await runSchedule(db, keyring, rules, id);
     await beginAdvance(db, owner, after(2 * DAY_MS));
-    const { kick, idle } = engine(true);
-    const activities = createSandboxClockActivities(db, client, { kick }, 5, log);
+    const { woken, idle } = engine(true);
+    const activities = createSandboxClockActivities(woken, client, 5, log);
     const environment = new MockActivityEnvironment();
     let beats = 0;
     let answered: Promise<unknown> = Promise.resolve();
@@ -148,7 +159,7 @@ describe('an advance', () => {
   it('of a bank comes to its end while the bank is told of its merchants’ charges all the time', async () => {
     owner = standing.bankId;
     await beginAdvance(db, owner, after(DAY_MS));
-    const activities = createSandboxClockActivities(db, client, { kick: () => undefined }, 1, log);
+    const activities = createSandboxClockActivities(db, client, 1, log);
     const environment = new MockActivityEnvironment();
     const most = 50;
     let told = 0;

@@ -295,11 +295,14 @@ const step = (on: DatabaseStep['on'], table: string, when: string, at: Moment = 
 const accepting: At = ({ merchant }) => acceptingOf(merchant);
 const acceptingOf = ({ entityId }: Bank | Merchant) =>
   step('INSERT', 'idempotency_keys', `NEW.caller_id = '${entityId}'`);
-/** The relay takes a message of the merchant's out of the outbox. */
+/** The relay has not called Temporal yet; after its death the message waits for the lease's end. */
+const leasing: At = ({ merchant: { entityId } }) =>
+  step('UPDATE', 'outbox', `NEW.kind = 'start' AND NEW.owner_id = '${entityId}'`);
+/** The relay deletes a message of the merchant's that Temporal has taken. */
 const carrying =
-  (kind: 'start' | 'signal', at: Moment): At =>
+  (kind: 'start' | 'signal'): At =>
   ({ merchant: { entityId } }) =>
-    step('DELETE', 'outbox', `OLD.kind = '${kind}' AND OLD.owner_id = '${entityId}'`, at);
+    step('DELETE', 'outbox', `OLD.kind = '${kind}' AND OLD.owner_id = '${entityId}'`);
 /** Its start is the only one of the rank `later`. */
 const carryingWebhook: At = ({ merchant: { entityId } }) =>
   step('DELETE', 'outbox', `OLD.rank = 1 AND OLD.owner_id = '${entityId}'`);
@@ -367,7 +370,7 @@ const DEATHS: { killed: 'api' | 'worker'; steps: Step[] }[] = [
       undone('closing the window of a charge', charge(silent, expiring)),
       undone('charging for a schedule', charge(recurring, charging)),
       undone('onboarding the last page of a batch', batch(510, onboarding)),
-      lastly(undone('carrying a start, before Temporal has it', charge(paid, carrying('start', 'row')))),
+      lastly(committed('carrying a start, before Temporal has it', charge(paid, leasing))),
     ],
   },
   {
@@ -378,7 +381,7 @@ const DEATHS: { killed: 'api' | 'worker'; steps: Step[] }[] = [
       committed('closing the window of a charge', charge(silent, expiring)),
       committed('charging for a schedule', charge(recurring, charging)),
       committed('onboarding the last page of a batch', batch(510, onboarding)),
-      lastly(undone('carrying a start, when Temporal has it', charge(paid, carrying('start', 'commit')))),
+      lastly(undone('carrying a start, when Temporal has it', charge(paid, carrying('start')))),
     ],
   },
   {
@@ -387,16 +390,15 @@ const DEATHS: { killed: 'api' | 'worker'; steps: Step[] }[] = [
       undone('telling a merchant, who has not answered', charge(paid, toMerchant)),
       undone('handing a webhook over', charge(deaf, handingOver)),
       undone('asking the bank of a schedule, which has not answered', charge(recurring, toBank)),
-      lastly(undone('carrying a signal, before Temporal has it', charge(woken, carrying('signal', 'row')))),
+      lastly(undone("carrying a webhook's start, when Temporal has it", charge(deaf, carryingWebhook))),
     ],
   },
   {
     killed: 'worker',
     steps: [
       undone('noting that a merchant was told', charge(paid, notingAt('merchant', 'row'))),
-      undone("carrying a webhook's start, when Temporal has it", charge(deaf, carryingWebhook)),
       committed('noting a reminder of a refund', reminding),
-      lastly(undone('carrying a signal, when Temporal has it', charge(woken, carrying('signal', 'commit')))),
+      lastly(undone('carrying a signal, when Temporal has it', charge(woken, carrying('signal')))),
     ],
   },
 ];

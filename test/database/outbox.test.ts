@@ -1,17 +1,20 @@
-import { openDatabase, row, rows, type Database } from '../../src/database/pool/connection';
+import { once, EventEmitter } from 'node:events';
+import { row, rows } from '../../src/database/pool/connection';
 import {
+  endLease,
   enqueueBulkSignals,
+  enqueueMissingStarts,
   enqueueSignals,
   enqueueStarts,
+  leaseOutboxRows,
+  openOutbox,
   outboxBacklog,
-  returnOutboxRows,
-  takeOutboxRows,
-  type OutboxRank,
 } from '../../src/database/outbox';
 import { createEntity, type NewEntity } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { groupBy } from '../../src/domain/group';
 import { asOwner, databaseOfFile } from '../support/database';
+import { takeMessages } from '../support/outbox';
 
 const test = databaseOfFile();
 
@@ -25,14 +28,12 @@ describe('a message that Temporal refuses again and again', () => {
     });
     await rows(test.db, `UPDATE outbox SET created_at = created_at - interval '1 hour'`);
     for (let refusals = 0; refusals < 2; refusals++) {
-      await test.db.transaction(async (trx) => {
-        const { taken } = await takeOutboxRows(trx, 'call', 10);
-        expect(taken.toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1))).toMatchObject([
-          { workflowId: 'intent/int_1', start, signal: null },
-          { workflowId: 'intent/int_2', start: null, signal: 'bankAnswered' },
-        ]);
-        await returnOutboxRows(trx, taken, 0);
-      });
+      const { leased } = await leaseOutboxRows(test.db, 'call', 10, 60);
+      expect(leased.toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1))).toMatchObject([
+        { workflowId: 'intent/int_1', start, signal: null },
+        { workflowId: 'intent/int_2', start: null, signal: 'bankAnswered' },
+      ]);
+      await endLease(test.db, [], leased, 0);
     }
     const { call, later } = await outboxBacklog(test.db);
     const { messages, oldestAgeS } = call;
@@ -58,8 +59,7 @@ const inBulk = (n: number) =>
     `SELECT 'recurring/' || n FROM generate_series(1, :n::int) AS n`,
     { n },
   );
-const take = async (db: Database, rank: OutboxRank, limit: number) =>
-  (await db.transaction((trx) => takeOutboxRows(trx, rank, limit))).taken;
+const take = async (...from: Parameters<typeof takeMessages>) => (await takeMessages(...from)).leased;
 const countByOwner = (taken: { ownerId: string }[]) =>
   Object.fromEntries([...groupBy(taken, ({ ownerId }) => ownerId)].map(([id, own]) => [id, own.length]));
 
@@ -86,8 +86,8 @@ describe('owners', () => {
     let after = '';
     const turns: string[][] = [];
     for (let i = 0; i < 3; i++) {
-      const batch = await test.db.transaction((trx) => takeOutboxRows(trx, 'call', 4, after));
-      turns.push(batch.taken.map(({ ownerId }) => ownerId).toSorted());
+      const batch = await takeMessages(test.db, 'call', 4, after);
+      turns.push(batch.leased.map(({ ownerId }) => ownerId).toSorted());
       ({ after } = batch);
     }
     expect(turns).toEqual([
@@ -118,6 +118,73 @@ describe('owners', () => {
   });
 });
 
+describe('a lease', () => {
+  beforeEach(() => asOwner(test.url, `TRUNCATE outbox`));
+
+  it('is of one relay, however many ask at once', async () => {
+    await signals('bnk_1', 60);
+    const asked = await Promise.all(
+      Array.from({ length: 6 }, () => leaseOutboxRows(test.db, 'call', 20, 60)),
+    );
+    const ids = asked.flatMap(({ leased }) => leased.map(({ workflowId }) => workflowId));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThanOrEqual(20);
+    await take(test.db, 'call', 100);
+    expect((await leaseOutboxRows(test.db, 'call', 100, 60)).leased).toEqual([]);
+  });
+
+  it('that is over leaves its messages to the next relay, and its end does not touch them', async () => {
+    await signals('bnk_1', 2);
+    const dead = await leaseOutboxRows(test.db, 'call', 10, 0);
+    const next = await leaseOutboxRows(test.db, 'call', 10, 60);
+    expect(next.leased).toHaveLength(2);
+    await endLease(test.db, dead.leased.slice(1), dead.leased.slice(0, 1), 0);
+    expect((await leaseOutboxRows(test.db, 'call', 10, 60)).leased).toEqual([]);
+    expect(await rows(test.db, `SELECT FROM outbox`)).toHaveLength(2);
+    await endLease(test.db, next.leased, [], 0);
+    expect(await rows(test.db, `SELECT FROM outbox`)).toEqual([]);
+    // Other messages, in the places of those.
+    await asOwner(test.url, `VACUUM outbox`);
+    await signals('bnk_1', 10);
+    await endLease(test.db, dead.leased, [], 0);
+    expect(await rows(test.db, `SELECT FROM outbox`)).toHaveLength(10);
+  });
+
+  it.each([
+    ['an owner has more than its part', [5, 1], 4, true],
+    ['each owner has less than its part', [1, 1], 4, false],
+    ['there are more owners than rows in a batch', [3, 1, 1], 2, true],
+  ])('says whether more may be due: %s', async (_case, counts, limit, more) => {
+    for (const [n, count] of counts.entries()) await signals(`bnk_${n}`, count);
+    const first = await leaseOutboxRows(test.db, 'call', limit, 60);
+    expect(first.more).toBe(more);
+    let batch = first;
+    let found = first.leased.length;
+    while (batch.more) {
+      batch = await leaseOutboxRows(test.db, 'call', limit, 60, batch.after);
+      found += batch.leased.length;
+    }
+    expect(found).toBe(counts.reduce((sum, count) => sum + count));
+  });
+});
+
+it('wakes the relays once messages are committed', async () => {
+  const heard = new EventEmitter();
+  const relays = openOutbox(test.url, () => heard.emit('messages'));
+  await relays.query('SELECT 1');
+  for (const write of [
+    () => test.db.transaction((trx) => enqueueStarts(trx, [{ workflowId: 'intent/int_1', ...start }])),
+    () => test.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [{ workflowId: 'intent/int_1' }])),
+    () => inBulk(1),
+    () => enqueueMissingStarts(test.db, [{ workflowId: 'intent/int_3', ...start }], 'call'),
+  ]) {
+    const news = once(heard, 'messages');
+    await write();
+    await expect(news).resolves.toEqual([]);
+  }
+  await relays.destroy();
+});
+
 describe('what goes later', () => {
   beforeEach(() => rows(test.db, `DELETE FROM outbox`));
 
@@ -138,9 +205,7 @@ describe('what goes later', () => {
 
   it('stays so when Temporal has refused it', async () => {
     await inBulk(3);
-    await test.db.transaction(async (trx) =>
-      returnOutboxRows(trx, (await takeOutboxRows(trx, 'later', 10)).taken, 0),
-    );
+    await endLease(test.db, [], (await leaseOutboxRows(test.db, 'later', 10, 60)).leased, 0);
     await signals('bnk_1', 1);
     const { call, later } = await outboxBacklog(test.db);
     expect([call.messages, later.messages]).toEqual([1, 3]);
@@ -150,18 +215,25 @@ describe('what goes later', () => {
   it.each([1, 1_000])(
     'costs a batch no more where 100 000 of %i owners wait, though its statement ran while none did',
     async (owners) => {
+      // Postgres knows that the outbox is empty, as after a quiet night.
       await asOwner(test.url, `TRUNCATE outbox`);
-      const one = openDatabase(test.url, 1);
+      await asOwner(test.url, `VACUUM ANALYZE outbox`);
+      const relays = openOutbox(test.url, () => undefined);
       try {
-        for (let i = 0; i < 40; i++) await take(one, 'later', 100);
+        for (let i = 0; i < 40; i++) {
+          await signals('bnk_1', 1);
+          await take(relays, 'call', 100);
+          await take(relays, 'later', 100);
+        }
         await asOwner(
           test.url,
           `INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
            SELECT 'signal', 'recurring/' || n, 'termsChanged', 1, 'mch_' || n % ${owners} FROM generate_series(1, 100000) AS n`,
         );
-        const read = await one.transaction(async (trx) => {
-          const { taken } = await takeOutboxRows(trx, 'later', 100);
-          expect(taken).toHaveLength(100);
+        const read = await relays.transaction(async (trx) => {
+          const { leased } = await leaseOutboxRows(trx, 'later', 100, 60);
+          expect(leased).toHaveLength(100);
+          await endLease(trx, leased.slice(50), leased.slice(0, 50), 60);
           return row<{ rows: number }>(
             trx,
             `SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'outbox'`,
@@ -170,7 +242,7 @@ describe('what goes later', () => {
         expect(read?.rows).toBeGreaterThanOrEqual(100);
         expect(read?.rows).toBeLessThan(1_000);
       } finally {
-        await one.destroy();
+        await relays.destroy();
       }
     },
   );

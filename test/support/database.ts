@@ -53,6 +53,7 @@ export function databaseOfFile(): Omit<TestDatabase, 'drop'> {
       transaction: (work) => there().db.transaction(work),
       until: (deadline) => there().db.until(deadline),
       on: (requestId) => there().db.on(requestId),
+      wakeRelays: () => there().db.wakeRelays?.(),
       destroy: () => there().db.destroy(),
     },
   };

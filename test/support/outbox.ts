@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../src/database/pool/connection';
-import { enqueueStarts, takeOutboxRows } from '../../src/database/outbox';
+import { endLease, enqueueStarts, leaseOutboxRows, type OutboxRank } from '../../src/database/outbox';
+
+/** As a relay does that reaches Temporal: the messages are gone then. */
+export async function takeMessages(db: Database, rank: OutboxRank, limit: number, after?: string) {
+  const batch = await leaseOutboxRows(db, rank, limit, 60, after);
+  await endLease(db, batch.leased, [], 0);
+  return batch;
+}
 
 /**
  * Whether a bill that is made now is among the next `limit` messages of calls that the relay takes.
@@ -16,6 +23,6 @@ export async function billIsAmongTheNext(db: Database, limit: number, merchantId
     summary: 'A bill',
   };
   await db.transaction((trx) => enqueueStarts(trx, [bill]));
-  const { taken } = await db.transaction((trx) => takeOutboxRows(trx, 'call', limit));
-  return taken.some((one) => one.workflowId === workflowId);
+  const { leased } = await takeMessages(db, 'call', limit);
+  return leased.some((one) => one.workflowId === workflowId);
 }

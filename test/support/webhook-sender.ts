@@ -41,7 +41,6 @@ export function webhookSender(db: Database) {
         WEBHOOK_TIMEOUT_S: 10,
         ...config,
       },
-      relay: { kick: () => undefined },
       log: { info: logLine, warn: logLine },
       measure: () => undefined,
     });

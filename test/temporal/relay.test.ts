@@ -7,7 +7,7 @@ import { createEntity, type NewEntity } from '../../src/database/entity/create-e
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
-import { enqueueBulkSignals, enqueueSignals, enqueueStarts } from '../../src/database/outbox';
+import { enqueueBulkSignals, enqueueSignals, enqueueStarts, openOutbox } from '../../src/database/outbox';
 import { createRelay, type Relay } from '../../src/temporal/relay';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -208,6 +208,36 @@ test('several signals in one poll are one', async () => {
   await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [{ workflowId }]));
   await carry('signal');
   expect(await signals()).toBe(1);
+});
+
+test('a message is carried as soon as it is committed, where the relay neither polls nor is asked to', async () => {
+  const outbox = openOutbox(database.url, () => woken.kick());
+  const woken = createRelay(outbox, client, pino({ enabled: false }));
+  await outbox.query('SELECT 1');
+  const attributes = { status: 'pending' };
+  await database.db.transaction((trx) => enqueueStarts(trx, [{ workflowId, attributes, summary: '' }]));
+  await eventually(() => handle.describe().then(Boolean, () => false));
+  await woken.stop();
+  expect(await rows(database.db, `SELECT 1 FROM outbox`)).toEqual([]);
+  await outbox.destroy();
+});
+
+test('all that waits is carried in one go, however unequal the owners’ parts are', async () => {
+  await relay.stop();
+  relay = createRelay(database.db, client, pino({ enabled: false }));
+  for (const [bankId, n] of [
+    ['bnk_a', 180],
+    ['bnk_b', 1],
+  ] as const)
+    await enqueueSignals(
+      database.db,
+      'bankAnswered',
+      Array.from({ length: n }, (_, i) => ({ workflowId: `${workflowId}-${i}`, bankId })),
+    );
+  relay.kick();
+  const waiting = () => rows(database.db, `SELECT 1 FROM outbox`);
+  await eventually(async () => (await waiting()).length === 0);
+  expect(await waiting()).toEqual([]);
 });
 
 test('a signal for what has ended, or never began, is no error', async () => {

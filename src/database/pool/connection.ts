@@ -3,6 +3,7 @@ import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 
 import { remember } from '../../domain/remember';
 import { inCamelCase } from './letter-case';
 import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
+import { createWaking } from './wake-relays';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
 types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
@@ -14,6 +15,8 @@ export interface Executor {
   readonly requestId?: string | undefined;
   /** The current span, if any; messages to other processes carry it. */
   readonly traceparent?: (() => string | undefined) | undefined;
+  /** Has the relays look into the outbox: after the commit of a transaction, else at once. */
+  readonly wakeRelays?: (() => void) | undefined;
   /**
    * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
    * @param plan `custom plan` if no plan suits all values: Postgres then plans for these
@@ -158,9 +161,11 @@ export function openDatabase(
     }
   }
 
+  const wakeRelays = createWaking((text) => outside(() => using(Infinity).query(text)));
   const using = (deadline: number, requestId?: string): Database => ({
     requestId,
     traceparent,
+    wakeRelays,
     until: (earlier) => using(earlier, requestId),
     on: (request) => using(deadline, request),
     async query(text, values, plan) {
@@ -177,11 +182,15 @@ export function openDatabase(
     async transaction(work) {
       const client = await acquire(deadline);
       let over = false;
+      let leavesMessages = false;
       let failed: unknown;
       const trx: Transaction = {
         isTransaction: true,
         requestId,
         traceparent,
+        wakeRelays: () => {
+          leavesMessages = true;
+        },
         // One part of the work may send statements after another's failure has undone both.
         query: async (text, values, plan) => {
           if (over) throw new Error('the transaction is over');
@@ -199,6 +208,7 @@ export function openDatabase(
         over = true;
         await commit(run(client, { text: 'COMMIT' }, deadline));
         release(client);
+        if (leavesMessages) wakeRelays();
         return result;
       } catch (error) {
         over = true;

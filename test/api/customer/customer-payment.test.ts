@@ -365,7 +365,6 @@ describe('the credit of a payment', () => {
       keyring: served.ring,
       config: { NETWORK_TIMEZONE: LAGOS, WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
       connector: { send: () => Promise.resolve(accepted), close: () => Promise.resolve() },
-      relay: { kick: () => undefined },
       log: { info: () => undefined, warn: () => undefined },
       measure: () => undefined,
     });

@@ -1,6 +1,6 @@
 import { rows } from '../../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { enqueueStarts, takeOutboxRows } from '../../../src/database/outbox';
+import { enqueueStarts } from '../../../src/database/outbox';
 import {
   openWork,
   overdueWork,
@@ -12,7 +12,7 @@ import {
 import { jump, readClock } from '../../../src/database/sandbox-clock/advance-sandbox-clock';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { asOwner, databaseOfFile } from '../../support/database';
-import { billIsAmongTheNext } from '../../support/outbox';
+import { billIsAmongTheNext, takeMessages } from '../../support/outbox';
 import { makeSchedule, standingApproval, type Standing } from '../../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -166,9 +166,9 @@ describe('starting again', () => {
       `INSERT INTO outbox (kind, workflow_id, start, rank)
        SELECT 'start', 'recurring/sch_' || n, '{"again": "foundOverdue"}', 1 FROM generate_series(1, 10300) AS n`,
     );
-    await db.transaction((trx) => takeOutboxRows(trx, 'later', 100));
+    await takeMessages(db, 'later', 100);
     expect(await restartsWaiting(db)).toBe(10_200);
-    await db.transaction((trx) => takeOutboxRows(trx, 'later', 100));
+    await takeMessages(db, 'later', 100);
     expect(await restartsWaiting(db)).toBe(10_100);
   });
 

@@ -12,8 +12,7 @@ import {
   workInHand,
 } from '../../../src/database/sandbox-clock/advance-sandbox-clock';
 import { databaseOfFile } from '../../support/database';
-import { takeOutboxRows } from '../../../src/database/outbox';
-import { billIsAmongTheNext } from '../../support/outbox';
+import { billIsAmongTheNext, takeMessages } from '../../support/outbox';
 import { runSchedule } from '../../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../../support/standing';
 
@@ -121,8 +120,8 @@ describe('what is due', () => {
     await runSchedule(db, keyring, rules, one);
     await signalDue(db, small.merchantId, 'infinity');
     expect(await billIsAmongTheNext(db, 1)).toBe(true);
-    const { taken } = await db.transaction((trx) => takeOutboxRows(trx, 'later', 2));
-    expect(taken.map(({ workflowId }) => workflowId)).toContain(`recurring/${one}`);
+    const { leased } = await takeMessages(db, 'later', 2);
+    expect(leased.map(({ workflowId }) => workflowId)).toContain(`recurring/${one}`);
   });
 
   it('counts as undone until the schedule has acted on it, and again when the bank has answered', async () => {
