@@ -5,7 +5,8 @@ import { ApiClient } from '../../../examples/demo/api-client';
 import { letAttemptsEnd } from '../../../src/cli/attempts-under-way';
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
-import { rows } from '../../../src/database/pool/connection';
+import { rows, type Transaction } from '../../../src/database/pool/connection';
+import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { agreement, Cast } from '../../support/cast';
 import { eventually } from '../../support/engine';
 import { OPERATOR } from '../../support/operator';
@@ -110,23 +111,33 @@ describe('webhooks that wait', () => {
 
   test('for 30 silent merchants of one provider keep nobody’s charges and webhooks waiting', async () => {
     const { db } = engine.database;
-    const enter = async (name: string, webhookUrl: string, providerId: string) => {
-      const made = await db.transaction((trx) =>
-        createEntity(trx, engine.keyring, { type: 'merchant', name, providerId, webhookUrl }),
-      );
-      if (!made) throw new Error(`${name} is taken`);
-      return new ApiClient(engine.apiUrl, made);
-    };
     const { entityId: providerId } = await engine.createEntity('provider', 'Northwind Payments');
+    const enter = async (trx: Transaction, name: string, webhookUrl: string) => {
+      const merchant = { type: 'merchant' as const, name, providerId, webhookUrl };
+      const made = await createEntity(trx, engine.keyring, merchant);
+      if (!made) throw new Error(`${name} is taken`);
+      return made;
+    };
     const healthy = await receiver(status(500));
-    const sibling = await enter('Shop that answers', healthy.url, providerId);
+    const sibling = new ApiClient(
+      engine.apiUrl,
+      await db.transaction((trx) => enter(trx, 'Shop that answers', healthy.url)),
+    );
     const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
     const paymentID = await agreement(bank, merchant, bank.customers[0]);
 
-    for (let n = 0; n < 30; n++) {
-      const silent = await enter(`Shop ${n}`, (await receiver(() => undefined)).url, providerId);
-      for (let i = 0; i < 4; i++) await sendTest(silent);
-    }
+    const silent = await Promise.all(Array.from({ length: 30 }, () => receiver(() => undefined)));
+    await db.transaction(async (trx) => {
+      for (const { url } of silent) {
+        const { entityId } = await enter(trx, 'Shop that is silent', url);
+        const webhook = () => ({
+          entityId,
+          webhookType: 'billing.response' as const,
+          items: [{ sequence: 1 }],
+        });
+        await announce(trx, engine.keyring, Array.from({ length: 4 }, webhook));
+      }
+    });
     const ofSibling = await sendTest(sibling);
     const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 30);
     await merchant.hears('billing.response', billingRequestId);
