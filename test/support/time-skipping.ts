@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { access, chmod, constants, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { TestWorkflowEnvironment, TimeSkippingWorkflowClient } from '@temporalio/testing';
 import type { NativeConnection } from '@temporalio/worker';
 import { withDeadline } from '../../src/process/deadline';
-import { firstOf, type Source } from '../../src/start/temporal-binary';
+import { cacheFolder, firstOf, type Source } from '../../src/start/temporal-binary';
 import { SEARCH_ATTRIBUTE } from '../../src/temporal/search-attribute-keys';
 import { registration } from '../../src/temporal/register-search-attributes';
 
@@ -75,7 +74,7 @@ async function start(server: string): Promise<TestWorkflowEnvironment> {
 }
 
 const VERSION = '1.38.0';
-const CACHE_FOLDER = path.join(homedir(), '.cache', 'assent', `temporal-test-server-${VERSION}`);
+const CACHE_FOLDER = cacheFolder(`temporal-test-server-${VERSION}`);
 const DOWNLOAD_TIMEOUT_MS = 60_000;
 const MAVEN_TIMEOUT_MS = 5 * 60_000;
 
