@@ -12,8 +12,8 @@ import { RELAYS_CHANNEL } from './pool/wake-relays';
 
 /**
  * Messages to Temporal, written by the transaction whose work they announce. So a transaction that
- * commits cannot lose its workflow, whatever dies next. `temporal/relay.ts` carries the rows, in any
- * worker; the pool wakes the relays after the commit.
+ * commits cannot lose its workflow, whatever dies next. `temporal/relay.ts` carries the rows, in
+ * any worker; the pool wakes the relays after the commit.
  */
 export interface OutboxStart extends WorkflowRun {
   attributes: WorkflowAttributes;
