@@ -9,12 +9,14 @@ import type { Logger } from 'pino';
  * slot for workflow tasks, so waiters are few. Each bank has fewer still, so that a slow bank
  * cannot use up the slots of all others.
  */
-export interface AnswerPatience {
+export interface AnswerPatience<Ended = unknown> {
   /**
    * Ends when all these charges have ended, or `PATIENCE_MS` after the last answer, or after
    * `PATIENCE_MAX_MS` in all. Ends at once where too many wait.
+   *
+   * @returns those that have ended meanwhile
    */
-  waitForAnswers(charges: { id: string; bankId: string }[]): Promise<void>;
+  waitForAnswers(charges: { id: string; bankId: string }[]): Promise<Ended[]>;
   /** Ends all waits, now and from now on. */
   stop(): void;
 }
@@ -28,9 +30,10 @@ const PATIENCE_MS = 1_500;
 const PATIENCE_MAX_MS = 5_000;
 const ASK_EVERY_MS = 25;
 
-interface Waiter {
+interface Waiter<Ended> {
   bankIds: string[];
   open: Set<string>;
+  ended: Ended[];
   startedAt: number;
   until: number;
   done: () => void;
@@ -41,18 +44,18 @@ interface Waiter {
  *   them, and calls that wait for the same bank a quarter
  * @param endedOf the charges that have ended
  */
-export function createAnswerPatience(
+export function createAnswerPatience<Ended extends { id: string }>(
   slots: number,
-  endedOf: (ids: string[]) => Promise<string[]>,
+  endedOf: (ids: string[]) => Promise<Ended[]>,
   log: Pick<Logger, 'warn'>,
-): AnswerPatience {
+): AnswerPatience<Ended> {
   const waitersMax = slots / 2;
   const waitersMaxOfBank = slots / 4;
-  const waiters = new Set<Waiter>();
+  const waiters = new Set<Waiter<Ended>>();
   let asking: Promise<void> | undefined;
   let stopped = false;
 
-  function leave(waiter: Waiter): void {
+  function leave(waiter: Waiter<Ended>): void {
     waiters.delete(waiter);
     waiter.done();
   }
@@ -67,8 +70,9 @@ export function createAnswerPatience(
         const ended = await endedOf([...waiters].flatMap(({ open }) => [...open]));
         const now = performance.now();
         for (const waiter of waiters) {
-          for (const id of ended) {
-            if (!waiter.open.delete(id)) continue;
+          for (const one of ended) {
+            if (!waiter.open.delete(one.id)) continue;
+            waiter.ended.push(one);
             waiter.until = Math.min(now + PATIENCE_MS, waiter.startedAt + PATIENCE_MAX_MS);
           }
           if (waiter.open.size === 0 || now >= waiter.until) leave(waiter);
@@ -94,13 +98,15 @@ export function createAnswerPatience(
   return {
     async waitForAnswers(charges) {
       const bankIds = [...new Set(charges.map(({ bankId }) => bankId))];
-      if (charges.length === 0 || isFull(bankIds)) return;
+      if (charges.length === 0 || isFull(bankIds)) return [];
+      const ended: Ended[] = [];
       await new Promise<void>((done) => {
         const startedAt = performance.now();
         const open = new Set(charges.map(({ id }) => id));
-        waiters.add({ bankIds, open, startedAt, until: startedAt + PATIENCE_MS, done });
+        waiters.add({ bankIds, open, ended, startedAt, until: startedAt + PATIENCE_MS, done });
         asking ??= ask();
       });
+      return ended;
     },
     stop() {
       stopped = true;

@@ -71,7 +71,7 @@ export function createBillingRequestActivities(
   db: Database,
   keyring: Keyring,
   timeZone: string,
-  patience: AnswerPatience,
+  patience: AnswerPatience<AwaitedCharge>,
 ): BillingRequestActivities {
   return {
     async awaitAnswer(billingRequestIds, workflowId) {
@@ -82,10 +82,12 @@ export function createBillingRequestActivities(
       const open = before.filter(isOpen);
       if (open.length === 0) return answersOf(before);
       // A customer's approval takes longer than this wait.
-      await patience.waitForAnswers(open.filter((one) => !one.approvalRequired && one.leftMs > 0));
-      const ids = before.map(({ id }) => id);
-      const after = await awaitedCharges(db, ids);
-      if (!after.some(isOpen)) return answersOf(after);
+      const ended = await patience.waitForAnswers(
+        open.filter((one) => !one.approvalRequired && one.leftMs > 0),
+      );
+      const after = new Map([...before, ...ended].map((one) => [one.id, one]));
+      if (ended.length === open.length) return answersOf([...after.values()]);
+      const ids = [...after.keys()];
       await markChargesWaiting(db, ids);
       return answersOf(await awaitedCharges(db, ids));
     },

@@ -9,10 +9,10 @@ class Banks {
   asked: string[][] = [];
   away = false;
 
-  readonly endedOf = (ids: string[]): Promise<string[]> => {
+  readonly endedOf = (ids: string[]): Promise<{ id: string }[]> => {
     this.asked.push(ids);
     if (this.away) return Promise.reject(new Error('Postgres is away'));
-    return Promise.resolve(ids.filter((id) => this.ended.has(id)));
+    return Promise.resolve(ids.filter((id) => this.ended.has(id)).map((id) => ({ id })));
   };
 }
 

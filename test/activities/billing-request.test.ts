@@ -3,6 +3,7 @@ import { createBillingRequestActivities } from '../../src/activities/billing-req
 import { billingRules, readConfig } from '../../src/settings/config';
 import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
 import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
+import { endedOf, type AwaitedCharge } from '../../src/database/billing-request/read-billing-request';
 import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { databaseOfFile } from '../support/database';
@@ -14,7 +15,16 @@ const { db } = databaseOfFile();
 
 /** @param whileWaiting what happens while the activity waits */
 function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> = async () => undefined) {
-  const patience: AnswerPatience = { waitForAnswers: whileWaiting, stop: () => undefined };
+  const patience: AnswerPatience<AwaitedCharge> = {
+    async waitForAnswers(charges) {
+      await whileWaiting(charges);
+      return endedOf(
+        db,
+        charges.map(({ id }) => id),
+      );
+    },
+    stop: () => undefined,
+  };
   return createBillingRequestActivities(db, keyring, 'Africa/Lagos', patience);
 }
 

@@ -36,7 +36,7 @@ const STEPS_MAX = 60;
 
 /** The activities of a schedule's workflow, where no bank is waited for and nothing is sent. */
 export const scheduleActivities = (db: Database, keyring: Keyring, rules: BillingRules & RecurringRules) =>
-  createRecurringActivities(db, keyring, rules, { waitForAnswers: () => Promise.resolve() }, () =>
+  createRecurringActivities(db, keyring, rules, { waitForAnswers: () => Promise.resolve([]) }, () =>
     Promise.resolve({ delivered: 0, failed: 0, handedOver: 0, told: [] }),
   );
 

@@ -53,13 +53,8 @@ async function readAwaited(db: Executor, which: string, of: string | string[]): 
   return found.map(({ endsAt, ...charge }) => ({ ...charge, endsAt: formatInstant(endsAt) }));
 }
 
-export async function endedOf(db: Executor, ids: string[]): Promise<string[]> {
-  const ended = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM billing_requests WHERE id = ANY(:ids) AND status <> 'pending'`,
-    { ids },
-  );
-  return ended.map(({ id }) => id);
+export async function endedOf(db: Executor, ids: string[]): Promise<AwaitedCharge[]> {
+  return readAwaited(db, `b.id = ANY(:of) AND b.status <> 'pending'`, ids);
 }
 
 /**

@@ -154,7 +154,7 @@ describe('cancelling a charge that waits for its customer', () => {
   test('wakes its workflow, which tells that the merchant has cancelled', async () => {
     const id = await oneTime();
     const workflowId = `billing-request/${id}`;
-    const patience = { waitForAnswers: () => Promise.resolve(), stop: () => undefined };
+    const patience = { waitForAnswers: () => Promise.resolve([]), stop: () => undefined };
     const activities = createBillingRequestActivities(served.db, served.ring, 'Africa/Lagos', patience);
     expect(await activities.awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
     await cancel(id);

@@ -261,7 +261,7 @@ describe('a payment between customers is seen', () => {
 /** Nothing is sent: what the payee's bank is told, it may read. */
 const settle = (id: string) =>
   createBillingRequestActivities(served.db, served.ring, LAGOS, nobodyWaits).awaitCredit([id]);
-const nobodyWaits = { waitForAnswers: () => Promise.resolve(), stop: () => undefined };
+const nobodyWaits = { waitForAnswers: () => Promise.resolve([]), stop: () => undefined };
 
 /** The credit as both banks see it, and the exceptions about it. */
 async function expectCredit({ id, reference }: Charge, credit: object, exceptions: string[]): Promise<void> {
