@@ -203,8 +203,8 @@ export function openDatabase(
         },
       };
       try {
-        await run(client, { text: 'BEGIN' }, deadline);
-        const result = await work(trx);
+        // BEGIN shares the round trip of the first statements.
+        const [, result] = await Promise.all([run(client, { text: 'BEGIN' }, deadline), work(trx)]);
         over = true;
         await commit(run(client, { text: 'COMMIT' }, deadline));
         release(client);
