@@ -6,7 +6,16 @@ const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${lette
 export const inSnakeCase = <Value>(one: Readonly<Record<string, Value>>): Record<string, Value> =>
   Object.fromEntries(Object.entries(one).map(([name, value]) => [snakeCase(name), value]));
 
-const camelCase = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+/** As many names as the columns of all statements. */
+const CAMEL_CASE = new Map<string, string>();
+
+function camelCase(name: string): string {
+  const known = CAMEL_CASE.get(name);
+  if (known !== undefined) return known;
+  const renamed = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  CAMEL_CASE.set(name, renamed);
+  return renamed;
+}
 
 export function inCamelCase<Row>(found: readonly object[]): Row[] {
   const renamed = Object.keys(found[0] ?? {}).map((name) => [name, camelCase(name)] as const);
