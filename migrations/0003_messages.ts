@@ -96,8 +96,8 @@ export async function up(knex: Knex): Promise<void> {
       entity_id            text NOT NULL,
       webhook_type         text NOT NULL,
       batch_id             text CHECK (batch_id ~ '^bat_'),
-      -- The exact bytes that every attempt sends, encrypted: they hold the customer's e-mail for the
-      -- bank.
+      -- The exact bytes that every attempt sends, encrypted, for they hold the customer's e-mail. Such
+      -- bytes do not compress.
       body_encrypted       bytea STORAGE EXTERNAL NOT NULL,
       status               text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed')),
       workflow_id          text NOT NULL,
@@ -126,9 +126,8 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (earlier_attempts >= 0 AND earlier_attempts <= attempts),
       CHECK ((old_url IS NULL) = (old_secret_encrypted IS NULL)),
       CHECK (withdrawn_at IS NULL OR (status = 'failed' AND sent = 0))
-      -- Each row is updated twice. So its body is stored apart, and its page has room.
-    ) WITH (toast_tuple_target = 600, fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02,
-      autovacuum_vacuum_insert_scale_factor = 0.02);
+      -- Each row is updated twice, in its page as long as that has room.
+    ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
     CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (entity_id, created_at, id);
     CREATE INDEX webhook_deliveries_by_type ON webhook_deliveries (entity_id, webhook_type, created_at, id);
     CREATE INDEX webhook_deliveries_of_entity ON webhook_deliveries (entity_id, created_xid, event_id);

@@ -91,7 +91,6 @@ export async function up(knex: Knex): Promise<void> {
     COMMENT ON COLUMN expected_bookings.ended_at IS
       'When it was found that the money never moved, or need not move any more';
 
-
     GRANT SELECT, INSERT (id, bank_id, sha256, covered_from, covered_through, begins, reaches, lines),
       UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, exceptions, ended_at)
       ON bank_statements TO assent_app;

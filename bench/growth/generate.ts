@@ -288,8 +288,8 @@ function steps(
       'webhook_deliveries',
       // To the bank, and when it has answered to the merchant. One in a hundred of those was never
       // taken.
-      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, status, workflow_id, attempts,
-         created_xid, created_at, finished_at)
+      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, status, workflow_id,
+         attempts, created_xid, created_at, finished_at)
        SELECT 'dlv_' || stamp || left(hash, 15) || s,
          CASE s WHEN 0 THEN bank_id ELSE merchant_id END, CASE s WHEN 0 THEN 'billing.request' ELSE 'billing.response' END,
          'bat_' || stamp || left(hash, 16), decode(repeat(hash, 38), 'hex'),

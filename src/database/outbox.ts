@@ -39,7 +39,7 @@ const RANK = { call: 0, later: 1 } as const;
 export type OutboxRank = keyof typeof RANK;
 
 export interface OutboxRow {
-  /** Where the row is while its lease lasts. */
+  /** The row's place while its lease lasts. */
   at: string;
   /** Until then no other relay carries the row. Text, as a `Date` has no microseconds. */
   leasedUntil: string;

@@ -108,8 +108,8 @@ export function overridingParameters(config: ConnectionSettings): string[] {
     if (names.every((one) => PARAMETERS.includes(one))) return [];
     return [
       // Not by its name, which may be a piece of a password.
-      `${name}: has a parameter that it may not have: role, time limits and all else of a connection are set by the engine. ` +
-        `Take it away; what it may have is ${PARAMETERS.slice(0, 9).join(', ')}`,
+      `${name}: has a parameter that it may not have: role, time limits and all else of a connection ` +
+        `are set by the engine. Take it away; what it may have is ${PARAMETERS.slice(0, 9).join(', ')}`,
     ];
   });
 }

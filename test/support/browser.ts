@@ -37,7 +37,7 @@ interface Look {
   name: string;
   viewport: typeof WIDE;
   colorScheme: 'light' | 'dark';
-  /** Of axe. */
+  /** Options of axe. */
   rules: object;
 }
 

@@ -42,8 +42,8 @@ export async function awaitedOfWorkflow(db: Executor, workflowId: string): Promi
 async function readAwaited(db: Executor, which: string, of: string | string[]): Promise<AwaitedCharge[]> {
   const found = await rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>(
     db,
-    `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id, ${shownName('b.bank_id')} AS bank_name, b.status,
-       b.decline_reason, b.closed_by, b.approval_required, ${CREDIT_WAITS} AS credit_waits, ends_at,
+    `SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id,
+       ${shownName('b.bank_id')} AS bank_name, b.status, b.decline_reason, b.closed_by, b.approval_required, ${CREDIT_WAITS} AS credit_waits, ends_at,
        ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS left_ms,
        ${afterS('b')}
      FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t

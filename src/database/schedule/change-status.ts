@@ -80,7 +80,8 @@ export const AGREEMENT_OF_SCHEDULE = `jsonb_build_object('decision', a.decision,
   'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id))`;
 
 const COLUMNS = `s.id, s.agreement_id, s.merchant_id,
-  s.customer_id, s.bank_id, ${shownName('s.bank_id')} AS bank_name, s.amount::bigint, s.currency, s.description, s.frequency,
+  s.customer_id, s.bank_id, ${shownName('s.bank_id')} AS bank_name,
+  s.amount::bigint, s.currency, s.description, s.frequency,
   s.every AS "interval", s.start_at, s.end_at, s.max_billings, s.status,
   s.paused, s.next_n, s.next_due_at, s.noticed_n, s.ran,
   s.failed_in_a_row, s.sequence, s.told, s.created_at,

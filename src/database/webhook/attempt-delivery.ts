@@ -90,8 +90,8 @@ export interface DeliveryState {
 const msUntil = (moment: string) =>
   `greatest(coalesce(ceil(extract(epoch FROM ${moment} - clock_timestamp()) * 1000), 0), 0)::float8`;
 
-const TO_ATTEMPT = `d.id, d.entity_id, ${shownPart('e.name')} AS entity_name, coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type,
-         d.status, d.attempts,
+const TO_ATTEMPT = `d.id, d.entity_id, ${shownPart('e.name')} AS entity_name,
+         coalesce(e.provider_id, e.id) AS owner_id, d.webhook_type, d.status, d.attempts,
          d.earlier_attempts, d.body_encrypted,
          coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS only_once,
          w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS disabled,

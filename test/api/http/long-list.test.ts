@@ -34,8 +34,8 @@ async function charges(first: number, last: number): Promise<void> {
     db,
     `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
        agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
-     SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id, a.bank_id, 'a-b-c-d-10', a.id,
-       100 * n, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
+     SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
+       a.bank_id, 'a-b-c-d-10', a.id, 100 * n, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
        clock_timestamp() - n * interval '1 minute'
      FROM agreements a, generate_series(:first::int, :last::int) AS n WHERE a.id = :agreementId`,
     { first, last, agreementId: standing.agreementId },
