@@ -21,11 +21,11 @@ messages change.
   not know by its status.
 - \`POST /v1/oauth/token\` alone has no \`code\`: its \`error\` is one of RFC 6749, section 5.2.
 
-Under an \`Idempotency-Key\` the codes marked “kept” are the answer from then on: a repeat gets the same
+Under an \`Idempotency-Key\` the codes marked “Kept” are the answer from then on: a repeat gets the same
 one. After any other, the same key may be used again.
 
-| Code | Status | Meaning | |
-| ---- | ------ | ------- | --- |
+| Code | Status | Meaning |
+| ---- | ------ | ------- |
 `;
 
 export const ERRORS_PAGE = path.join(__dirname, '../docs/errors.md');
@@ -33,7 +33,7 @@ export const ERRORS_PAGE = path.join(__dirname, '../docs/errors.md');
 export function errorsPage(): string {
   const lines = FAILURE_CODES.map((code) => {
     const { status, meaning, kept } = FAILURES[code];
-    return `| \`${code}\` | ${status} | ${meaning} | ${kept ? 'kept' : ''} |`;
+    return `| \`${code}\` | ${status} | ${meaning}${kept ? ' Kept.' : ''} |`;
   });
   return `${INTRODUCTION}${lines.join('\n')}\n`;
 }

@@ -53,8 +53,8 @@ export function schemaPage(): string {
   const files = readdirSync(join(ROOT, 'migrations')).filter((file) => file.endsWith('.ts'));
   return [
     '# The schema',
-    'Tables by feature, with their keys and the code that writes them. `npm run generate:schema` draws this page from ' +
-      '`migrations/` and from the statements in `src/database`. Columns are described where they are made, in the migration.',
+    'Tables by feature: table (key) → tables that it refers to ← the code that writes it. `npm run generate:schema` draws ' +
+      'this page from `migrations/` and `src/database`. Columns are described where they are made, in the migration.',
     ...files.toSorted().map((file) => section(file, writers)),
     '',
   ].join('\n\n');
@@ -69,17 +69,11 @@ function section(file: string, writers: Map<string, Set<string>>): string {
   return [
     `## ${file.replace(/^\d+_|\.ts$/g, '').replaceAll('_', ' ')}`,
     about,
-    ['```mermaid', 'erDiagram', ...tables.flatMap(drawn), '```'].join('\n'),
-    [
-      '| Table | Key | Written by | |',
-      '| --- | --- | --- | --- |',
-      ...tables.map(
-        ({ name, key, about: words }) =>
-          `| \`${name}\` | ${key} | ${writtenBy(name) || 'the database'} | ${words} |`,
-      ),
-    ].join('\n'),
+    tables
+      .map(({ name, key, references, about: words }) => {
+        const to = references.length > 0 ? ` → ${references.join(', ')}` : '';
+        return `- **${name}** (${key})${to} ← ${writtenBy(name) || 'the database'}${words && `: ${words}`}`;
+      })
+      .join('\n'),
   ].join('\n\n');
 }
-
-const drawn = ({ name, references }: Table): string[] =>
-  references.length === 0 ? [`  ${name}`] : references.map((to) => `  ${to} ||--o{ ${name} : ""`);

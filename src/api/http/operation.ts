@@ -10,6 +10,8 @@ export interface Operation {
   summary: string;
   /** For a stranger who knows nothing of the network yet; Markdown. */
   description: string;
+  /** The days on which it was deprecated and will go; docs/api-policy.md says how far apart. */
+  deprecated?: { since: string; sunset: string };
   /** Its successful answers by status. */
   answers: Record<number, Success>;
   /**

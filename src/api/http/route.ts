@@ -182,6 +182,7 @@ export function serve(
   }
 
   return async (req: Request, res: Response) => {
+    if (one.operation.deprecated) tellDeprecated(res, one.operation.deprecated);
     const caller = await authenticate(req, res);
     req.caller = caller;
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
@@ -197,6 +198,11 @@ export function serve(
       place.leave();
     }
   };
+}
+
+/** In the forms of RFC 9745 and RFC 8594, on every response of the operation. */
+function tellDeprecated(res: Response, { since, sunset }: NonNullable<Operation['deprecated']>): void {
+  res.set({ Deprecation: `@${Date.parse(since) / 1000}`, Sunset: new Date(sunset).toUTCString() });
 }
 
 /** Each page is read in a place of the caller's, so that others have their turn between two. */

@@ -86,6 +86,8 @@ function describe(one: Route, schemas: Schemas): OpenApiOperation {
     operationId: id,
     tags: [tag],
     summary,
+    // oasdiff refuses that an operation goes earlier.
+    ...(operation.deprecated && { deprecated: true, 'x-sunset': operation.deprecated.sunset }),
     [ROLES_KEY]: options.roles,
     description: `${description}\n\nCallers: ${roles}. Rate limit: \`${options.limit}\`.${options.namesIdentifiers ? NAMES_IDENTIFIERS : ''}`,
     parameters: [

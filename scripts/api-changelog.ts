@@ -1,0 +1,55 @@
+/** A change as oasdiff tells it. */
+export interface ApiChange {
+  id: string;
+  text: string;
+  /** 1 is information, 2 a warning, 3 breaks. */
+  level: number;
+  section: string;
+  operation?: string;
+  path?: string;
+}
+
+/** A change of more operations than this is one of all of them, as of a schema that they share. */
+const NAMED_MAX = 3;
+const NOTHING = 'Nothing.';
+
+/**
+ * The changelog with the section of what has changed since a release made anew. Sections of the
+ * releases before stay as they are.
+ *
+ * @param next the release that brings the changes
+ */
+export function apiChangelog(
+  kept: string,
+  version: string,
+  changes: readonly ApiChange[],
+  next?: string,
+): string {
+  const heading = `## Since ${version}\n`;
+  const [before = '', after = ''] = kept.split(heading);
+  const end = after.indexOf('\n## ');
+  const older = end === -1 ? '' : after.slice(end);
+  const made = `\n${linesOf(changes).join('\n')}\n${older}`;
+  const begun = next === undefined ? heading : `## Since ${next}\n\n${NOTHING}\n\n## ${next}\n`;
+  return `${before.trimEnd()}\n\n${begun}${made}`;
+}
+
+function linesOf(changes: readonly ApiChange[]): string[] {
+  if (changes.length === 0) return [NOTHING];
+  const places = new Map<string, string[]>();
+  for (const { text, operation, path, level } of changes) {
+    const told = `${level > 1 ? '**Look here:** ' : ''}${text}`;
+    places.set(told, [...(places.get(told) ?? []), placeOf(operation, path)]);
+  }
+  return [...places].map(([told, at]) => {
+    const named = [...new Set(at)];
+    const where = named.length > NAMED_MAX ? `${named.length} operations` : named.join(', ');
+    return `- ${where}: ${told}`;
+  });
+}
+
+function placeOf(operation: string | undefined, path = 'all'): string {
+  return path.startsWith('/webhook ')
+    ? `\`${path.slice('/webhook '.length)}\``
+    : `\`${[operation, path].filter(Boolean).join(' ')}\``;
+}

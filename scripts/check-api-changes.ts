@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { format, resolveConfig } from 'prettier';
+import { routes } from '../src/api/app';
+import { openApiDocument, type OpenApiDocument } from '../src/api/openapi/document';
+import { version as VERSION } from '../package.json';
+import { readConfig } from '../src/settings/config';
+import { apiChangelog, type ApiChange } from './api-changelog';
+
+/**
+ * Compares the API's document with that of the last release, by oasdiff. Fails where a change
+ * breaks the promise of docs/api-policy.md, or docs/api-changelog.md lacks a change. `--write`
+ * brings the changelog up to date; `--release` also keeps today's document to compare with.
+ */
+
+const OASDIFF = 'github.com/oasdiff/oasdiff@v1.37.0';
+/** The first run compiles it, for half a minute. */
+const COMPARED_WITHIN_MS = 300_000;
+const SUNSET_DAYS = '180';
+const BREAKING = 3;
+
+const ROOT = path.join(__dirname, '..');
+const RELEASED = path.join(ROOT, 'docs/openapi');
+const CHANGELOG = path.join(ROOT, 'docs/api-changelog.md');
+
+/** oasdiff takes a webhook for a request of the client's. Its receiver reads it as a response. */
+function withWebhooksRead({ webhooks, ...document }: OpenApiDocument): object {
+  const read = Object.entries(webhooks).flatMap(([name, { post }]) =>
+    post ? [[`/webhook ${name}`, { get: { responses: { 200: post['requestBody'] } } }]] : [],
+  );
+  return { ...document, paths: { ...document.paths, ...Object.fromEntries(read) } };
+}
+
+function compare(released: OpenApiDocument, current: OpenApiDocument): ApiChange[] {
+  const folder = mkdtempSync(path.join(tmpdir(), 'assent-api-'));
+  try {
+    for (const [n, document] of [released, current].entries())
+      writeFileSync(path.join(folder, `${n}.json`), JSON.stringify(withWebhooksRead(document)));
+    // The policy: whoever calls takes a word that is new to it for an unknown one.
+    writeFileSync(path.join(folder, 'levels.txt'), 'response-property-enum-value-added info\n');
+    const ran = spawnSync(
+      'go',
+      `run ${OASDIFF} changelog 0.json 1.json --format json --severity-levels levels.txt`
+        .concat(` --deprecation-days-stable ${SUNSET_DAYS}`)
+        .split(' '),
+      { cwd: folder, encoding: 'utf8', timeout: COMPARED_WITHIN_MS, maxBuffer: 64 << 20 },
+    );
+    if (ran.error)
+      throw new Error('oasdiff is run with Go, which is missing: install it', { cause: ran.error });
+    if (ran.status !== 0) throw new Error(ran.stderr);
+    return (JSON.parse(ran.stdout || '[]') as ApiChange[]).filter(({ section }) => section !== 'info');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function main([option]: string[]): Promise<void> {
+  const file = readdirSync(RELEASED).find((name) => name.endsWith('.json.gz'));
+  if (file === undefined) throw new Error('docs/openapi has no released document');
+  const version = file.replace('.json.gz', '');
+  const released = JSON.parse(
+    gunzipSync(readFileSync(path.join(RELEASED, file))).toString(),
+  ) as OpenApiDocument;
+  const current = openApiDocument(routes({ config: readConfig({}) }));
+
+  const changes = compare(released, current);
+  const broken = changes.filter(({ level }) => level >= BREAKING);
+  for (const { operation = '', path: where = '', text, id } of broken)
+    process.stderr.write(`breaks what ${version} promised: ${operation} ${where}: ${text} [${id}]\n`);
+  if (broken.length > 0) process.exitCode = 1;
+
+  const kept = readFileSync(CHANGELOG, 'utf8');
+  const style = await resolveConfig(CHANGELOG);
+  const made = (next?: string) =>
+    format(apiChangelog(kept, version, changes, next), { ...style, parser: 'markdown' });
+  if (option === '--release' && broken.length === 0) {
+    writeFileSync(CHANGELOG, await made(VERSION));
+    rmSync(path.join(RELEASED, file));
+    writeFileSync(path.join(RELEASED, `${VERSION}.json.gz`), gzipSync(JSON.stringify(current), { level: 9 }));
+  } else if (option === '--write') {
+    writeFileSync(CHANGELOG, await made());
+  } else if ((await made()) !== kept) {
+    process.stderr.write('docs/api-changelog.md lacks a change: npm run generate:changes\n');
+    process.exitCode = 1;
+  }
+  process.stdout.write(`${changes.length} changes since ${version}, ${broken.length} break it\n`);
+}
+
+void main(process.argv.slice(2));
