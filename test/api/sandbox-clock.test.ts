@@ -1,6 +1,5 @@
-import { rows, type Database } from '../../src/database/pool/connection';
-import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../support/api';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { rows } from '../../src/database/pool/connection';
+import { apiOfFile, enter, send, serveApi, tokenOf, type Party } from '../support/api';
 import { eventually } from '../support/engine';
 import { openTransaction } from '../support/open-transaction';
 import { makeSchedule, standingApproval } from '../support/standing';
@@ -9,20 +8,8 @@ const ADVANCE = '/v1/sandbox/clock/advance';
 const CLOCK = '/v1/sandbox/clock';
 const DAY_MS = 86_400_000;
 
-let database: TestDatabase;
-let db: Database;
-let api: ServedApi;
+const { api, db } = apiOfFile();
 let merchant: Party;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  api = await serveApi(db);
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
 
 beforeEach(async () => {
   merchant = await enter(api, 'merchant');

@@ -1,13 +1,9 @@
 import { Failure } from '../../src/domain/failures';
 import { row } from '../../src/database/pool/connection';
 import { createLogger, describeError } from '../../src/process/log';
-import { createTestDatabase, type TestDatabase } from '../support/database';
+import { databaseOfFile } from '../support/database';
 
-let test: TestDatabase;
-beforeAll(async () => {
-  test = await createTestDatabase();
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
 
 describe('an error in the log', () => {
   it('of Postgres names what was hit, and never the values', async () => {

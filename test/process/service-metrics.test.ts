@@ -2,17 +2,15 @@ import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
-import { asOwner, createTestDatabase, type TestDatabase } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { valueOf } from '../support/metrics';
 import { standingApproval, type Standing } from '../support/standing';
 
-let test: TestDatabase;
+const test = databaseOfFile();
 let standing: Standing;
 beforeAll(async () => {
-  test = await createTestDatabase();
   standing = await standingApproval(test.db, readKeyring(makeKeyring()));
 });
-afterAll(() => test.drop());
 
 it('a batch that is not done is measured by its age, for nobody else may notice that it stands still', async () => {
   const registry = createMetrics();

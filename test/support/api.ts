@@ -17,6 +17,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
 import { describeError } from '../../src/process/log';
 import { knowApi } from './conformance';
+import { databaseOfFile } from './database';
 import type { Standing } from './standing';
 
 /** The API on a port of its own, in this process, on a database of the test's. */
@@ -85,6 +86,17 @@ export async function serveApi(
         server.closeAllConnections();
       }),
   };
+}
+
+/** The API of the test file that calls this, on a database of its own, there once its tests begin. */
+export function apiOfFile(more: Parameters<typeof serveApi>[1] = {}) {
+  const database = databaseOfFile();
+  const api = {} as ServedApi;
+  beforeAll(async () => {
+    Object.assign(api, await serveApi(database.db, more));
+  });
+  afterAll(() => api.close());
+  return { api, database, db: database.db };
 }
 
 /** Makes an entity as the operator would. */

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { routes } from '../../../src/api/app';
 import type { Route } from '../../../src/api/http/route';
 import { ROLES, type Role } from '../../../src/domain/entity';
-import { send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, send, tokensOf, type Answered } from '../../support/api';
 import { namesIn } from '../../support/schema-names';
 import { answerCharges, lookupIdOf, standingApproval } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
@@ -16,8 +15,13 @@ import { wholeFeed } from '../../support/whole-feed';
  * too, and fails here until `REST` says what it takes.
  */
 
-let database: TestDatabase;
-let api: ServedApi;
+const { api, database } = apiOfFile({
+  settings: {
+    RATE_LIMIT_CALLER: '5000/5000',
+    RATE_LIMIT_LOOKUP: '5000/5000',
+    RATE_LIMIT_TOKEN_ADDRESS: '100/200',
+  },
+});
 /** Two sets of a bank, a merchant and a provider that have nothing to do with each other. */
 let mine: Tenants;
 let theirs: Tenants;
@@ -32,20 +36,8 @@ interface Tenants {
 }
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await serveApi(database.db, {
-    settings: {
-      RATE_LIMIT_CALLER: '5000/5000',
-      RATE_LIMIT_LOOKUP: '5000/5000',
-      RATE_LIMIT_TOKEN_ADDRESS: '100/200',
-    },
-  });
   mine = await settle();
   theirs = await settle();
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
 });
 
 async function settle(): Promise<Tenants> {

@@ -1,18 +1,10 @@
 import { row } from '../../../src/database/pool/connection';
-import { enter, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, tokenOf, type Party } from '../../support/api';
 
-let test: TestDatabase;
-let api: ServedApi;
+const { api, database: test } = apiOfFile({ settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' } });
 let provider: Party;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, { settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' } });
   provider = await enter(api, 'provider');
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
 });
 
 interface Item {

@@ -7,8 +7,8 @@ import { newId } from '../../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keys/keyring';
 import { claimRing, requireRing } from '../../../src/database/key-rotation/claim-keyring';
 import { keyUse, reencrypt } from '../../../src/database/key-rotation/re-encrypt';
-import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, send, serveApi, type Party } from '../../support/api';
+import { createTestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 
 /** Gains of a thief who has the database login of the API, and nothing of the ring. */
@@ -19,22 +19,15 @@ const UNRECORDED = {
   message: expect.stringMatching(/together with an audit event alone/) as string,
 };
 
-let test: TestDatabase;
-let api: ServedApi;
+const { api, database: test } = apiOfFile({
+  ring: readKeyring(OLD),
+  settings: { RATE_LIMIT_TOKEN: '1000/1000', RATE_LIMIT_TOKEN_ADDRESS: '1000/1000' },
+});
 let bank: Party;
 let thief: Party;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, {
-    ring: readKeyring(OLD),
-    settings: { RATE_LIMIT_TOKEN: '1000/1000', RATE_LIMIT_TOKEN_ADDRESS: '1000/1000' },
-  });
   bank = await enter(api, 'bank');
   thief = await enter(api, 'merchant');
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
 });
 
 /** Runs a statement together with an audit event, which the login may write as well. */

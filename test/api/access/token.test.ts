@@ -4,23 +4,16 @@ import { rotateClientSecret } from '../../../src/database/entity/client-credenti
 import { setEntityStatus } from '../../../src/database/entity/create-entity';
 import { revokeTokens } from '../../../src/database/entity-control/control-entity';
 import { rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
-import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
-import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, send, serveApi, tokenOf, type Party } from '../../support/api';
+import { asOwner, createTestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 
-let test: TestDatabase;
-let api: ServedApi;
+const { api, database: test } = apiOfFile({
+  settings: { RATE_LIMIT_TOKEN: '1000/1000', RATE_LIMIT_TOKEN_ADDRESS: '1000/1000' },
+});
 let bank: Party;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, {
-    settings: { RATE_LIMIT_TOKEN: '1000/1000', RATE_LIMIT_TOKEN_ADDRESS: '1000/1000' },
-  });
   bank = await enter(api, 'bank');
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
 });
 
 /** Lets time pass for a row: as a superuser, for whom no trigger asks for an audit event. */

@@ -7,26 +7,16 @@ import {
 import { openDatabase } from '../../../src/database/pool/connection';
 import { revokeTokens } from '../../../src/database/entity-control/control-entity';
 import { setEntityStatus } from '../../../src/database/entity/create-entity';
-import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
 import { OPERATOR } from '../../support/operator';
 import { RawConnection } from '../../support/raw-http';
 
-let test: TestDatabase;
-let api: ServedApi;
+const { api, database: test } = apiOfFile({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
 let bank: Party;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, { settings: { TRUSTED_PROXIES: '127.0.0.1' } });
-});
 beforeEach(async () => {
   bank = await enter(api, 'bank');
 });
 afterEach(() => jest.restoreAllMocks());
-afterAll(async () => {
-  await api.close();
-  await test.drop();
-});
 
 /** As a browser marks what the console's page asks for. */
 const OWN_PAGE = { 'sec-fetch-site': 'same-origin' };

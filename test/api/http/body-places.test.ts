@@ -1,35 +1,27 @@
 import { EventEmitter, once } from 'node:events';
-import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, type Party } from '../../support/api';
 import { eventually } from '../../support/engine';
 import { RawConnection, request } from '../../support/raw-http';
 
 /** Bodies that fill a process: many at once that do not end, or whose calls wait for others. */
 
-let test: TestDatabase;
-let api: ServedApi;
-let provider: Party;
-let merchant: Party;
 const gate = new EventEmitter();
 let isOpen = true;
 let waiting = 0;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, {
-    settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' },
-    limiter: {
-      async take(_, handle) {
-        waiting += 1;
-        if (!isOpen) await once(gate, 'open');
-        return handle();
-      },
+const { api } = apiOfFile({
+  settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' },
+  limiter: {
+    async take(_, handle) {
+      waiting += 1;
+      if (!isOpen) await once(gate, 'open');
+      return handle();
     },
-  });
-  [provider, merchant] = await Promise.all([enter(api, 'provider'), enter(api, 'merchant')]);
+  },
 });
-afterAll(async () => {
-  await api.close();
-  await test.drop();
+let provider: Party;
+let merchant: Party;
+beforeAll(async () => {
+  [provider, merchant] = await Promise.all([enter(api, 'provider'), enter(api, 'merchant')]);
 });
 
 const KIB = 1024;

@@ -4,8 +4,7 @@ import type { Route } from '../../../src/api/http/route';
 import { openDatabase } from '../../../src/database/pool/connection';
 import { claimKey } from '../../../src/database/call/idempotency';
 import { ROLES, type Role } from '../../../src/domain/entity';
-import { enter, send, serveApi, type Answered, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, send, serveApi, type Answered, type Party } from '../../support/api';
 import { openTransaction } from '../../support/open-transaction';
 import { namesIn } from '../../support/schema-names';
 import { servers } from '../../support/servers';
@@ -16,23 +15,16 @@ import { servers } from '../../support/servers';
  * `isolation.test.ts` has other tenants' things.
  */
 
-let database: TestDatabase;
-let api: ServedApi;
+const { api, database } = apiOfFile({
+  settings: {
+    RATE_LIMIT_CALLER: '5000/5000',
+    RATE_LIMIT_LOOKUP: '5000/5000',
+    RATE_LIMIT_MERCHANT_BATCH: '5000/5000',
+  },
+});
 let callers: Record<Role, Party>;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await serveApi(database.db, {
-    settings: {
-      RATE_LIMIT_CALLER: '5000/5000',
-      RATE_LIMIT_LOOKUP: '5000/5000',
-      RATE_LIMIT_MERCHANT_BATCH: '5000/5000',
-    },
-  });
   callers = await enterAll();
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
 });
 
 async function enterAll(): Promise<Record<Role, Party>> {

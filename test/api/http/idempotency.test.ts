@@ -5,22 +5,14 @@ import { row, rows, type Transaction } from '../../../src/database/pool/connecti
 import { newId } from '../../../src/database/identifier/new-id';
 import { expireKeys, type KeyedRequest } from '../../../src/database/call/idempotency';
 import { Failure } from '../../../src/domain/failures';
-import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase } from '../../support/database';
+import { apiOfFile, enter, type Party } from '../../support/api';
 
-let test: Awaited<ReturnType<typeof createTestDatabase>>;
-let api: ServedApi;
+const { api, database: test } = apiOfFile({
+  settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' },
+});
 let provider: Party;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, {
-    settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' },
-  });
   provider = await enter(api, 'provider');
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
 });
 
 const bodyIndexes = (body: string) => api.deps.ring.blindIndexes('idempotency.body', body);

@@ -1,27 +1,19 @@
 import { Failure } from '../../../src/domain/failures';
 import { row } from '../../../src/database/pool/connection';
-import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, type Party } from '../../support/api';
 import { person } from '../../support/person';
 import { RawConnection } from '../../support/raw-http';
 
 /** Bodies that wait in the database while they arrive, of calls that are refused after all. */
 
-let test: TestDatabase;
-let api: ServedApi;
+const { api, database: test } = apiOfFile({
+  limiter: {
+    take: () => Promise.reject(new Failure('unavailable', 'No place came free', { retryAfterS: 1 })),
+  },
+});
 let bank: Party;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, {
-    limiter: {
-      take: () => Promise.reject(new Failure('unavailable', 'No place came free', { retryAfterS: 1 })),
-    },
-  });
   bank = await enter(api, 'bank');
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
 });
 
 const LINES = Array.from({ length: 1_001 }, (_, n) => `A${n},2026-03-02,10.00,NGN,debit`);

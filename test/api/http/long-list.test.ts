@@ -1,7 +1,6 @@
-import { row, rows, type Database } from '../../../src/database/pool/connection';
+import { row, rows } from '../../../src/database/pool/connection';
 import { LIST_REACH } from '../../../src/database/query/list-page';
-import { serveApi, send, tokensOf, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, send, tokensOf } from '../../support/api';
 import { standingApproval, type Standing } from '../../support/standing';
 
 /**
@@ -9,23 +8,14 @@ import { standingApproval, type Standing } from '../../support/standing';
  * one statement.
  */
 
-let database: TestDatabase;
-let db: Database;
-let api: ServedApi;
+const { api, db } = apiOfFile();
 let standing: Standing;
 let tokens: Record<'bank' | 'provider' | 'merchant', string>;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-  api = await serveApi(db);
   standing = await standingApproval(db, api.deps.ring);
   tokens = await tokensOf(api, standing);
   await charges(1, LIST_REACH);
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
 });
 
 /** The n-th is n minutes old. */

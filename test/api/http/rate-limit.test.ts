@@ -4,14 +4,10 @@ import { newClientSecret } from '../../../src/database/entity/client-credential'
 import { rows, type Database } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { enter, send, serveApi, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { databaseOfFile } from '../../support/database';
 import { eventually } from '../../support/engine';
 
-let test: TestDatabase;
-beforeAll(async () => {
-  test = await createTestDatabase();
-});
-afterAll(() => test.drop());
+const test = databaseOfFile();
 
 const ENDPOINT = '/v1/webhooks/endpoint';
 

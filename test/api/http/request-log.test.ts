@@ -5,20 +5,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { createLogger } from '../../../src/process/log';
 import type { Tracing } from '../../../src/process/span';
-import { enter, serveApi, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, serveApi } from '../../support/api';
 import { person } from '../../support/person';
 
-let test: TestDatabase;
-let api: ServedApi;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db);
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
-});
+const { api, database: test } = apiOfFile();
 
 const nothing = () => undefined;
 const times = (line: string, key: string) => line.split(`"${key}":`).length - 1;

@@ -1,24 +1,16 @@
-import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase } from '../../support/database';
+import { apiOfFile, enter, send, type Party } from '../../support/api';
 
-let test: Awaited<ReturnType<typeof createTestDatabase>>;
-let api: ServedApi;
+// Many requests of one caller in a moment; the limits have tests of their own.
+const { api } = apiOfFile({ settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' } });
 let provider: Party;
 let bank: Party;
 let merchant: Party;
 beforeAll(async () => {
-  test = await createTestDatabase();
-  // Many requests of one caller in a moment; the limits have tests of their own.
-  api = await serveApi(test.db, { settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' } });
   [provider, bank, merchant] = [
     await enter(api, 'provider'),
     await enter(api, 'bank'),
     await enter(api, 'merchant'),
   ];
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
 });
 
 const MERCHANTS = '/v1/provider/merchants';

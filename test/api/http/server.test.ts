@@ -1,22 +1,14 @@
-import { enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, send, type Party } from '../../support/api';
 import { RawConnection, request } from '../../support/raw-http';
 
-let test: TestDatabase;
-let api: ServedApi;
+const { api } = apiOfFile({ settings: { RATE_LIMIT_CALLER: '10000/10000' } });
 let bank: Party;
 let merchant: Party;
 const open: RawConnection[] = [];
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, { settings: { RATE_LIMIT_CALLER: '10000/10000' } });
   [bank, merchant] = await Promise.all([enter(api, 'bank'), enter(api, 'merchant')]);
 });
 afterEach(() => open.splice(0).forEach((connection) => connection.close()));
-afterAll(async () => {
-  await api.close();
-  await test.drop();
-});
 
 const connection = async () => {
   const one = await RawConnection.to(api.url);

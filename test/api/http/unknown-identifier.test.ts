@@ -2,31 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../../src/settings/config';
 import { rows } from '../../../src/database/pool/connection';
 import type { IdentifierKind } from '../../../src/api/http/request-metrics';
-import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, type Party } from '../../support/api';
 import { person } from '../../support/person';
 
-let test: TestDatabase;
-let api: ServedApi;
+const { api, database: test } = apiOfFile({
+  config: {
+    ...readConfig({ RATE_LIMIT_CALLER: '5000/5000', RATE_LIMIT_TOKEN_ADDRESS: '5000/5000' }),
+    // A token flows in each 1 000 s: none while a test runs.
+    RATE_LIMIT_UNKNOWN: { perSecond: 0.001, burst: 5 },
+  },
+  measureUnknown: (kind, count) => void measured.set(kind, (measured.get(kind) ?? 0) + count),
+});
 let bank: Party;
 let known: string;
 const measured = new Map<IdentifierKind, number>();
 beforeAll(async () => {
-  test = await createTestDatabase();
-  api = await serveApi(test.db, {
-    config: {
-      ...readConfig({ RATE_LIMIT_CALLER: '5000/5000', RATE_LIMIT_TOKEN_ADDRESS: '5000/5000' }),
-      // A token flows in each 1 000 s: none while a test runs.
-      RATE_LIMIT_UNKNOWN: { perSecond: 0.001, burst: 5 },
-    },
-    measureUnknown: (kind, count) => void measured.set(kind, (measured.get(kind) ?? 0) + count),
-  });
   bank = await enter(api, 'bank');
   known = await onboard(bank);
-});
-afterAll(async () => {
-  await api.close();
-  await test.drop();
 });
 
 async function onboard(by: Party): Promise<string> {

@@ -1,20 +1,10 @@
 import { newId } from '../../../src/database/identifier/new-id';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
-import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, type Party } from '../../support/api';
 import { eventually } from '../../support/engine';
 
-let database: TestDatabase;
-let api: ServedApi;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await serveApi(database.db, { settings: { RATE_LIMIT_CALLER: '1000/1000' } });
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
+const { api, database } = apiOfFile({ settings: { RATE_LIMIT_CALLER: '1000/1000' } });
 
 interface FeedEvent {
   eventId: string;

@@ -4,21 +4,11 @@ import { newId } from '../../../src/database/identifier/new-id';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { recordAttempt, claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES, type WebhookType } from '../../../src/domain/webhook/webhook';
-import { enter, serveApi, signIn, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, signIn, type Party } from '../../support/api';
 import { bill } from '../../support/shared-api';
 import { moveClock, standingApproval } from '../../support/standing';
 
-let database: TestDatabase;
-let api: ServedApi;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await serveApi(database.db, { settings: { RATE_LIMIT_CALLER: '1000/1000' } });
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
+const { api, database } = apiOfFile({ settings: { RATE_LIMIT_CALLER: '1000/1000' } });
 
 const DELIVERIES = '/v1/webhooks/deliveries';
 const ENDPOINT = '/v1/webhooks/endpoint';

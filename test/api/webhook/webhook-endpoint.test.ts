@@ -1,19 +1,9 @@
 import { rows } from '../../../src/database/pool/connection';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
-import { enter, serveApi, type Party, type ServedApi } from '../../support/api';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { apiOfFile, enter, serveApi, type Party } from '../../support/api';
 
-let database: TestDatabase;
-let api: ServedApi;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await serveApi(database.db);
-});
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
+const { api, database } = apiOfFile();
 
 const ENDPOINT = '/v1/webhooks/endpoint';
 const ROTATE = `${ENDPOINT}/rotate-secret`;
