@@ -13,7 +13,7 @@ import { anyRing, engineOf } from './engine';
 const UNKNOWN =
   'unknown here: nothing has this reference or id. Accepted are a reference, a bankTransactionId, and the id of a charge (brq_…), ' +
   'a transaction (txn_…), a refund (rfd_…), a schedule (sch_…), an intent (int_…), an agreement (agr_…), a reconciliation exception (exc_…), ' +
-  'a webhook delivery (dlv_…), its event (evt_…) or a batch (bat_…).';
+  'a webhook delivery (dlv_…) or its event (evt_…).';
 
 /** Longer than any reference or id that the API takes. */
 const GIVEN_MAX = 255;

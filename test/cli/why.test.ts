@@ -100,7 +100,6 @@ interface Billed {
   id: string;
   reference: string;
   transactionId: string;
-  batchId: string;
   deliveryId: string;
 }
 
@@ -116,7 +115,7 @@ async function billByApi(): Promise<Billed> {
   const [item] = body as unknown as { billingRequestId: string }[];
   const found = await row<Billed>(
     db,
-    `SELECT id, reference, transaction_id AS "transactionId", batch_id AS "batchId", bank_delivery_id AS "deliveryId"
+    `SELECT id, reference, transaction_id AS "transactionId", bank_delivery_id AS "deliveryId"
      FROM billing_requests WHERE id = :id`,
     { id: item?.billingRequestId },
   );
@@ -151,7 +150,7 @@ test('a merchant’s reference leads to the call, the workflow, each attempt at 
     URL,
     bankId: standing.bankId,
   });
-  const { id, reference, transactionId, batchId, deliveryId } = await billByApi();
+  const { id, reference, transactionId, deliveryId } = await billByApi();
   await deliverAtSecondAttempt(deliveryId);
   await answerBill(db, ring, standing, id, 'FT-second-attempt');
 
@@ -192,7 +191,7 @@ test('a merchant’s reference leads to the call, the workflow, each attempt at 
     /ledger entry \d+, charge .* debit customer_bank of bnk_\w+ 100 NGN, credit merchant of/,
   );
 
-  for (const other of [id, transactionId, batchId, deliveryId, 'FT-second-attempt']) {
+  for (const other of [id, transactionId, deliveryId, 'FT-second-attempt']) {
     expect(steps(await why(other))).toEqual(steps(told));
   }
   await expectNothingPrivate(reference);
@@ -383,12 +382,12 @@ test('what nothing has ends with 1, and says what is accepted', async () => {
     const { code, out, err } = await cli.run('why', id);
     expect({ id, code, out }).toEqual({ id, code: 1, out: '' });
     expect(err).toMatch(
-      /^assent: unknown here: nothing has this reference or id\. Accepted are .*brq_.*bat_/,
+      /^assent: unknown here: nothing has this reference or id\. Accepted are .*brq_.*evt_/,
     );
   }
 });
 
-it('finds a webhook that is forgotten by its event and by its batch, as by its own id', async () => {
+it('finds a webhook that is forgotten by its event, as by its own id', async () => {
   const { reference } = await charge(db, ring, standing);
   await refund(db, ring, standing, reference, 0.4, 'completed');
   await asOwner(
@@ -396,15 +395,14 @@ it('finds a webhook that is forgotten by its event and by its batch, as by its o
     `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.merchantId}'`,
   );
   await forgetDeliveries(db, ring, 0);
-  const told = await row<{ deliveryId: string; batchId: string }>(
+  const told = await row<{ deliveryId: string }>(
     db,
-    `SELECT delivery_id AS "deliveryId", batch_id AS "batchId" FROM webhook_receipts
+    `SELECT delivery_id AS "deliveryId" FROM webhook_receipts
      WHERE webhook_type = 'refund.response' AND entity_id = :merchantId`,
     { merchantId: standing.merchantId },
   );
-  const { deliveryId, batchId } = told ?? { deliveryId: '', batchId: '' };
+  const { deliveryId } = told ?? { deliveryId: '' };
   const byId = await why(deliveryId);
   expect(byId.lines).not.toEqual([]);
   expect((await why(idAs('event', deliveryId))).lines).toEqual(byId.lines);
-  expect((await why(batchId)).lines).toEqual(byId.lines);
 });

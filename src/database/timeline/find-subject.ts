@@ -1,6 +1,5 @@
-import { idAs, isId, madeAt, type IdKind } from '../../domain/identifier/ids';
+import { idAs, isId } from '../../domain/identifier/ids';
 import { rows, type Executor } from '../pool/connection';
-import { firstIdAt } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { decryptItems, readBodies, type EncryptedBody } from '../webhook/read-body';
 
@@ -21,7 +20,7 @@ export interface Subject {
 /** Intents of an agreement, which is as the latest left it; each earlier one has a reference. */
 const INTENTS_MAX = 100;
 
-/** A batch has as many; a schedule's earlier ones can be asked for by their references. */
+/** Charges of a schedule; each earlier one has a reference. */
 const CHARGES_MAX = 100;
 
 const LEADS_TO = `CASE WHEN x.billing_request_id IS NULL THEN 'exception' ELSE 'charge' END,
@@ -59,7 +58,7 @@ const FOUND = `
   UNION SELECT 'delivery', delivery_id FROM webhook_receipts WHERE delivery_id = ANY(:given)
   LIMIT :limit`;
 
-/** More than a batch and its webhooks lead to. */
+/** More than the hundred items of a webhook lead to. */
 const FOUND_MAX = 1_000;
 
 interface Found {
@@ -73,7 +72,7 @@ const idsOf = (found: Found[], kind: Found['kind']) => [
 
 /** Undefined where nothing has this reference or id. */
 export async function findSubject(db: Executor, ring: Keyring, given: string): Promise<Subject | undefined> {
-  const first = await foundBy(db, given);
+  const first = await lookUp(db, [given]);
   const deliveryIds = idsOf(first, 'delivery');
   const bodies = await readBodies(db, deliveryIds);
   const named = bodies.flatMap((one) => idsInBody(ring, one));
@@ -102,11 +101,6 @@ export async function findSubject(db: Executor, ring: Keyring, given: string): P
   };
 }
 
-function foundBy(db: Executor, given: string): Promise<Found[]> {
-  if (isId('batch', given)) return ofBatch(db, given);
-  return lookUp(db, [given]);
-}
-
 async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
   if (given.length === 0) return [];
   const known = given.flatMap((id) => {
@@ -114,43 +108,6 @@ async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
     return isId('transaction', id) ? [id, idAs('billingRequest', id)] : [id];
   });
   return rows<Found>(db, FOUND, { given: known, limit: FOUND_MAX }, 'custom plan');
-}
-
-/**
- * A request's rows have ids of their moment. A request ends within a minute, and the ids of a
- * process grow.
- */
-const BATCH_BEFORE_MS = 1_000;
-const BATCH_AFTER_MS = 60_000;
-
-/**
- * Batches have no index. The ids of that minute have one, so the cost does not grow with the years.
- */
-async function ofBatch(db: Executor, batchId: string): Promise<Found[]> {
-  const at = madeAt(batchId).getTime();
-  const within = (kind: IdKind) => ({
-    [`${kind}From`]: firstIdAt(kind, new Date(Math.max(at - BATCH_BEFORE_MS, 0))),
-    [`${kind}To`]: firstIdAt(kind, new Date(at + BATCH_AFTER_MS)),
-  });
-  return rows<Found>(
-    db,
-    `SELECT 'charge' AS kind, id FROM billing_requests
-       WHERE id >= :billingRequestFrom AND id < :billingRequestTo AND batch_id = :batchId
-     UNION ALL SELECT 'intent', id FROM intents WHERE id >= :intentFrom AND id < :intentTo AND batch_id = :batchId
-     UNION ALL SELECT 'delivery', id FROM webhook_deliveries
-       WHERE id >= :deliveryFrom AND id < :deliveryTo AND batch_id = :batchId
-     UNION ALL SELECT 'delivery', delivery_id FROM webhook_receipts
-       WHERE delivery_id >= :deliveryFrom AND delivery_id < :deliveryTo AND batch_id = :batchId
-     LIMIT :limit`,
-    {
-      ...within('billingRequest'),
-      ...within('intent'),
-      ...within('delivery'),
-      batchId,
-      limit: FOUND_MAX,
-    },
-    'custom plan',
-  );
 }
 
 /** Members by which items of webhooks name their subject: an agreement by `id`. */

@@ -27,10 +27,3 @@ export function digits(bytes: Uint8Array, alphabet: string, length: number): str
   }
   return text;
 }
-
-/** The inverse of `base32`; exact for at most 10 characters. */
-export function numberOf(text: string): number {
-  let value = 0;
-  for (const digit of text) value = value * CROCKFORD.length + CROCKFORD.indexOf(digit);
-  return value;
-}

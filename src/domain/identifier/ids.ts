@@ -1,4 +1,4 @@
-import { base32, numberOf } from './base32';
+import { base32 } from './base32';
 
 /**
  * Ids are TypeIDs (https://github.com/jetify-com/typeid): a prefix that names the kind, `_`, and a
@@ -46,19 +46,4 @@ export function idAs(kind: IdKind, id: string): string {
 export function isId(kind: IdKind, text: string): boolean {
   const prefix = `${ID_PREFIX[kind]}_`;
   return text.startsWith(prefix) && SUFFIX.test(text.slice(prefix.length));
-}
-
-/**
- * Characters of an id that hold its time of creation: 48 bits of milliseconds, behind two zeros.
- */
-const TIME_LENGTH = 10;
-
-/**
- * The time of an id's creation, by the clock of the process that created it.
- *
- * @param id an id that `isId` accepts
- */
-export function madeAt(id: string): Date {
-  const suffix = id.slice(id.indexOf('_') + 1);
-  return new Date(numberOf(suffix.slice(0, TIME_LENGTH)));
 }
