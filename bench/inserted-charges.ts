@@ -49,11 +49,10 @@ const AMOUNT = 10_000;
  * those that were paid.
  *
  * @param from SQL of the moment of the first; the others follow evenly until `to`
- * @param declinedEach every so manieth was declined
  */
 export async function insertCharges(
   { engine, bank, merchant }: Pick<Business, 'engine' | 'bank' | 'merchant'>,
-  { count, declinedEach, from, to }: { count: number; declinedEach: number; from: string; to: string },
+  { count, status, from, to }: { count: number; status: 'successful' | 'declined'; from: string; to: string },
 ): Promise<void> {
   say(`${count} charges …`);
   await onDatabase(engine.ownerUrl, async (client) => {
@@ -64,12 +63,13 @@ export async function insertCharges(
          decline_reason, expires_at, closed_at, workflow_id, created_at)
        SELECT 'brq_' || lpad(n::text, 26, '0'), 'R' || lpad(n::text, 20, '0'),
          'bat_' || lpad(n::text, 26, '0'), ${merchantId}, c.id, c.bank_id, c.lookup_id, ${AMOUNT}, 'NGN',
-         'Subscription, gold plan', true, CASE WHEN declined THEN 'declined' ELSE 'successful' END, 'bank',
-         CASE WHEN NOT declined THEN 'FT' || n END, CASE WHEN declined THEN 'insufficient_funds' END, at, at,
+         'Subscription, gold plan', true, $1, 'bank',
+         CASE $1 WHEN 'successful' THEN 'FT' || n END, CASE $1 WHEN 'declined' THEN 'insufficient_funds' END, at, at,
          'billing-request/' || n, at
        FROM (SELECT id, bank_id, lookup_id FROM customers WHERE bank_id = ${bankId} ORDER BY id LIMIT 1) AS c,
          (SELECT ${from} AS first, ${to} AS last) AS span, generate_series(0, ${count} - 1) AS n,
-         LATERAL (SELECT first + (last - first) * (n::float8 / ${count}) AS at, (n + 1) % ${declinedEach} = 0 AS declined) AS one`,
+         LATERAL (SELECT first + (last - first) * (n::float8 / ${count}) AS at) AS one`,
+      [status],
     );
     // Triggers for each entry would take longer than all that is measured.
     await client.query(`
