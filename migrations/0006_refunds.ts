@@ -273,7 +273,7 @@ export async function up(knex: Knex): Promise<void> {
       SELECT transaction_id, id, reference, 'charge' AS type, status, amount, currency, description, customer_id,
         merchant_id, bank_id, id AS billing_request_id, schedule_id, bank_transaction_id, decline_reason,
         refunded_amount, created_at, CASE WHEN status = 'successful' THEN closed_at END AS settled_at,
-        payee_customer_id, payee_bank_id, payee_lookup_id, provider_id, reversed_amount, metadata
+        payee_customer_id, payee_bank_id, payee_lookup_id, provider_id, reversed_amount, metadata, closed_at
       FROM billing_requests
       UNION ALL
       SELECT r.transaction_id, r.id, r.reference, 'refund', r.status, r.amount, r.currency,
@@ -281,7 +281,7 @@ export async function up(knex: Knex): Promise<void> {
         r.customer_id, r.merchant_id, r.bank_id, r.billing_request_id,
         (SELECT schedule_id FROM billing_requests b WHERE b.id = r.billing_request_id), r.bank_transaction_id,
         r.reject_reason, 0::bigint, r.created_at, CASE WHEN r.status IN ('completed', 'returned') THEN r.closed_at END,
-        NULL, NULL, NULL, r.provider_id, 0::bigint, r.metadata
+        NULL, NULL, NULL, r.provider_id, 0::bigint, r.metadata, r.closed_at
       FROM refunds r
       UNION ALL
       SELECT v.transaction_id, v.transaction_id, v.reference, 'reversal', 'completed', v.amount, v.currency,
@@ -290,7 +290,7 @@ export async function up(knex: Knex): Promise<void> {
         (SELECT schedule_id FROM billing_requests b WHERE b.id = v.billing_request_id), v.bank_transaction_id,
         NULL, 0::bigint, v.created_at, v.created_at, v.payee_customer_id, v.payee_bank_id,
         (SELECT payee_lookup_id FROM billing_requests b WHERE b.id = v.billing_request_id), v.provider_id,
-        0::bigint, v.metadata
+        0::bigint, v.metadata, v.created_at
       FROM reversals v
       UNION ALL
       SELECT r.return_transaction_id, r.return_transaction_id, r.return_reference, 'refund_return', 'completed',
@@ -299,7 +299,8 @@ export async function up(knex: Knex): Promise<void> {
         r.customer_id, r.merchant_id, r.bank_id, r.billing_request_id,
         (SELECT schedule_id FROM billing_requests b WHERE b.id = r.billing_request_id),
         (SELECT reversal_bank_transaction_id FROM reconciliation_exceptions x WHERE x.id = r.returned_by),
-        NULL, 0::bigint, r.returned_at, r.returned_at, NULL, NULL, NULL, r.provider_id, 0::bigint, r.metadata
+        NULL, 0::bigint, r.returned_at, r.returned_at, NULL, NULL, NULL, r.provider_id, 0::bigint, r.metadata,
+        r.returned_at
       FROM refunds r WHERE r.returned_at IS NOT NULL;
     GRANT SELECT ON transactions TO assent_app;
   `);

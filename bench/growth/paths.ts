@@ -94,7 +94,7 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
         if (++pages === 3) break;
     };
   const searched = (db: Database, search: string, page = FIRST) =>
-    unopened(listCustomers(db, keyring, s.bank, search, { ...page, ...byTime }));
+    unopened(listCustomers(db, keyring, s.bank, { search }, { ...page, ...byTime }));
   const devices = (db: Database, search?: string) =>
     listDevices(db, keyring, s.bank, search, { ...FIRST, sortBy: 'linkedAt', sortOrder: 'desc' });
   const decisions = (db: Database, filter: Parameters<typeof listDecisions>[3], page: typeof first) =>
@@ -263,15 +263,11 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
     'decisions of a bank, merchant': (db) => decisions(db, { merchantId: s.smallMerchant }, first),
     'decisions of a bank, customer': (db, n) =>
       listDecisions(db, 'Africa/Lagos', bank, { customerId: of(s.agreements, n).customerId }, first),
-    'customers of a bank': (db) => unopened(listCustomers(db, keyring, s.bank, undefined, first)),
+    'customers of a bank': (db) => unopened(listCustomers(db, keyring, s.bank, {}, first)),
     'customers of a bank, by last name, last page': (db) =>
-      unopened(
-        listCustomers(db, keyring, s.bank, undefined, { ...LAST, sortBy: 'lastname', sortOrder: 'asc' }),
-      ),
+      unopened(listCustomers(db, keyring, s.bank, {}, { ...LAST, sortBy: 'lastname', sortOrder: 'asc' })),
     'customers of a bank, by clientRef, last page': (db) =>
-      unopened(
-        listCustomers(db, keyring, s.bank, undefined, { ...LAST, sortBy: 'clientRef', sortOrder: 'asc' }),
-      ),
+      unopened(listCustomers(db, keyring, s.bank, {}, { ...LAST, sortBy: 'clientRef', sortOrder: 'asc' })),
     'customers of a bank, search for a clientRef': (db, n) => searched(db, `ref-${n}`),
     ...Object.fromEntries(
       ['abe', 'ab', 'zz', 'e', 'ẹ', 'abẹ', 'ab ol'].map((search): [string, Path] => [

@@ -9,6 +9,7 @@ import { refundRoutes } from './billing/refund';
 import { statementRoutes } from './billing/statement';
 import { summaryRoutes } from './billing/summary';
 import { transactionRoutes } from './billing/transaction';
+import { transactionSearchRoutes } from './billing/transaction-search';
 import { customerRoutes } from './customer/customer';
 import { decisionRoutes } from './customer/decision';
 import { deviceRoutes } from './customer/device';
@@ -34,6 +35,7 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
     ...agreementRoutes,
     ...decisionRoutes,
     ...transactionRoutes,
+    ...transactionSearchRoutes,
     ...statementRoutes,
     ...summaryRoutes,
     ...positionRoutes,

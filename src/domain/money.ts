@@ -99,6 +99,13 @@ export function inMoney({ amount, currency }: { amount: bigint; currency: string
   return `${currency} ${amount < 0n ? '-' : ''}${grouped}${decimals === undefined ? '' : `.${decimals}`}`;
 }
 
+/** Major units with all decimals of the currency, `-1500.50`, as files have them. */
+export function inDecimals(minor: bigint, currency: string): string {
+  const digits = minorUnitDigits(currency);
+  if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
+  return new Big(minor.toString()).times(`1e-${digits}`).toFixed(digits);
+}
+
 /** A sum in major units, as a JSON number that is rounded if it has too many digits. */
 interface ShownSum {
   rounded: number;

@@ -371,8 +371,12 @@ export type Schedule = {
   scheduleId: string;
   /** Id of a merchant */
   merchantId: string;
+  /** Name of the merchant */
+  merchantName: string;
   /** Id of a customer */
   customerId: string;
+  /** Name of the customer’s bank */
+  bankName: string;
   /** The amount of each charge; in major units */
   amount: number;
   /** ISO 4217 code */
@@ -432,8 +436,12 @@ export type ScheduleWithBillings = {
   scheduleId: string;
   /** Id of a merchant */
   merchantId: string;
+  /** Name of the merchant */
+  merchantName: string;
   /** Id of a customer */
   customerId: string;
+  /** Name of the customer’s bank */
+  bankName: string;
   /** The amount of each charge; in major units */
   amount: number;
   /** ISO 4217 code */
@@ -517,6 +525,8 @@ export type Subscription = {
   };
   /** Id of a customer */
   customerId: string;
+  /** Name of your customer */
+  customerName: string;
   /** The customer’s identifier at the bank, also called `phrase` */
   lookupID: string;
   /** The amount of each charge; in major units */
@@ -556,6 +566,62 @@ export type Subscription = {
   createdAt: string;
   /** When it last changed; UTC */
   updatedAt: string;
+};
+
+export type SubscriptionWithBillings = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  merchant: {
+    /** Id of a merchant */
+    id: string;
+    /** Name */
+    name: string;
+  };
+  /** Id of a customer */
+  customerId: string;
+  /** Name of your customer */
+  customerName: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** The amount of each charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  /** Number of `frequency` units between charges */
+  interval: number;
+  /** Due date of the first charge; the later ones are counted from it; UTC */
+  startDate: string;
+  endDate: string | null;
+  /** The schedule is completed after this many billings */
+  maxBillings: number | null;
+  /** Text shown to the customer */
+  description: string | null;
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  nextBillingDate: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
+  retryAt: string | null;
+  /** The latest decline of a schedule that is `past_due` */
+  lastDecline: {
+    /** Transaction reference, unique in the network */
+    reference: string;
+    /** Why it was declined, as in `declineReason` */
+    reason: string;
+    /** When it was declined; UTC */
+    at: string;
+  } | null;
+  /** When it was created; UTC */
+  createdAt: string;
+  /** When it last changed; UTC */
+  updatedAt: string;
+  /** Oldest first */
+  billings: Array<Billing>;
 };
 
 export type Agreement = {
@@ -787,6 +853,26 @@ export type TransactionWithEvents = {
   settledAt: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
   metadata?: Record<string, string | number | boolean>;
+  /** Name of the merchant; `null` between customers */
+  merchantName: string | null;
+  /** Name of the payer’s bank */
+  bankName: string;
+  /** Name of the payer; `null` but for the payer’s bank */
+  customerName: string | null;
+  /** Name of the payee of a payment between customers; `null` but for the payee’s bank */
+  payeeName: string | null;
+  closedAt: string | null;
+  /**
+   * The charge is `pending` and waits for its customer’s approval, so that it can be
+   * cancelled
+   */
+  approvalRequired: boolean;
+  /** The charge with its refunds, their returns, and its reversals */
+  related: Array<RelatedTransaction>;
+  /** Reconciliation exceptions about it, or about what is related */
+  exceptionIds: Array<string>;
+  /** Webhooks about all of that to you, oldest first; for some months */
+  deliveryIds: Array<string>;
   /** The money for the payee; only for a successful payment between customers */
   credit?: {
     /**
@@ -837,6 +923,114 @@ export type TransactionWithEvents = {
     /** The same in words */
     text: string;
   }>;
+};
+
+export type RelatedTransaction = {
+  /** Type of the transaction */
+  type: 'charge' | 'refund' | 'refund_return' | 'reversal';
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Its status */
+  status: string;
+  /** The amount; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+};
+
+export type FoundTransaction = {
+  /** Id of a transaction */
+  transactionId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /**
+   * Type of the transaction. `refund_return`: the money of a completed refund came back to
+   * the bank
+   */
+  type: 'charge' | 'refund' | 'refund_return' | 'reversal';
+  /**
+   * `pending`, `successful` or `declined` for a charge; `pending`, `completed`, `rejected`
+   * or `returned` for a refund; `completed` for a reversal and a refund return
+   */
+  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned';
+  /** The amount; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  /** Text shown to the customer */
+  description: string;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of the merchant; `null` for a payment between customers */
+  merchantId: string | null;
+  /** Id of a bank */
+  bankId: string;
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** The recurring schedule that it belongs to; `null` if none */
+  scheduleId: string | null;
+  /**
+   * The bank’s identifier of the debit or transfer; shown only to banks, to the payee’s
+   * bank only for a charge
+   */
+  bankTransactionId?: string | null;
+  /** For a payment between customers, the payee’s bank; shown only to banks */
+  payeeBankId?: string | null;
+  /** For a payment between customers, the payee; shown only to banks */
+  payeeLookupID?: string | null;
+  /**
+   * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+   * time: the bank may have debited all the same, and a reconciliation exception is
+   * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+   * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * `null` unless declined
+   */
+  declineReason: string | null;
+  /**
+   * For a charge, the sum of its pending and completed refunds, without those that were
+   * returned; in major units
+   */
+  refundedAmount: number;
+  /** For a charge, how much of it did not stay: the sum of its reversals; in major units */
+  reversedAmount: number;
+  /** When it was created; UTC */
+  createdAt: string;
+  settledAt: string | null;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: Record<string, string | number | boolean>;
+  /** Name of the merchant; `null` between customers */
+  merchantName: string | null;
+  /** Name of the payer’s bank */
+  bankName: string;
+  /** Name of the payer; `null` but for the payer’s bank */
+  customerName: string | null;
+  /** Name of the payee of a payment between customers; `null` but for the payee’s bank */
+  payeeName: string | null;
+  closedAt: string | null;
+};
+
+export type MovedTotal = {
+  /** ISO 4217 code */
+  currency: string;
+  /** In major units; rounded to 15 digits where it has more */
+  amount: number;
+  /** The sum in full, as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+export type TransactionTotal = {
+  /** ISO 4217 code */
+  currency: string;
+  /** Type of the transactions */
+  type: 'charge' | 'refund' | 'refund_return' | 'reversal';
+  /** Their status */
+  status: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned';
+  /** How many */
+  count: number;
+  /** In major units; rounded to 15 digits where it has more */
+  amount: number;
+  /** The sum in full, as a decimal; only where it had to be rounded */
+  exact?: string;
 };
 
 export type Statement = {
@@ -1334,6 +1528,42 @@ export type Delivery = {
     /** What went wrong; `null` if the attempt succeeded */
     error: string | null;
   }>;
+};
+
+export type DeliveryWithBody = {
+  /** As in `X-Service-Delivery` */
+  deliveryId: string;
+  /** Id of an event */
+  eventId: string;
+  /** Type of the webhook */
+  webhookType: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed';
+  batchId: string | null;
+  /** Status of the delivery */
+  status: 'pending' | 'delivered' | 'failed';
+  /** When it was created; UTC */
+  createdAt: string;
+  finishedAt: string | null;
+  /**
+   * There only where what it asks for ended before it was sent: it is `failed` then, and
+   * is not sent any more; UTC
+   */
+  withdrawnAt?: string;
+  /** The latest 50, oldest first */
+  attempts: Array<{
+    /** When the attempt ended; UTC */
+    at: string;
+    /** HTTP status that your server answered; `null` if it did not answer */
+    status: number | null;
+    /** Duration in milliseconds */
+    durationMs: number;
+    /** What went wrong; `null` if the attempt succeeded */
+    error: string | null;
+  }>;
+  /**
+   * The body, byte for byte as it is sent; `null` where its key is no more. Of a webhook
+   * that was withdrawn, what is left of it
+   */
+  body: string | null;
 };
 
 export type BillingIntentItem = {
@@ -2007,6 +2237,44 @@ export interface Operations {
       batchId: string;
     };
     file: 'text/csv';
+  };
+  /** Search your customers */
+  searchCustomers: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'lastname' | 'clientRef' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    body: {
+      /** Text to search for */
+      search?: string | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        customers: Array<Customer>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
   };
   /** Update a customer */
   updateCustomer: {
@@ -2767,6 +3035,21 @@ export interface Operations {
       };
     };
   };
+  /** Retrieve a customer’s subscription */
+  getSubscription: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: SubscriptionWithBillings;
+    };
+  };
   /** Cancel a customer’s subscription */
   cancelSubscription: {
     path: {
@@ -2979,6 +3262,162 @@ export interface Operations {
       /** Human-readable text; do not parse it */
       message: string;
       data: TransactionWithEvents;
+    };
+  };
+  /** Search transactions */
+  searchTransactions: {
+    body: {
+      /** Only transactions created on this day, or at this time, or later */
+      from?: string | undefined;
+      /** Only transactions created on this day or before, or before this time */
+      to?: string | undefined;
+      /** Only transactions that settled on this day, or at this time, or later */
+      settledFrom?: string | undefined;
+      /** Only transactions that settled on this day or before, or before this time */
+      settledTo?: string | undefined;
+      /**
+       * Only transactions that ended (settled, declined or rejected) on this day, or at
+       * this time, or later
+       */
+      closedFrom?: string | undefined;
+      /**
+       * Only transactions that ended (settled, declined or rejected) on this day or
+       * before, or before this time
+       */
+      closedTo?: string | undefined;
+      /** Only transactions with this status */
+      status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned' | undefined;
+      /** Only transactions of this type */
+      type?: 'charge' | 'refund' | 'refund_return' | 'reversal' | undefined;
+      /**
+       * Only charges declined for this reason; `other`: what a bank has put in words of
+       * its own
+       */
+      reason?: 'expired' | 'not_delivered' | 'cancelled' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other' | undefined;
+      /** Only transactions in this currency */
+      currency?: string | undefined;
+      /** Only this amount or more; needs `currency` */
+      amountFrom?: number | undefined;
+      /** Only this amount or less; needs `currency` */
+      amountTo?: number | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+      /** Only those of a recurring schedule with this id */
+      scheduleId?: string | undefined;
+      /**
+       * For banks: only payments by your customers, or only those to them by other
+       * customers
+       */
+      side?: 'payer' | 'payee' | undefined;
+      /**
+       * The beginning of a reference, a part of the description or of a merchant’s name,
+       * an amount; for a bank also words of its customer’s name, or its own id
+       */
+      search?: string | undefined;
+      /** `next` of the page before */
+      cursor?: string | undefined;
+      /** Transactions per page */
+      limit?: number | undefined;
+      /** Format of the answer; takes precedence over the header `Accept` */
+      format?: 'json' | 'csv' | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /**
+         * The latest first: by the time that the filter names, else by creation. Of a
+         * `search`, what a reference, a customer’s name or a bank’s id finds stands before
+         * the rest
+         */
+        transactions: Array<FoundTransaction>;
+        /**
+         * Send it as `cursor` for the next page; `null` on the last one. A page looks
+         * through 20 000 transactions at most, so it may be short, or empty, before the
+         * last
+         */
+        next: string | null;
+      };
+    };
+    file: 'text/csv';
+  };
+  /** Add up transactions */
+  totalTransactions: {
+    body: {
+      /** Only transactions created on this day, or at this time, or later */
+      from?: string | undefined;
+      /** Only transactions created on this day or before, or before this time */
+      to?: string | undefined;
+      /** Only transactions that settled on this day, or at this time, or later */
+      settledFrom?: string | undefined;
+      /** Only transactions that settled on this day or before, or before this time */
+      settledTo?: string | undefined;
+      /**
+       * Only transactions that ended (settled, declined or rejected) on this day, or at
+       * this time, or later
+       */
+      closedFrom?: string | undefined;
+      /**
+       * Only transactions that ended (settled, declined or rejected) on this day or
+       * before, or before this time
+       */
+      closedTo?: string | undefined;
+      /** Only transactions with this status */
+      status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned' | undefined;
+      /** Only transactions of this type */
+      type?: 'charge' | 'refund' | 'refund_return' | 'reversal' | undefined;
+      /**
+       * Only charges declined for this reason; `other`: what a bank has put in words of
+       * its own
+       */
+      reason?: 'expired' | 'not_delivered' | 'cancelled' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other' | undefined;
+      /** Only transactions in this currency */
+      currency?: string | undefined;
+      /** Only this amount or more; needs `currency` */
+      amountFrom?: number | undefined;
+      /** Only this amount or less; needs `currency` */
+      amountTo?: number | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+      /** Only those of a customer with this id */
+      customerId?: string | undefined;
+      /** Only those of a recurring schedule with this id */
+      scheduleId?: string | undefined;
+      /**
+       * For banks: only payments by your customers, or only those to them by other
+       * customers
+       */
+      side?: 'payer' | 'payee' | undefined;
+      /**
+       * The beginning of a reference, a part of the description or of a merchant’s name,
+       * an amount; for a bank also words of its customer’s name, or its own id
+       */
+      search?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** How many transactions match */
+        count: number;
+        /** Present where more than the 1 000 000 match that are added up */
+        countIsMinimum?: true;
+        /**
+         * What they have changed what the network owes you, per currency: negative where
+         * it is less now. As on the statements of their settlement days
+         */
+        moved: Array<MovedTotal>;
+        /** In order of currency, type and status */
+        totals: Array<TransactionTotal>;
+      };
     };
   };
   /** Retrieve a statement */
@@ -3460,7 +3899,7 @@ export interface Operations {
       success: true;
       /** Human-readable text; do not parse it */
       message: string;
-      data: Delivery;
+      data: DeliveryWithBody;
     };
   };
   /** Redeliver a webhook */
@@ -3671,6 +4110,7 @@ export const OPERATIONS = {
   getBatch: {'method':'GET','path':'/v1/bank/customers/batches/{batchId}'},
   downloadBatchCustomers: {'method':'GET','path':'/v1/bank/customers/batches/{batchId}/customers.csv'},
   downloadBatchFailures: {'method':'GET','path':'/v1/bank/customers/batches/{batchId}/failures.csv'},
+  searchCustomers: {'method':'POST','path':'/v1/bank/customers/search'},
   updateCustomer: {'method':'PATCH','path':'/v1/bank/customer'},
   findBanks: {'method':'GET','path':'/v1/customer/banks','list':{'items':'banks','next':'none'}},
   enrolDevice: {'method':'POST','path':'/v1/devices','keyed':true},
@@ -3696,6 +4136,7 @@ export const OPERATIONS = {
   resumeSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/resume'},
   cancelSchedule: {'method':'POST','path':'/v1/billing/recurring/{scheduleId}/cancel'},
   listSubscriptions: {'method':'GET','path':'/v1/bank/customer/subscriptions','list':{'items':'subscriptions','next':'page'}},
+  getSubscription: {'method':'GET','path':'/v1/bank/customer/subscriptions/{scheduleId}'},
   cancelSubscription: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/cancel'},
   listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
   getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
@@ -3703,6 +4144,8 @@ export const OPERATIONS = {
   changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   listTransactions: {'method':'GET','path':'/v1/transaction-history','list':{'items':'transactions','next':'page'}},
   getTransaction: {'method':'GET','path':'/v1/transaction-details'},
+  searchTransactions: {'method':'POST','path':'/v1/transaction-history/search'},
+  totalTransactions: {'method':'POST','path':'/v1/transaction-history/totals'},
   getStatement: {'method':'GET','path':'/v1/statements'},
   getStatementFile: {'method':'GET','path':'/v1/statements/{date}.csv'},
   getSummary: {'method':'GET','path':'/v1/summary'},

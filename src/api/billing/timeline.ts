@@ -1,5 +1,6 @@
 import type { Timeline } from '../../database/timeline/read-timeline';
 import type { Role } from '../../domain/entity';
+import { formatAmount } from '../../domain/money';
 import { isId } from '../../domain/identifier/ids';
 import type { Step, TimelineStep } from '../../domain/words/timeline';
 import { sentenceOf } from '../../domain/words/timeline-words';
@@ -22,6 +23,24 @@ export function timelineOf({ about, steps }: Timeline, caller: Caller, payeeBank
     const seen = seenBy({ caller, own, isPayersBank, callsAs }, moment);
     return seen ? [{ at: seen.at, what: seen.what, text: sentenceOf(seen) }] : [];
   });
+}
+
+const MONEY = ['charge', 'refund', 'refund_return', 'reversal'] as const;
+const isMoney = (kind: string): kind is (typeof MONEY)[number] => (MONEY as readonly string[]).includes(kind);
+
+/** What belongs to a charge, with the webhooks about it to this party. */
+export function belongingTo({ about, steps }: Timeline, { entityId }: Caller) {
+  return {
+    related: about.flatMap(({ kind, reference, status, amount, currency }) =>
+      isMoney(kind) && reference !== null && status !== null && amount !== null && currency !== null
+        ? [{ type: kind, reference, status, amount: formatAmount(amount, currency), currency }]
+        : [],
+    ),
+    exceptionIds: about.flatMap(({ kind, id }) => (kind === 'exception' ? [id] : [])),
+    deliveryIds: steps.flatMap((step) =>
+      step.what === 'webhook' && step.receiverId === entityId ? [step.deliveryId] : [],
+    ),
+  };
 }
 
 type Seen = Exclude<TimelineStep, { what: 'limits' | 'workflow' }>;

@@ -115,6 +115,29 @@ export const transaction = z
   })
   .meta({ id: 'Transaction' });
 
+/** Fields of what is shown to people. */
+export const names = {
+  merchantName: shown.wordsOrNull('Name of the merchant; `null` between customers', 'Palm Grocers'),
+  bankName: shown.words('Name of the payer’s bank', 'Harbour Bank'),
+  customerName: shown.wordsOrNull('Name of the payer; `null` but for the payer’s bank'),
+  payeeName: shown.wordsOrNull(
+    'Name of the payee of a payment between customers; `null` but for the payee’s bank',
+  ),
+  closedAt: shown
+    .moment('When it settled, or was declined or rejected; `null` while pending', '2026-03-02T08:05:00.000Z')
+    .nullable(),
+};
+
+const related = z
+  .strictObject({
+    type: oneOf(TRANSACTION_TYPES, 'Type of the transaction', 'charge'),
+    reference: shown.reference,
+    status: shown.words('Its status', 'successful'),
+    amount: shown.money('The amount'),
+    currency: shown.currency,
+  })
+  .meta({ id: 'RelatedTransaction' });
+
 const event = z.strictObject({
   type: shown.words('Type of the event', 'billing_request.accepted'),
   at: shown.moment('When it happened'),
@@ -144,6 +167,20 @@ const timelineEntry = z.strictObject({
 
 export const transactionWithEvents = transaction
   .extend({
+    ...names,
+    approvalRequired: shown.flag(
+      'The charge is `pending` and waits for its customer’s approval, so that it can be cancelled',
+      false,
+    ),
+    related: z.array(related).meta({
+      description: 'The charge with its refunds, their returns, and its reversals',
+    }),
+    exceptionIds: z
+      .array(shown.id('exception'))
+      .meta({ description: 'Reconciliation exceptions about it, or about what is related', example: [] }),
+    deliveryIds: z
+      .array(shown.id('delivery'))
+      .meta({ description: 'Webhooks about all of that to you, oldest first; for some months' }),
     credit: shown.credit,
     events: z.array(event).meta({ description: 'Oldest first; of more than 1 000 the latest' }),
     timeline: z.array(timelineEntry).meta({

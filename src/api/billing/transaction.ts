@@ -15,7 +15,7 @@ import type { QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
 import { pageOf } from '../http/response-fields';
-import { timelineOf } from './timeline';
+import { belongingTo, timelineOf } from './timeline';
 import * as schema from './transaction-schema';
 
 /** The history of money, for each party its own. */
@@ -52,13 +52,22 @@ async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, party: Party
 async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.detailsQuery>) {
   const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
   const { type, billingRequestId, payeeBankId } = transaction;
+  const { merchantName, bankName, customerName, payeeName, closedAt, approvalRequired, ...record } =
+    transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
   const timeline = await readTimelineOfCharge(deps.db, deps.ring, billingRequestId);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
-      ...shown(transaction, caller),
+      ...shown(record, caller),
+      merchantName,
+      bankName,
+      customerName,
+      payeeName,
+      closedAt,
+      approvalRequired,
+      ...(timeline ? belongingTo(timeline, caller) : { related: [], exceptionIds: [], deliveryIds: [] }),
       ...(credit && { credit }),
       events: events.map(({ declineReason, exceptionId, kind, ...event }) => ({
         ...event,
@@ -72,7 +81,7 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
 }
 
 /** A transaction without the fields that belong to another party. */
-function shown(transaction: TransactionRecord, party: Party) {
+export function shown(transaction: TransactionRecord, party: Party) {
   const { bankTransactionId: _, payeeBankId, payeeLookupID, metadata, ...record } = transaction;
   return {
     ...record,

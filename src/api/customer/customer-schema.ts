@@ -7,6 +7,7 @@ import {
   email,
   EMAIL_MAX,
   id,
+  idFilter,
   NAME_MAX,
   oneOf,
   pagination,
@@ -53,11 +54,13 @@ export const oneCustomer = z
 
 export const changedCustomer = z.strictObject({});
 
-export const customersQuery = z.strictObject({
-  // An e-mail address is the longest that is searched for.
-  search: textFor('Text to search for', EMAIL_MAX, 'ada obi').optional(),
-  ...pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]),
-});
+// An e-mail address is the longest that is searched for.
+const search = textFor('Text to search for', EMAIL_MAX, 'ada obi').optional();
+const pages = pagination(Object.keys(CUSTOMER_SORTS) as [keyof typeof CUSTOMER_SORTS]);
+
+export const customersQuery = z.strictObject({ search, ...pages });
+export const customerSearch = z.strictObject({ search, customerId: idFilter('customer').optional() });
+export const customerPage = z.strictObject(pages);
 
 export const customer = z
   .strictObject({

@@ -163,7 +163,9 @@ export const schedule = z
   .strictObject({
     scheduleId: shown.id('schedule'),
     merchantId: shown.id('merchant'),
+    merchantName: shown.words('Name of the merchant', 'Palm Grocers'),
     customerId: shown.id('customer'),
+    bankName: shown.words('Name of the customer’s bank', 'Harbour Bank'),
     ...terms,
     metadata: shown.metadata,
     ...progress,
@@ -176,6 +178,7 @@ export const subscription = z
     scheduleId: shown.id('schedule'),
     merchant: shown.named('merchant', 'Palm Grocers'),
     customerId: shown.id('customer'),
+    customerName: shown.words('Name of your customer', 'Ada Obi'),
     lookupID: shown.lookupID,
     ...terms,
     ...progress,
@@ -205,5 +208,9 @@ const billing = z
 export const scheduleWithBillings = schedule
   .extend({ billings: z.array(billing).meta({ description: 'Oldest first' }) })
   .meta({ id: 'ScheduleWithBillings' });
+
+export const subscriptionWithBillings = subscription
+  .extend({ billings: scheduleWithBillings.shape.billings })
+  .meta({ id: 'SubscriptionWithBillings' });
 
 export const endedSchedule = z.strictObject({ status: scheduleStatus });

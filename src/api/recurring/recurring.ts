@@ -60,14 +60,16 @@ async function createRecurring(call: Call<z.output<ReturnType<typeof schema.sche
   });
 }
 
-async function showRecurring({ caller, params, deps }: PathCall<typeof schema.schedulePath>) {
-  const found = await readSchedule(deps.db, caller, params.scheduleId);
-  const billings = await readBillings(deps.db, found.id);
-  return {
-    message: `The schedule is ${found.status}`,
-    data: { ...scheduleData(found), billings: billingsData(found, billings) },
+const showing =
+  <Shown extends object>(shown: (schedule: ScheduleRecord) => Shown) =>
+  async ({ caller, params, deps }: PathCall<typeof schema.schedulePath>) => {
+    const found = await readSchedule(deps.db, caller, params.scheduleId);
+    const billings = await readBillings(deps.db, found.id);
+    return {
+      message: `The schedule is ${found.status}`,
+      data: { ...shown(found), billings: billingsData(found, billings) },
+    };
   };
-}
 
 type ListCall = QueryCall<typeof schema.schedulesQuery>;
 
@@ -134,8 +136,9 @@ function scheduleData(record: ScheduleRecord) {
 }
 
 function subscriptionData(record: ScheduleRecord) {
-  const { merchantId, metadata: _, ...shown } = scheduleData(record);
-  return { ...shown, merchant: { id: merchantId, name: record.merchantName }, lookupID: record.lookupId };
+  const { merchantId, merchantName: name, bankName: _, metadata: __, ...shown } = scheduleData(record);
+  const { customerName, lookupId: lookupID } = record;
+  return { ...shown, merchant: { id: merchantId, name }, customerName, lookupID };
 }
 
 function declineOf({ lastDecline }: ScheduleRecord) {
@@ -212,7 +215,7 @@ export const recurringRoutes = (config: Config) => [
     description: 'With its `billings`: the latest 4 000 and the next one.',
     takes: { ...BILLERS, params: schema.schedulePath },
     answers: { 200: { description: 'The schedule is active', data: schema.scheduleWithBillings } },
-    handle: showRecurring,
+    handle: showing(scheduleData),
   }),
   route('patch', SCHEDULE, {
     id: 'changeSchedule',
@@ -261,6 +264,14 @@ export const recurringRoutes = (config: Config) => [
     takes: { ...BANK, query: schema.schedulesQuery },
     answers: { 200: { description: '1 subscription', data: pageOf('subscriptions', schema.subscription) } },
     handle: listSubscriptions,
+  }),
+  route('get', `${SUBSCRIPTIONS}/:scheduleId`, {
+    id: 'getSubscription',
+    summary: 'Retrieve a customer’s subscription',
+    description: 'With its `billings`: the latest 4 000 and the next one.',
+    takes: { ...BANK, params: schema.schedulePath },
+    answers: { 200: { description: 'The schedule is active', data: schema.subscriptionWithBillings } },
+    handle: showing(subscriptionData),
   }),
   route('post', `${SUBSCRIPTIONS}/:scheduleId/cancel`, {
     id: 'cancelSubscription',

@@ -4,6 +4,7 @@ import {
   redeliver,
   type DeliveryRecord,
 } from '../../database/webhook/list-deliveries';
+import { openBody, readBodies } from '../../database/webhook/read-body';
 import { Failure } from '../../domain/failures';
 import { ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
@@ -23,7 +24,9 @@ async function listWebhookDeliveries({ caller, query, deps }: QueryCall<typeof s
 async function showWebhookDelivery({ caller, params, deps }: PathCall<typeof schema.deliveryPath>) {
   const delivery = await readDelivery(deps.db, caller.entityId, params.deliveryId);
   if (!delivery) throw new Failure('not_found', 'You have no such delivery');
-  return { message: `The delivery is ${delivery.status}`, data: shown(delivery) };
+  const [stored] = await readBodies(deps.db, [params.deliveryId]);
+  const body = (stored && openBody(deps.ring, stored)) ?? null;
+  return { message: `The delivery is ${delivery.status}`, data: { ...shown(delivery), body } };
 }
 
 async function redeliverWebhook({
@@ -58,9 +61,9 @@ export const deliveryRoutes = [
   route('get', DELIVERY, {
     id: 'getDelivery',
     summary: 'Retrieve a webhook delivery',
-    description: 'One webhook that was sent to you, with the attempts to deliver it.',
+    description: 'One webhook that was sent to you, with its body and the attempts to deliver it.',
     takes: { ...ANYONE, params: schema.deliveryPath },
-    answers: { 200: { description: 'The delivery is delivered', data: schema.delivery } },
+    answers: { 200: { description: 'The delivery is delivered', data: schema.deliveryWithBody } },
     handle: showWebhookDelivery,
   }),
   route('post', `${DELIVERY}/redeliver`, {

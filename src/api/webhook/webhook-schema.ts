@@ -77,6 +77,15 @@ export const delivery = z
   })
   .meta({ id: 'Delivery' });
 
+export const deliveryWithBody = delivery
+  .extend({
+    body: shown.wordsOrNull(
+      'The body, byte for byte as it is sent; `null` where its key is no more. Of a webhook that was withdrawn, what is left of it',
+      '{"webhookType":"billing.response"}',
+    ),
+  })
+  .meta({ id: 'DeliveryWithBody' });
+
 export const sentDelivery = z.strictObject({ deliveryId });
 
 export const unsentDelivery = sentDelivery.extend({

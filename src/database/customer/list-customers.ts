@@ -1,8 +1,8 @@
 import { normalizePhrase } from '../../domain/identifier/phrase';
-import type { Executor } from '../pool/connection';
+import { rows, type Executor } from '../pool/connection';
 import { emailIndexes } from './find-customers';
 import type { Keyring } from '../keys/keyring';
-import { listPage, type Listed, type Page } from '../query/list-page';
+import { allOf, listPage, type Listed, type Page } from '../query/list-page';
 import { decrypt } from '../keys/encrypt';
 
 export interface CustomerRecord {
@@ -43,11 +43,15 @@ export async function listCustomers(
   db: Executor,
   ring: Keyring,
   bankId: string,
-  search: string | undefined,
+  { search, customerId }: { search?: string | undefined; customerId?: string | undefined },
   page: Page<keyof typeof CUSTOMER_SORTS>,
 ): Promise<Listed<CustomerRecord>> {
   const searched = search === undefined ? undefined : searchOf(ring, search);
-  const where = ['bank_id = :bankId', ...(searched ? [searched.condition] : [])].join(' AND ');
+  const where = allOf(
+    'bank_id = :bankId',
+    searched !== undefined && searched.condition,
+    customerId !== undefined && 'id = :customerId',
+  );
   const encrypted = await listPage<EncryptedRecord>(
     db,
     {
@@ -58,7 +62,7 @@ export async function listCustomers(
         address_encrypted, phone_encrypted
         FROM customers WHERE ${where}`,
       counted: (limit) => `customers WHERE ${where} ORDER BY created_at, id ${limit}`,
-      bindings: { ...searched?.bindings, bankId },
+      bindings: { ...searched?.bindings, bankId, customerId },
       id: 'id',
       sort: CUSTOMER_SORTS[page.sortBy],
       // Postgres plans for the given search: many matches are read in order until the page is full,
@@ -71,6 +75,27 @@ export async function listCustomers(
   return { ...encrypted, items: encrypted.items.map((one) => decrypted(ring, one)) };
 }
 
+/**
+ * Ids of customers whose names have each of the words.
+ *
+ * @param most how many are read
+ */
+export async function customersNamed(
+  db: Executor,
+  bankId: string,
+  name: string,
+  most: number,
+): Promise<string[]> {
+  const words = name.split(/\s+/);
+  const found = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM customers WHERE bank_id = :bankId AND ${words.map(namedBy).join(' AND ')} LIMIT :most`,
+    { bankId, most, ...bindingsOf(words) },
+    'custom plan',
+  );
+  return found.map(({ id }) => id);
+}
+
 /** Each way to find a customer has an index of its own, and Postgres joins the matches. */
 function searchOf(ring: Keyring, search: string): { condition: string; bindings: Record<string, unknown> } {
   const words = search.split(/\s+/);
@@ -78,18 +103,21 @@ function searchOf(ring: Keyring, search: string): { condition: string; bindings:
     condition: `((${words.map(namedBy).join(' AND ')}) OR email_index = ANY(:emailIndexes) OR client_ref = :clientRef
       OR lookup_id = :lookupId)`,
     bindings: {
-      ...Object.fromEntries(
-        words.flatMap((word, i) => [
-          [`word${i}`, word],
-          [`like${i}`, `%${word.replace(/[\\%_]/g, '\\$&')}%`],
-        ]),
-      ),
+      ...bindingsOf(words),
       emailIndexes: emailIndexes(ring, search),
       clientRef: search,
       lookupId: normalizePhrase(search),
     },
   };
 }
+
+const bindingsOf = (words: string[]): Record<string, string> =>
+  Object.fromEntries(
+    words.flatMap((word, i) => [
+      [`word${i}`, word],
+      [`like${i}`, `%${word.replace(/[\\%_]/g, '\\$&')}%`],
+    ]),
+  );
 
 /** Words that the trigram index finds in any locale of the database. */
 const THREE_IN_A_ROW = /[a-z0-9]{3}/i;

@@ -72,7 +72,7 @@ export interface TransactionRecord {
   metadata: Metadata;
 }
 
-const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, currency, description,
+export const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, currency, description,
   customer_id, merchant_id, bank_id,
   billing_request_id, schedule_id, bank_transaction_id,
   decline_reason, refunded_amount, reversed_amount, created_at,
@@ -96,9 +96,7 @@ function matching({ role }: Party, filter: TransactionFilter, more = ''): string
     filter.reference !== undefined && 'reference = :reference',
     filter.transactionId !== undefined &&
       `id = ANY(ARRAY(${OF_TRANSACTION})) AND transaction_id = :transactionId`,
-    filter.bankTransactionId !== undefined &&
-      `id = ANY(ARRAY(${NAMED_BY_BANK})) AND bank_transaction_id = :bankTransactionId
-       AND (bank_id = :entityId OR type = 'charge')`,
+    filter.bankTransactionId !== undefined && NAMED_BY_BANK,
     filter.metadata !== undefined && HAS_PAIR,
     filter.settledFrom !== undefined && 'settled_at >= :settledFrom',
     filter.settledTo !== undefined && 'settled_at < :settledTo',
@@ -136,13 +134,17 @@ const OF_TRANSACTION = `
   UNION ALL SELECT id FROM refunds WHERE transaction_id = :transactionId`;
 
 /** The resources that own a bank's id, by an index, however many banks there are. */
-const NAMED_BY_BANK = `
+const OWNED_BY_NAME = `
   WITH named AS (
     SELECT t.resource_id AS id FROM entities bank
       JOIN bank_transactions t ON t.bank_id = bank.id AND t.bank_transaction_id = :bankTransactionId
     WHERE bank.type = 'bank')
   SELECT id FROM named UNION ALL SELECT transaction_id FROM reversals JOIN named ON exception_id = named.id
   UNION ALL SELECT return_transaction_id FROM refunds JOIN named ON returned_by = named.id`;
+
+/** SQL: it goes by a bank's id. The payee's bank knows that of a debit alone. */
+export const NAMED_BY_BANK = `id = ANY(ARRAY(${OWNED_BY_NAME})) AND bank_transaction_id = :bankTransactionId
+  AND (bank_id = :entityId OR type = 'charge')`;
 
 const sortOf = (filter: TransactionFilter, sortBy: keyof typeof TRANSACTION_SORTS) => ({
   by: TRANSACTION_SORTS[sortBy].by,
@@ -221,6 +223,25 @@ export async function* readTransactions(
   }
 }
 
+/** Names of the parties; those of customers for their own bank alone. */
+export interface Names {
+  merchantName: string | null;
+  bankName: string;
+  customerName: string | null;
+  payeeName: string | null;
+}
+
+/** SQL: the names of a transaction's parties. */
+export function namesFor({ role }: Party): string {
+  const nameOf = (column: string) =>
+    role === 'bank'
+      ? `(SELECT firstname || ' ' || lastname FROM customers c WHERE c.id = ${column} AND c.bank_id = :entityId)`
+      : 'NULL';
+  return `(SELECT name FROM entities e WHERE e.id = merchant_id) AS merchant_name,
+    (SELECT name FROM entities e WHERE e.id = bank_id) AS bank_name,
+    ${nameOf('customer_id')} AS customer_name, ${nameOf('payee_customer_id')} AS payee_name`;
+}
+
 export interface TransactionEvent {
   type: string;
   at: Date;
@@ -245,11 +266,18 @@ export async function readTransaction(
   db: Executor,
   party: Party,
   named: string,
-): Promise<{ transaction: TransactionRecord; events: TransactionEvent[] }> {
+): Promise<{
+  transaction: TransactionRecord & Names & { closedAt: Date | null; approvalRequired: boolean };
+  events: TransactionEvent[];
+}> {
   const filter = isId('transaction', named) ? { transactionId: named } : { reference: named };
-  const found = await row<TransactionRecord & { id: string }>(
+  const found = await row<
+    TransactionRecord & Names & { id: string; closedAt: Date | null; approvalRequired: boolean }
+  >(
     db,
-    `SELECT ${RECORD_COLUMNS}, id FROM ${matching(party, filter)}`,
+    `SELECT ${RECORD_COLUMNS}, id, closed_at, ${namesFor(party)},
+       (SELECT approval_required FROM billing_requests b WHERE b.id = own.id AND b.status = 'pending') IS TRUE AS approval_required
+     FROM ${matching(party, filter)}`,
     { ...filter, entityId: party.entityId },
   );
   if (!found) throw new Failure('not_found', 'There is no transaction with this reference.');

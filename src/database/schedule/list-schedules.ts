@@ -13,6 +13,8 @@ export interface ScheduleRecord {
   id: string;
   merchantId: string;
   merchantName: string;
+  bankName: string;
+  customerName: string;
   customerId: string;
   lookupId: string;
   bankId: string;
@@ -53,6 +55,8 @@ export interface BillingRecord {
 const COLUMNS = `s.id, s.merchant_id,
   (SELECT name FROM entities WHERE id = s.merchant_id) AS merchant_name, s.customer_id,
   (SELECT lookup_id FROM customers WHERE id = s.customer_id) AS lookup_id, s.bank_id,
+  (SELECT name FROM entities WHERE id = s.bank_id) AS bank_name,
+  (SELECT firstname || ' ' || lastname FROM customers WHERE id = s.customer_id) AS customer_name,
   s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
   s.start_at, s.end_at, s.max_billings, s.status, s.next_n,
   s.next_due_at, s.ran, s.created_at, s.updated_at,

@@ -20,14 +20,16 @@ export function readBodies(db: Executor, deliveryIds: string[]): Promise<Encrypt
 }
 
 /** Undefined where the ring lacks its key. */
-export function decryptItems(
-  ring: Keyring,
-  { id, bodyEncrypted }: EncryptedBody,
-): Record<string, unknown>[] | undefined {
+export function openBody(ring: Keyring, { id, bodyEncrypted }: EncryptedBody): string | undefined {
   try {
-    const body = decrypt(ring, bodyEncrypted, bodyPlace(id));
-    return (JSON.parse(body) as { data: Record<string, unknown>[] }).data;
+    return decrypt(ring, bodyEncrypted, bodyPlace(id));
   } catch {
     return undefined;
   }
+}
+
+/** Undefined where the ring lacks its key. */
+export function decryptItems(ring: Keyring, stored: EncryptedBody): Record<string, unknown>[] | undefined {
+  const body = openBody(ring, stored);
+  return body === undefined ? undefined : (JSON.parse(body) as { data: Record<string, unknown>[] }).data;
 }

@@ -3,7 +3,9 @@ import { routes } from '../../../src/api/app';
 import type { Route } from '../../../src/api/http/route';
 import { ROLES, type Role } from '../../../src/domain/entity';
 import { apiOfFile, send, tokensOf, type Answered } from '../../support/api';
+import { runSchedule } from '../../support/schedule';
 import { namesIn } from '../../support/schema-names';
+import { recurringRules } from '../../../src/settings/config';
 import { answerCharges, lookupIdOf, standingApproval } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
 
@@ -72,6 +74,8 @@ async function settle(): Promise<Tenants> {
     ...money,
     frequency: 'monthly',
   });
+  const scheduleId = String(schedule.data?.['scheduleId']);
+  await runSchedule(database.db, api.deps.ring, recurringRules(api.deps.config), scheduleId);
   const [intent] = (await as('merchant', 'POST', '/v1/billing/intent', {
     lookupIDs: [lookupID],
     currency: 'NGN',
@@ -129,7 +133,7 @@ async function settle(): Promise<Tenants> {
       refundId: String(refund.data?.['refundId']),
       exceptionId: exception?.exceptionId ?? '',
       statementId: String(statement.body.data?.['statementId']),
-      scheduleId: String(schedule.data?.['scheduleId']),
+      scheduleId,
       deviceId,
       deliveryId,
       after: eventId,
@@ -248,6 +252,9 @@ function cases(): Case[] {
 /** The kind of a thing, for a name that does not say it. */
 const MEANT: Record<string, string> = {
   'get /v1/bank/customers search': 'lookupID',
+  'post /v1/bank/customers/search search': 'lookupID',
+  'post /v1/transaction-history/search search': 'reference',
+  'post /v1/transaction-history/totals search': 'reference',
   'get /v1/bank/devices/list search': 'deviceId',
   'get /v1/bank/customers/batches/:batchId batchId': 'customerBatchId',
   'get /v1/bank/customers/batches/:batchId/customers.csv batchId': 'customerBatchId',

@@ -209,6 +209,19 @@ describe('the list of customers', () => {
     expect(refsOf(await search(text, own))).toEqual(refs);
   });
 
+  it('is searched by a text in a body, which no address holds, and by id', async () => {
+    const path = '/v1/bank/customers/search';
+    const found = async (body: object, query = '') =>
+      (await own.post(path + query, body)).body.data?.['customers'] as Record<string, unknown>[];
+    expect(refsOf(await found({ search: 'obi ama' }))).toEqual(['r4']);
+    expect(refsOf(await found({}, '?limit=2&sortBy=clientRef&sortOrder=asc'))).toEqual(['r1', 'r2']);
+    const [first] = await found({ search: 'r2' });
+    const customerId = String(first?.['customerId']);
+    expect(await found({ customerId })).toEqual([first]);
+    const other = await own.post(path, { customerId: 'cus_nobody' });
+    expect(other.body.data).toMatchObject({ customers: [], total: 0 });
+  });
+
   it('is searched by lookupID, with blanks and capitals, and finds nothing of another bank', async () => {
     const [first] = await listed('', own);
     const lookupID = String(first?.['lookupID']);

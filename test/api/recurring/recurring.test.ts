@@ -333,6 +333,7 @@ describe('a schedule', () => {
           scheduleId,
           merchant: { id: parties.merchantId, name: 'Merchant' },
           customerId: parties.customerId,
+          customerName: 'Ada Obi',
           lookupID: expect.stringMatching(/^[a-z]+-[a-z]+-[a-z]+-[a-z]+-\d\d$/) as string,
           amount: 1500,
           currency: 'NGN',
@@ -355,7 +356,12 @@ describe('a schedule', () => {
       page: 1,
       limit: 20,
     });
-    expect(await (await served.parties()).bank.list(SUBSCRIPTIONS)).toEqual([]);
+    const stranger = (await served.parties()).bank;
+    expect(await stranger.list(SUBSCRIPTIONS)).toEqual([]);
+    const [one] = await parties.bank.list(SUBSCRIPTIONS);
+    const whole = await parties.bank.read(`${SUBSCRIPTIONS}/${scheduleId}`);
+    expect(whole).toEqual({ ...one, billings: [expect.objectContaining({ n: 0, status: 'scheduled' })] });
+    expect((await stranger.get(`${SUBSCRIPTIONS}/${scheduleId}`)).status).toBe(404);
   });
 
   test('is in the bank’s list by customer, status and amount, each once', async () => {

@@ -62,7 +62,7 @@ const idsOf = ({ deliveries }: { deliveries: { deliveryId: string }[] }) =>
   deliveries.map(({ deliveryId }) => deliveryId);
 
 describe('a delivery', () => {
-  it('is shown to its owner with all attempts, and without its body', async () => {
+  it('is shown to its owner with all attempts, and with the bytes that are sent', async () => {
     const party = await enter(api, 'provider', { webhookUrl: WEBHOOK_URL });
     const id = await tell(party);
     await attempted(id, 1, 'no answer within 2000 ms', null);
@@ -72,7 +72,11 @@ describe('a delivery', () => {
     const { status, body } = await party.send('GET', `${DELIVERIES}/${id}`);
     expect(status).toBe(200);
     const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/) as string;
+    const sent = JSON.parse(String(body.data?.['body'])) as { data: unknown };
+    expect(sent).toMatchObject({ webhookType: 'billing.response', entityId: party.entityId });
+    expect(sent.data).toEqual([{ customerEmail: 'ada@example.com', sequence: 2 }]);
     expect(body.data).toEqual({
+      body: expect.any(String) as string,
       deliveryId: id,
       eventId: expect.stringMatching(/^evt_/) as string,
       webhookType: 'billing.response',

@@ -1,0 +1,201 @@
+import type { z } from 'zod';
+import {
+  searchTransactions,
+  totalTransactions,
+  type FoundTransaction,
+  type Place,
+  type TransactionSearch,
+} from '../../database/ledger/search-transactions';
+import { addDays, startOfDay, wallClock } from '../../domain/calendar';
+import { inDecimals, parseAmount, shownSum } from '../../domain/money';
+import { bankTransactionIdFor } from '../../files/transaction-record';
+import type { Role } from '../../domain/entity';
+import { ANYONE } from '../http/callers';
+import type { Call } from '../http/call';
+import type { ApiDeps } from '../http/deps';
+import { section } from '../http/route';
+import { invalidRequest } from '../http/validation';
+import { shown } from './transaction';
+import * as schema from './transaction-search-schema';
+
+/**
+ * Searches for payments. What is searched for stands in the body: it may be a person's name, and
+ * addresses are kept in logs.
+ */
+
+type Filter = z.output<typeof schema.totalsBody>;
+type SearchCall = Call<z.output<typeof schema.searchBody>>;
+
+/** Rows of a file that are in memory at once. */
+const FILE_PAGE = 1_000;
+
+function searchOf(
+  { amountFrom, amountTo, ...filter }: Filter,
+  { NETWORK_TIMEZONE }: ApiDeps['config'],
+  role: Role,
+): TransactionSearch {
+  const begin = (day: string | Date | undefined, after = 0) =>
+    typeof day === 'string' ? startOfDay(addDays(day, after), NETWORK_TIMEZONE) : day;
+  if (filter.side !== undefined && role !== 'bank') {
+    throw invalidRequest([{ path: 'side', message: 'is for banks' }]);
+  }
+  const minor = (path: string, major: number | undefined) => {
+    if (major === undefined) return undefined;
+    const { currency } = filter;
+    if (currency === undefined) throw invalidRequest([{ path, message: 'needs a currency' }]);
+    const parsed = parseAmount(major, currency);
+    if (!parsed.ok) throw invalidRequest([{ path, message: parsed.reason }]);
+    return parsed.value;
+  };
+  return {
+    ...filter,
+    from: begin(filter.from),
+    to: begin(filter.to, 1),
+    settledFrom: begin(filter.settledFrom),
+    settledTo: begin(filter.settledTo, 1),
+    closedFrom: begin(filter.closedFrom),
+    closedTo: begin(filter.closedTo, 1),
+    amountFrom: minor('amountFrom', amountFrom),
+    amountTo: minor('amountTo', amountTo),
+  };
+}
+
+async function search({ caller, body, prefersCsv, deps }: SearchCall) {
+  const { format, cursor, limit, ...given } = body;
+  const filter = searchOf(given, deps.config, caller.role);
+  const page = (place: Place | undefined, most: number) =>
+    searchTransactions(deps.db, caller, deps.config.ACCEPTED_CURRENCIES, filter, { place, most });
+  if (format === 'csv' || (format === undefined && prefersCsv)) {
+    return {
+      fileName: 'payments.csv',
+      columns: COLUMNS[caller.role],
+      numbers: ['amount', 'moved'],
+      pages: fileOf(page, (one) => lineOf(one, caller, deps.config.NETWORK_TIMEZONE)),
+    };
+  }
+  const { items, next } = await page(cursor, limit);
+  return {
+    message: `${items.length} ${items.length === 1 ? 'transaction' : 'transactions'}`,
+    data: {
+      transactions: items.map((one) => found(one, caller)),
+      next: next === undefined ? null : written(next),
+    },
+  };
+}
+
+const written = ({ rest, micros = '', id }: Place) =>
+  `${rest ? 'r' : ''}${micros}${id === undefined ? '' : `.${id}`}`;
+
+function found(one: FoundTransaction, caller: SearchCall['caller']) {
+  const { sign: _, merchantName, bankName, customerName, payeeName, closedAt, ...record } = one;
+  return { ...shown(record, caller), merchantName, bankName, customerName, payeeName, closedAt };
+}
+
+const COMMON = [
+  'reference',
+  'type',
+  'status',
+  'amount',
+  'moved',
+  'currency',
+  'createdAt',
+  'closedAt',
+  'settledAt',
+  'description',
+  'declineReason',
+  'merchantName',
+  'bankName',
+] as const;
+const IDS = [
+  'transactionId',
+  'billingRequestId',
+  'scheduleId',
+  'customerId',
+  'merchantId',
+  'bankId',
+] as const;
+const MERCHANTS = [...COMMON, ...IDS, 'metadata'] as const;
+
+const COLUMNS: Record<Role, readonly string[]> = {
+  merchant: MERCHANTS,
+  provider: MERCHANTS,
+  bank: [...COMMON, 'customerName', 'payeeName', ...IDS, 'bankTransactionId', 'payeeBankId'],
+};
+
+async function* fileOf(
+  page: (place: Place | undefined, most: number) => ReturnType<typeof searchTransactions>,
+  line: (one: FoundTransaction) => object,
+) {
+  for (let place: Place | undefined; ;) {
+    const { items, next } = await page(place, FILE_PAGE);
+    yield items.map(line);
+    if (next === undefined) return;
+    place = next;
+  }
+}
+
+/** Amounts have the sign by which they change, or would change, what the network owes the party. */
+function lineOf(one: FoundTransaction, party: SearchCall['caller'], timeZone: string) {
+  const { currency, createdAt, closedAt, settledAt } = one;
+  const amount = BigInt(one.sign) * one.amount;
+  const local = (moment: Date | null) =>
+    moment === null ? null : wallClock(moment, timeZone).replace('T', ' ');
+  return {
+    ...one,
+    bankTransactionId: bankTransactionIdFor(party, one),
+    amount: inDecimals(amount, currency),
+    moved: inDecimals(settledAt === null ? 0n : amount, currency),
+    createdAt: local(createdAt),
+    closedAt: local(closedAt),
+    settledAt: local(settledAt),
+  };
+}
+
+async function showTotals({ caller, body, deps }: Call<Filter>) {
+  const { totals, more } = await totalTransactions(
+    deps.db,
+    caller,
+    deps.config.ACCEPTED_CURRENCIES,
+    searchOf(body, deps.config, caller.role),
+  );
+  const count = totals.reduce((sum, one) => sum + one.count, 0);
+  const moved = new Map<string, bigint>();
+  for (const one of totals) moved.set(one.currency, (moved.get(one.currency) ?? 0n) + one.moved);
+  return {
+    message: `${more ? 'More than ' : ''}${count} ${count === 1 ? 'transaction' : 'transactions'}`,
+    data: {
+      count,
+      ...(more && { countIsMinimum: true as const }),
+      moved: [...moved].map(([currency, sum]) => ({ currency, ...shownSum(sum, currency) })),
+      totals: totals.map(({ currency, type, status, count: many, amount }) => ({
+        currency,
+        type,
+        status,
+        count: many,
+        ...shownSum(amount, currency),
+      })),
+    },
+  };
+}
+
+const route = section('Transactions');
+
+export const transactionSearchRoutes = [
+  route('post', '/v1/transaction-history/search', {
+    id: 'searchTransactions',
+    summary: 'Search transactions',
+    description:
+      'Your charges, refunds, refund returns and reversals that match all that is given, the latest first, with names. Follow `next` to the end, however long the history is. With `format: csv` or the header `Accept: text/csv` the answer is a CSV file of all that match: amounts with the sign by which they change what the network owes you and the decimals of their currency, times in the network’s zone. Its column `moved` adds up to `moved` of the totals. The filter stands in the body, because a name must be in no address.',
+    takes: { ...ANYONE, body: schema.searchBody },
+    answers: { 200: { description: '1 transaction', data: schema.found, csv: 'offered' } },
+    handle: search,
+  }),
+  route('post', '/v1/transaction-history/totals', {
+    id: 'totalTransactions',
+    summary: 'Add up transactions',
+    description: 'Counts and sums of what a search with the same filter finds.',
+    takes: { ...ANYONE, body: schema.totalsBody },
+    answers: { 200: { description: '2 transactions', data: schema.totals } },
+    handle: showTotals,
+  }),
+];

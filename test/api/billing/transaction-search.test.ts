@@ -1,0 +1,261 @@
+import { rows } from '../../../src/database/pool/connection';
+import { letMidnightPass } from '../../support/midnight';
+import { payAnother, settleOfEachKind } from '../../support/settled';
+import {
+  approve,
+  bill,
+  charge,
+  decline,
+  itemsOf,
+  ROLES,
+  shareApi,
+  type Caller,
+  type Parties,
+  type Shown,
+} from '../../support/shared-api';
+import { makeSchedule } from '../../support/standing';
+import { runSchedule } from '../../support/schedule';
+import { recurringRules } from '../../../src/settings/config';
+import { dayOf } from '../../support/statements';
+
+const served = shareApi();
+let parties: Parties;
+beforeEach(async () => {
+  await letMidnightPass();
+  parties = await served.parties();
+});
+
+const SEARCH = '/v1/transaction-history/search';
+
+interface Found {
+  transactions: (Shown & { reference: string })[];
+  next: string | null;
+}
+
+async function search(caller: Caller, body: object): Promise<Found> {
+  const { status, body: answer } = await caller.post(SEARCH, body);
+  if (status !== 200) throw new Error(JSON.stringify(answer));
+  return answer.data as unknown as Found;
+}
+
+const references = async (caller: Caller, body: object) =>
+  (await search(caller, body)).transactions.map(({ reference }) => reference);
+
+interface Totals {
+  count: number;
+  countIsMinimum?: true;
+  moved: { currency: string; amount: number }[];
+  totals: { type: string; status: string; count: number; amount: number }[];
+}
+
+async function totals(caller: Caller, body: object): Promise<Totals> {
+  const { status, body: answer } = await caller.post('/v1/transaction-history/totals', body);
+  if (status !== 200) throw new Error(JSON.stringify(answer));
+  return answer.data as unknown as Totals;
+}
+
+async function file(caller: Caller, body: object): Promise<Record<string, string>[]> {
+  const { body: text } = await caller.post(SEARCH, { ...body, format: 'csv' });
+  const [header = '', ...lines] = (text as unknown as string).split('\r\n').slice(0, -1);
+  const names = header.split(',');
+  return lines.map((line) => Object.fromEntries(line.split(',').map((cell, i) => [names[i] ?? '', cell])));
+}
+
+describe('a search for payments', () => {
+  it('finds by the beginning of a reference, by words, by an amount; each party its own', async () => {
+    const shoes = await charge(parties, { amount: 1250.5 });
+    const tea = await charge(parties, { description: 'Green TEA_50%', amount: 99 });
+    const others = await served.parties();
+    await charge(others, { amount: 1250.5 });
+    for (const role of ROLES) {
+      const caller = parties[role];
+      const by = (text: string) => references(caller, { search: text });
+      expect(await by(shoes.reference.slice(0, 8).toLowerCase())).toEqual([shoes.reference]);
+      expect(await by(shoes.reference.slice(0, 1))).toContain(shoes.reference);
+      expect(await by('shoe')).toEqual([shoes.reference]);
+      expect(await by('tea_50%')).toEqual([tea.reference]);
+      expect(await by('t__')).toEqual([]);
+      if (role !== 'merchant') expect(await by('MERCH')).toHaveLength(2);
+      expect(await by('1,250.50')).toEqual([shoes.reference]);
+      expect(await by('ngn 99')).toEqual([tea.reference]);
+      expect(await references(caller, {})).toEqual([tea.reference, shoes.reference]);
+      expect(await totals(caller, { search: 'tea' })).toMatchObject({ count: 1 });
+    }
+  });
+
+  it('finds and names customers for their own bank alone', async () => {
+    const { id, reference } = await charge(parties);
+    const payer = await served.parties();
+    await payAnother(served.db, served.ring, payer, parties);
+    expect(await references(parties.bank, { search: 'obi AD' })).toHaveLength(2);
+    expect(await totals(parties.bank, { search: 'obi ad' })).toMatchObject({ count: 2 });
+    expect(await references(parties.bank, { search: 'obi bob' })).toEqual([]);
+    expect(await references(parties.bank, { search: `tx-${id}` })).toEqual([reference]);
+    expect(await references(parties.merchant, { search: `tx-${id}` })).toEqual([]);
+    expect(await references(parties.merchant, { search: 'obi' })).toEqual([]);
+    const named = async (caller: Caller) =>
+      (await search(caller, {})).transactions.map(({ merchantName, bankName, customerName, payeeName }) => [
+        merchantName,
+        bankName,
+        customerName,
+        payeeName,
+      ]);
+    expect(await named(parties.bank)).toEqual([
+      [null, 'Bank', null, 'Ada Obi'],
+      ['Merchant', 'Bank', 'Ada Obi', null],
+    ]);
+    expect(await named(payer.bank)).toEqual([[null, 'Bank', 'Ada Obi', null]]);
+    expect(await named(parties.merchant)).toEqual([['Merchant', 'Bank', null, null]]);
+    expect((await search(parties.provider, { search: reference })).transactions).toMatchObject([
+      { customerName: null },
+    ]);
+  });
+
+  it('narrows by reason, amount, customer, merchant and schedule, and is clear about what it takes', async () => {
+    const declined = await bill(parties, { amount: 10 });
+    await decline(parties, declined.id, 'Mrs Obi has moved');
+    const poor = await bill(parties, { amount: 20 });
+    await decline(parties, poor.id);
+    const paid = await charge(parties, { amount: 30 });
+    const own = (body: object) => references(parties.merchant, body);
+    expect(await own({ reason: 'other' })).toEqual([declined.reference]);
+    expect(await own({ reason: 'insufficient_funds' })).toEqual([poor.reference]);
+    expect(await own({ status: 'declined', type: 'charge' })).toEqual([poor.reference, declined.reference]);
+    expect(await own({ currency: 'NGN', amountFrom: 20, amountTo: 20 })).toEqual([poor.reference]);
+    expect(await own({ currency: 'NGN', amountFrom: 20.01 })).toEqual([paid.reference]);
+    expect(await own({ customerId: parties.customerId, limit: 1 })).toEqual([paid.reference]);
+    expect(await own({ merchantId: 'mch_nobody' })).toEqual([]);
+    expect(await references(parties.bank, { merchantId: parties.merchantId })).toHaveLength(3);
+
+    const scheduleId = await makeSchedule(served.db, served.ring, parties, { description: 'Gold plan' });
+    await runSchedule(served.db, served.ring, recurringRules(served.api.deps.config), scheduleId);
+    expect((await search(parties.merchant, { scheduleId })).transactions).toMatchObject([
+      { description: 'Gold plan', scheduleId },
+    ]);
+    expect((await parties.merchant.post(SEARCH, { amountFrom: 1 })).body.errors).toEqual([
+      { path: 'amountFrom', message: 'needs a currency' },
+    ]);
+    expect((await parties.merchant.post(SEARCH, { cursor: '12;' })).status).toBe(400);
+  });
+
+  it('goes through charges of one moment page after page, and neither skips nor repeats one', async () => {
+    const wish = { amount: 5, currency: 'NGN', description: 'Shoes' };
+    for (const _ of [1, 2]) {
+      const lookupIDs = await lookupIds(25);
+      itemsOf(await parties.merchant.post('/v1/customer/bill', { lookupIDs, ...wish }));
+    }
+    const all: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Found = await search(parties.merchant, { limit: 7, ...(cursor !== null && { cursor }) });
+      all.push(...page.transactions.map(({ reference }) => reference));
+      cursor = page.next;
+    } while (cursor !== null);
+    expect(all).toHaveLength(50);
+    expect(new Set(all).size).toBe(50);
+    expect(all).toEqual(await references(parties.merchant, { limit: 100 }));
+    expect((await file(parties.merchant, {})).map(({ reference }) => reference)).toEqual(all);
+  });
+
+  it('finds what is rare among many by looking further, a bounded number of payments at a time', async () => {
+    const { reference } = await charge(parties, { description: 'Saffron' });
+    await manyLater(20_000);
+    const first = await search(parties.merchant, { search: 'saffron' });
+    expect(first.transactions).toEqual([]);
+    expect(await references(parties.merchant, { search: 'saffron', cursor: first.next })).toEqual([
+      reference,
+    ]);
+    // An index has it: it comes first, however old.
+    expect(await references(parties.merchant, { search: reference.slice(0, 6) })).toEqual([reference]);
+    expect(await references(parties.bank, { search: 'ada', limit: 1, cursor: 'r' })).toEqual([]);
+    expect(await totals(parties.merchant, { search: 'saffron' })).toMatchObject({ count: 1 });
+    expect(await file(parties.merchant, { search: 'saffron' })).toMatchObject([{ reference }]);
+  });
+});
+
+/** Charges of an hour from now on, a millisecond apart. */
+async function manyLater(count: number): Promise<void> {
+  await rows(
+    served.db,
+    `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+       agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+     SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
+       a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
+       now() + interval '1 hour' + n * interval '1 millisecond'
+     FROM agreements a, generate_series(1, :count::int) AS n WHERE a.id = :agreementId`,
+    { count, agreementId: parties.agreementId },
+  );
+}
+
+/** Of new customers of the bank. */
+async function lookupIds(count: number): Promise<string[]> {
+  const customers = Array.from({ length: count }, () => {
+    const clientRef = `c-${Math.random()}`;
+    const accountNumber = String(Math.random()).slice(2, 14).padEnd(12, '0');
+    const name = { firstname: 'Bola', lastname: 'Ade', accountName: 'ADE BOLA' };
+    return { clientRef, ...name, email: 'bola@example.test', country: 'NG', accountNumber };
+  });
+  const { body } = await parties.bank.post('/v1/bank/customers', { customers });
+  return ((body.data?.['customers'] ?? []) as { lookupID: string }[]).map(({ lookupID }) => lookupID);
+}
+
+describe('totals of payments, and their file', () => {
+  it('are what the summary counts, and add up to the statement', async () => {
+    await settleOfEachKind(served.db, served.ring, parties);
+    const today = await dayOf(served.db, parties.merchantId);
+    for (const role of ROLES) {
+      const caller = parties[role];
+      const summary = (await caller.read('/v1/summary')) as unknown as {
+        totals: Record<string, { count: number; amount: number }>[];
+      };
+      const [counted] = summary.totals;
+      const day = { settledFrom: today, settledTo: today, currency: 'NGN' };
+      const side = role === 'bank' ? { side: 'payer' } : {};
+      const of = async (body: object) => {
+        const all = await totals(caller, body);
+        const sum = (name: 'count' | 'amount') => all.totals.reduce((total, one) => total + one[name], 0);
+        return { count: all.count, amount: Math.round(sum('amount') * 100) / 100 };
+      };
+      const isOwn = role !== 'bank';
+      expect(await of({ ...day, ...side, type: 'charge' })).toMatchObject(counted?.['charged'] ?? {});
+      expect(await of({ ...day, type: 'refund' })).toEqual(counted?.['refunded']);
+      expect(await of({ ...day, type: 'reversal' })).toEqual(counted?.['reversed']);
+      const ended = { closedFrom: today, closedTo: today, type: 'charge', ...side };
+      const { count, amount } = counted?.['declined'] ?? {};
+      expect(await of({ ...ended, status: 'declined' })).toEqual({ count, amount });
+      expect(await of({ ...ended, reason: 'insufficient_funds' })).toEqual({ count, amount });
+      expect((await of(ended)).count).toBe((counted?.['charged']?.count ?? 0) + (count ?? 0));
+
+      const statement = await caller.read(`/v1/statements?date=${today}`);
+      const writtenOff = (statement['writeOffs'] as { amount: number } | undefined)?.amount ?? 0;
+      const balance = Number(statement['closingBalance']) - Number(statement['openingBalance']);
+      const moved = (await totals(caller, day)).moved[0]?.amount ?? 0;
+      expect(moved + (isOwn ? 0 : writtenOff)).toBeCloseTo(balance, 6);
+      const lines = await file(caller, {});
+      const added = lines.reduce((sum, line) => sum + Math.round(Number(line['moved']) * 100), 0);
+      expect(added).toBe(Math.round(moved * 100));
+      expect((await file(caller, day)).map((line) => line['amount'])).toEqual(
+        (await file(caller, day)).map((line) => line['moved']),
+      );
+    }
+  });
+
+  it('has decimals of the currency, times of the network’s zone, and no formula', async () => {
+    const { id } = await bill(parties, { amount: 1500, description: '=HYPERLINK(1)' });
+    await approve(parties, id);
+    await rows(served.db, `UPDATE billing_requests SET closed_at = '2026-03-01T22:30:00Z' WHERE id = :id`, {
+      id,
+    });
+    const [line] = await file(parties.merchant, {});
+    expect(line).toMatchObject({
+      amount: '1500.00',
+      moved: '1500.00',
+      settledAt: '"2026-03-01 23:30:00"',
+      description: `"'=HYPERLINK(1)"`,
+    });
+    expect((await file(parties.bank, {}))[0]).toMatchObject({
+      amount: '-1500.00',
+      customerName: '"Ada Obi"',
+    });
+  });
+});
