@@ -4,9 +4,9 @@ import { billingRules, readConfig } from '../../src/settings/config';
 import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
 import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
 import { endedOf, type AwaitedCharge } from '../../src/database/billing-request/read-billing-request';
-import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { databaseOfFile } from '../support/database';
+import { signalsTo } from '../support/outbox';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -60,13 +60,6 @@ const confirm = (bankId: string, id: string) =>
     ),
   );
 
-const signalsTo = async (workflowId: string) =>
-  (
-    await rows(db, `SELECT FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId`, {
-      workflowId,
-    })
-  ).length;
-
 test('a workflow that was started without its charges finds those that are open, and closes them in time', async () => {
   const standing = await standingApproval(db, keyring, {});
   const workflowId = 'billing-batch/one-of-its-own';
@@ -93,7 +86,7 @@ describe('an answer', () => {
       await confirm(standing.bankId, id);
     }).awaitAnswer([id], workflowId);
     expect(answers).toMatchObject({ open: [], ended: [{ billingRequestId: id, status: 'successful' }] });
-    expect(await signalsTo(workflowId)).toBe(0);
+    expect(await signalsTo(db, workflowId)).toEqual([]);
   });
 
   test('that comes after patience has ended signals the workflow, once', async () => {
@@ -102,14 +95,14 @@ describe('an answer', () => {
     expect(await activities().awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
     await confirm(standing.bankId, id);
     await confirm(standing.bankId, id);
-    expect(await signalsTo(workflowId)).toBe(1);
+    expect(await signalsTo(db, workflowId)).toHaveLength(1);
   });
 
   test('that comes before the workflow has begun is found by it', async () => {
     const workflowId = 'billing-request/before';
     const id = await charge(standing, workflowId, 'agreement');
     await confirm(standing.bankId, id);
-    expect(await signalsTo(workflowId)).toBe(0);
+    expect(await signalsTo(db, workflowId)).toEqual([]);
     const { ended } = await activities().awaitAnswer([id], workflowId);
     expect(ended).toMatchObject([{ billingRequestId: id, status: 'successful' }]);
   });
@@ -121,7 +114,7 @@ describe('an answer', () => {
     await activities(async (charges) => void waited.push(...charges)).awaitAnswer([id], workflowId);
     expect(waited).toEqual([]);
     await confirm(standing.bankId, id);
-    expect(await signalsTo(workflowId)).toBe(1);
+    expect(await signalsTo(db, workflowId)).toHaveLength(1);
   });
 
   test('in a bank’s own words is not in the history, where it cannot be erased', async () => {

@@ -1,7 +1,7 @@
 import { createIntentActivities } from '../../src/activities/intent';
 import { billingRules, readConfig } from '../../src/settings/config';
 import { changeDecision } from '../../src/database/intent/change-decision';
-import { rows, type Executor } from '../../src/database/pool/connection';
+import type { Executor } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { createIntents } from '../../src/database/intent/ask-intents';
 import { answerIntent } from '../../src/database/intent/end-intents';
@@ -9,6 +9,7 @@ import { markIntentWaiting } from '../../src/database/intent/read-intent';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { databaseOfFile } from '../support/database';
 import { waitsForALock } from '../support/open-transaction';
+import { signalsTo } from '../support/outbox';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 
 const keyring = readKeyring(makeKeyring());
@@ -54,14 +55,7 @@ async function answer(trx: Executor): Promise<void> {
   await answerIntent(trx, keyring, bankId, { customerId, merchantId, lookupId, ...said });
 }
 
-async function signalsOf(intentId: string): Promise<string[]> {
-  const found = await rows<{ signal: string }>(
-    db,
-    `SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId ORDER BY id`,
-    { workflowId: `intent/${intentId}` },
-  );
-  return found.map(({ signal }) => signal);
-}
+const signalsOf = (intentId: string) => signalsTo(db, `intent/${intentId}`);
 
 const refuse = (decision: 'deny' | 'suspended', blockMerchant: boolean) =>
   db.transaction((trx) =>

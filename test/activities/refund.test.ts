@@ -1,11 +1,12 @@
 import { createRefundActivities } from '../../src/activities/refund';
 import { readConfig } from '../../src/settings/config';
-import { rows, type Executor, type Transaction } from '../../src/database/pool/connection';
+import type { Executor, Transaction } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { answerRefund, markRefundWaiting } from '../../src/database/refund/settle-refund';
 import { databaseOfFile } from '../support/database';
 import { waitsForALock } from '../support/open-transaction';
+import { signalsTo } from '../support/outbox';
 import { charge, refund } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 
@@ -33,14 +34,7 @@ const answer = (trx: Transaction) =>
     reason: null,
   });
 
-async function signals(trx: Executor = db): Promise<string[]> {
-  const found = await rows<{ signal: string }>(
-    trx,
-    `SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId ORDER BY id`,
-    { workflowId: `refund/${refundId}` },
-  );
-  return found.map(({ signal }) => signal);
-}
+const signals = (trx: Executor = db) => signalsTo(trx, `refund/${refundId}`);
 
 describe('the bank’s answer', () => {
   test('signals a workflow that sleeps, once', async () => {

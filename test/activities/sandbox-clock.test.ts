@@ -11,6 +11,7 @@ import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { newId } from '../../src/database/identifier/new-id';
 import { beginAdvance, readClock } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { databaseOfFile } from '../support/database';
+import { takeSignals } from '../support/outbox';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
@@ -49,14 +50,6 @@ async function sleepingSchedule(terms: { frequency: 'daily' | 'weekly' }): Promi
   return id;
 }
 
-async function signalled(): Promise<string[]> {
-  const taken = await rows<{ id: string }>(
-    db,
-    `DELETE FROM outbox WHERE kind = 'signal' RETURNING workflow_id AS id`,
-  );
-  return taken.map(({ id }) => id);
-}
-
 /** The database, which has `kick` hear of messages at once. */
 const waking = (kick: () => void): Database => ({
   ...db,
@@ -81,7 +74,7 @@ function engine(bankAnswers: boolean) {
     running = running.then(async () => {
       const { now } = await read;
       days.add(Math.round((now.getTime() - Date.now()) / DAY_MS));
-      for (const id of await signalled()) {
+      for (const id of await takeSignals(db)) {
         if (!id.startsWith('recurring/')) continue;
         const scheduleId = id.slice('recurring/'.length);
         await runSchedule(db, keyring, rules, scheduleId);

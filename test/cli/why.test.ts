@@ -9,7 +9,7 @@ import { openBookingCase } from '../support/bank-file';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
 import { runSchedule } from '../support/schedule';
-import { answerBill, bill, charge, refund } from '../support/settled';
+import { answerBill, bill, charge, refund, exceptionOf } from '../support/settled';
 import {
   answerCharges,
   lookupIdOf,
@@ -136,15 +136,6 @@ async function deliverAtSecondAttempt(deliveryId: string): Promise<void> {
   await recordAttempt(db, ring, { ...attempt, ...up, n: 2, begun: false }, policy);
 }
 
-const exceptionOf = async (chargeId: string) =>
-  (
-    await row<{ id: string }>(
-      db,
-      `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :chargeId`,
-      { chargeId },
-    )
-  )?.id ?? '';
-
 test('a merchant’s reference leads to the call, the workflow, each attempt at a webhook and the postings', async () => {
   await rows(db, `UPDATE webhook_endpoints SET url = :URL WHERE entity_id = :bankId`, {
     URL,
@@ -201,7 +192,7 @@ test('an answer that came too late is there though it was refused, with its exce
   const { id, reference } = await bill(db, ring, standing);
   await moveClock(db, standing.merchantId, '8 days');
   await answerBill(db, ring, standing, id, 'FT-late');
-  const exceptionId = await exceptionOf(id);
+  const exceptionId = await exceptionOf(db, id);
   await resolve(exceptionId, 'reversed', '--bank-transaction-id', 'FT-back');
 
   const told = await why(exceptionId);
@@ -271,7 +262,7 @@ test('a charge leads to its refund and its reversal, and each of them back to it
 
   const denied = await charge(db, ring, standing);
   await answerBill(db, ring, standing, denied.id, null);
-  await resolve(await exceptionOf(denied.id), 'no_money_moved');
+  await resolve(await exceptionOf(db, denied.id), 'no_money_moved');
   const told = await why(denied.reference);
   expectSteps(told, [
     'ledger charge',

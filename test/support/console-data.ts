@@ -4,7 +4,7 @@ import { recordAttempt } from '../../src/database/webhook/attempt-delivery';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { send, tokenOf, type ServedApi } from './api';
 import { runSchedule } from './schedule';
-import { answerBill, charge, settleOfEachKind } from './settled';
+import { answerBill, charge, exceptionOf, settleOfEachKind } from './settled';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from './standing';
 import { dayOf } from './statements';
 import { workOnFile } from './bank-file';
@@ -37,12 +37,7 @@ async function consoleData(db: Database, { deps: { ring, config } }: ServedApi):
   }
   const { id, reference } = await charge(db, ring, standing);
   await answerBill(db, ring, standing, id, null);
-  const exception = await row<{ id: string }>(
-    db,
-    'SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id',
-    { id },
-  );
-  return { ...standing, scheduleId, exceptionId: exception?.id ?? '', reference, chargeId, refundId };
+  return { ...standing, scheduleId, exceptionId: await exceptionOf(db, id), reference, chargeId, refundId };
 }
 
 /** That, and what comes of it in time: a month of the merchant's has passed since. */

@@ -1,13 +1,14 @@
 import { billingRules, readConfig } from '../../src/settings/config';
 import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
 import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
-import { row, type Database } from '../../src/database/pool/connection';
+import { row, rows, type Database } from '../../src/database/pool/connection';
 import { settleCredits } from '../../src/database/credit/follow-credit';
 import { acceptCustomerPayments } from '../../src/database/billing-request/accept-payment';
 import type { Keyring } from '../../src/database/keys/keyring';
 import { answerRefund } from '../../src/database/refund/settle-refund';
 import { initiateRefund } from '../../src/database/refund/accept-refund';
 import { resolveException } from '../../src/database/resolution/resolve-exception';
+import type { Resolution } from '../../src/domain/books/reconciliation-exception';
 import { lookupIdOf, standingApproval, type Standing } from './standing';
 
 /** Money that has moved, and some that has not: something of each kind that the ledger follows. */
@@ -136,6 +137,41 @@ export async function payAnother(
 export const settleCredit = (db: Database, keyring: Keyring, deliveryId: string) =>
   db.transaction((trx) => settleCredits(trx, keyring, timeZone, [deliveryId]));
 
+/** Exceptions that are open, by their own id or that of their charge or refund. */
+async function openExceptionsOf(db: Database, id: string): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM reconciliation_exceptions WHERE :id IN (id, billing_request_id, refund_id) AND state <> 'resolved'`,
+    { id },
+  );
+  return found.map((one) => one.id);
+}
+
+export async function exceptionOf(db: Database, chargeId: string): Promise<string> {
+  const [id, ...more] = await openExceptionsOf(db, chargeId);
+  if (id === undefined || more.length > 0) throw new Error(`${chargeId} has not one open exception`);
+  return id;
+}
+
+/**
+ * An operator ends what is open.
+ *
+ * @param id of an exception, or of its charge or refund
+ */
+export async function resolveAsOperator(
+  db: Database,
+  keyring: Keyring,
+  id: string,
+  resolution: Resolution,
+  bankTransactionId: string | null = null,
+): Promise<void> {
+  const by = { cause: 'operator', note: null } as const;
+  for (const open of await openExceptionsOf(db, id))
+    await db.transaction((trx) =>
+      resolveException(trx, keyring, timeZone, by, open, { resolution, bankTransactionId }),
+    );
+}
+
 /** A charge that its bank denies afterwards, as an operator resolves it. */
 async function resolveDenied(
   db: Database,
@@ -145,14 +181,7 @@ async function resolveDenied(
 ): Promise<Billed> {
   const billed = await charge(db, keyring, standing);
   await answerBill(db, keyring, standing, billed.id, null);
-  const exception = await row<{ id: string }>(
-    db,
-    `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`,
-    { id: billed.id },
-  );
-  const by = { cause: 'operator', note: null } as const;
-  const finding = { resolution, bankTransactionId: null };
-  await db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exception?.id ?? '', finding));
+  await resolveAsOperator(db, keyring, billed.id, resolution);
   return billed;
 }
 
@@ -167,14 +196,7 @@ export async function returnedRefund(
   const refundId = await refund(db, keyring, standing, reference, amount, 'completed');
   const rejected = { action: 'rejected', bankTransactionId: null, reason: 'account_closed' } as const;
   await db.transaction((trx) => answerRefund(trx, keyring, timeZone, standing.bankId, refundId, rejected));
-  const exception = await row<{ id: string }>(
-    db,
-    `SELECT id FROM reconciliation_exceptions WHERE refund_id = :refundId`,
-    { refundId },
-  );
-  const by = { cause: 'operator', note: null } as const;
-  const finding = { resolution: 'reversed', bankTransactionId: null } as const;
-  await db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exception?.id ?? '', finding));
+  await resolveAsOperator(db, keyring, refundId, 'reversed');
   return refundId;
 }
 

@@ -15,6 +15,7 @@ import {
   type Parties,
 } from '../../support/shared-api';
 import { lookupIdOf, moveClock } from '../../support/standing';
+import { signalsTo } from '../../support/outbox';
 
 // One of the two currencies has no decimals.
 const served = shareApi({ ACCEPTED_CURRENCIES: 'NGN,JPY' });
@@ -159,12 +160,7 @@ describe('cancelling a charge that waits for its customer', () => {
     expect(await activities.awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
     await cancel(id);
 
-    const signals = await rows(
-      served.db,
-      `SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId`,
-      { workflowId },
-    );
-    expect(signals).toEqual([{ signal: 'cancelled' }]);
+    expect(await signalsTo(served.db, workflowId)).toEqual(['cancelled']);
     expect(await activities.awaitAnswer([id], workflowId)).toMatchObject({
       open: [],
       ended: [{ declineReason: 'cancelled', cancelledBy: 'merchant' }],

@@ -5,7 +5,6 @@ import { acceptBankFile, stagePage } from '../../../src/database/bank-file/recei
 import { rows } from '../../../src/database/pool/connection';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { newId } from '../../../src/database/identifier/new-id';
-import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { OperatorError } from '../../../src/domain/failures';
 import type { Role } from '../../../src/domain/entity';
@@ -13,7 +12,7 @@ import { openBookingCase, workOnFile } from '../../support/bank-file';
 import { asOwner } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
 import { person } from '../../support/person';
-import { bill, charge, refund } from '../../support/settled';
+import { bill, charge, refund, resolveAsOperator } from '../../support/settled';
 import { ROLES, shareApi, type Parties } from '../../support/shared-api';
 import type { Standing } from '../../support/standing';
 import { dayOf, linesOf } from '../../support/statements';
@@ -127,11 +126,7 @@ async function goOn(isOver: () => boolean): Promise<number> {
       db,
       `SELECT id FROM reconciliation_exceptions WHERE state <> 'resolved' AND kind = 'missing_at_bank' ORDER BY id LIMIT 1`,
     );
-    if (open) {
-      const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-      const by = { cause: 'operator', note: null } as const;
-      await db.transaction((trx) => resolveException(trx, ring, timeZone, by, open.id, finding));
-    }
+    if (open) await resolveAsOperator(db, ring, open.id, 'no_difference');
   }
   return rounds;
 }

@@ -8,7 +8,7 @@ import { balancesOf } from '../../support/ledger';
 import { openTransaction } from '../../support/open-transaction';
 import { OPERATOR } from '../../support/operator';
 import { person } from '../../support/person';
-import { payAnother } from '../../support/settled';
+import { payAnother, resolveAsOperator } from '../../support/settled';
 import {
   answerRefund,
   approve,
@@ -31,6 +31,7 @@ import {
 } from '../../support/shared-api';
 import { lookupIdOf, moveClock, type Standing } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
+import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 
 /**
  * Exceptions: who sees them, who says what became of the money, and what follows.
@@ -63,11 +64,8 @@ async function end(finding: object): Promise<void> {
 }
 
 /** The operator does. */
-async function resolve(resolution: Parameters<typeof resolveException>[5]['resolution']): Promise<void> {
-  const { exceptionId } = await theOne('?state=open');
-  const by = { cause: 'operator', note: null } as const;
-  const finding = { resolution, bankTransactionId: null };
-  await served.db.transaction((trx) => resolveException(trx, served.ring, LAGOS, by, exceptionId, finding));
+async function resolve(resolution: Resolution): Promise<void> {
+  await resolveAsOperator(served.db, served.ring, (await theOne('?state=open')).exceptionId, resolution);
 }
 
 /** A charge whose bank did not answer in time. */

@@ -21,6 +21,7 @@ import {
   type Shown,
 } from '../../support/shared-api';
 import { announcedTo, moveClock } from '../../support/standing';
+import { resolveAsOperator } from '../../support/settled';
 
 const served = shareApi();
 let parties: Parties;
@@ -304,11 +305,7 @@ describe('a refund that bounces', () => {
   ] as const)('and whose exception the operator ends %s is %s', async (resolution, status) => {
     const { reference } = await charge(parties);
     const refundId = await bounced(reference);
-    const exceptionId = await openOf(refundId);
-
-    const by = { cause: 'operator', note: null } as const;
-    const finding = { resolution, bankTransactionId: null };
-    await served.db.transaction((trx) => resolveException(trx, served.ring, LAGOS, by, exceptionId, finding));
+    await resolveAsOperator(served.db, served.ring, refundId, resolution);
 
     expect(await show(refundId)).toMatchObject({ status });
     expect((await initiateRefund(parties, reference, 0.01)).status).toBe(status === 'returned' ? 201 : 409);

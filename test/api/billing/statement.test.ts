@@ -5,10 +5,9 @@ import { newId } from '../../../src/database/identifier/new-id';
 import { closePeriod, reopenPeriod } from '../../../src/database/ledger/close-period';
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { readPositions, type Position } from '../../../src/database/ledger/read-positions';
-import { row, type Database } from '../../../src/database/pool/connection';
+import { type Database } from '../../../src/database/pool/connection';
 import { LIST_REACH } from '../../../src/database/query/list-page';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
-import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { entryOf } from '../../../src/domain/books/ledger';
 import { HASHED_MAX } from '../../../src/domain/books/statement';
 import { asOwner } from '../../support/database';
@@ -24,10 +23,12 @@ import {
   refund,
   settleCredit,
   settleOfEachKind,
+  resolveAsOperator,
 } from '../../support/settled';
 import { callerAt, ROLES, shareApi, type Caller, type Parties, type Shown } from '../../support/shared-api';
 import { lookupIdOf, moveClock, type Standing } from '../../support/standing';
 import { dayOf, linesOf, postCharges, settleMany, totalOf } from '../../support/statements';
+import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 
 /** Statements and positions: who is owed what, day by day, and that it stays so. */
 
@@ -51,23 +52,8 @@ const refunded = (reference: string, amount: number, action?: 'completed') =>
   refund(served.db, served.ring, one, reference, amount, action);
 const deny = (id: string) => answerBill(served.db, served.ring, one, id, null);
 
-/** As an operator resolves what is in doubt of a charge. */
-async function resolveOf(
-  chargeId: string,
-  resolution: 'no_money_moved' | 'reversed' | 'written_off',
-  bankTransactionId: string | null = null,
-): Promise<void> {
-  const doubted = await row<{ id: string }>(
-    served.db,
-    `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :chargeId AND state = 'open'`,
-    { chargeId },
-  );
-  const by = { cause: 'operator', note: null } as const;
-  const finding = { resolution, bankTransactionId };
-  await served.db.transaction((trx) =>
-    resolveException(trx, served.ring, LAGOS, by, doubted?.id ?? '', finding),
-  );
-}
+const resolveOf = (chargeId: string, resolution: Resolution, bankTransactionId?: string) =>
+  resolveAsOperator(served.db, served.ring, chargeId, resolution, bankTransactionId);
 
 /** A charge that is written off, and whose bank rejects the refund of a part after that. */
 async function writtenOff(): Promise<string> {

@@ -6,7 +6,6 @@ import { createWebhookActivities } from '../../../src/activities/webhook';
 import { settleCredits } from '../../../src/database/credit/follow-credit';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/pool/connection';
-import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { recordAttempt } from '../../../src/database/webhook/attempt-delivery';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
@@ -30,6 +29,7 @@ import {
 } from '../../support/shared-api';
 import { lookupIdOf, moveClock } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
+import { resolveAsOperator } from '../../support/settled';
 
 /**
  * A customer pays another, which the payee's bank asks for: what is taken, what is refused, who
@@ -335,12 +335,7 @@ describe('the credit of a payment', () => {
 
   test('that its bank has credited all the same, as an operator has found out, is in transit no more', async () => {
     const payment = await overdue();
-    const [doubted] = await payee.bank.list(EXCEPTIONS);
-    const by = { cause: 'operator', note: null } as const;
-    const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-    await served.db.transaction((trx) =>
-      resolveException(trx, served.ring, LAGOS, by, String(doubted?.['exceptionId']), finding),
-    );
+    await resolveAsOperator(served.db, served.ring, payment.id, 'no_difference');
     expect((await postingsOf(served.db, payment.id)).slice(2)).toEqual([
       `credit: -1250 NGN in_transit of ${payee.bankId}`,
       `credit: +1250 NGN payee_bank of ${payee.bankId}`,

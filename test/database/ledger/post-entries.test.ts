@@ -5,7 +5,6 @@ import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { postReversal } from '../../../src/database/ledger/post-settlement';
-import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
 import type { LedgerEntry, Posting } from '../../../src/domain/books/ledger';
 import { databaseOfFile } from '../../support/database';
@@ -18,6 +17,7 @@ import {
   payAnother,
   refund as refundOf,
   settleCredit,
+  resolveAsOperator,
 } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
 
@@ -172,22 +172,6 @@ const undone = (billingRequestId: string) => ({
   at: new Date(),
 });
 
-const exceptionOf = async (id: string) =>
-  (
-    await row<{ id: string }>(db, `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id`, {
-      id,
-    })
-  )?.id ?? '';
-
-const resolveByWriteOff = async (id: string) => {
-  const [by, finding] = [
-    { cause: 'operator', note: null },
-    { resolution: 'written_off', bankTransactionId: null },
-  ] as const;
-  const exceptionId = await exceptionOf(id);
-  return db.transaction((trx) => resolveException(trx, keyring, timeZone, by, exceptionId, finding));
-};
-
 describe('a charge whose money did not stay', () => {
   it('is taken back from the merchant for what is left of it, once', async () => {
     const { id, reference } = await charge();
@@ -206,7 +190,7 @@ describe('a charge whose money did not stay', () => {
   it('lets its bank off nothing where it says that it has more than was asked for', async () => {
     const { id } = await charge();
     await answer(id, `second-${id}`);
-    await resolveByWriteOff(id);
+    await resolveAsOperator(db, keyring, id, 'written_off');
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -100n });
   });
 });

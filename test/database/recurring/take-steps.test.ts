@@ -1,7 +1,6 @@
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { row, rows } from '../../../src/database/pool/connection';
-import { resolveException } from '../../../src/database/resolution/resolve-exception';
+import { rows } from '../../../src/database/pool/connection';
 import {
   cancelSchedule,
   pauseSchedule,
@@ -22,6 +21,7 @@ import {
   scheduleActivities,
   type PlayedSchedule,
 } from '../../support/schedule';
+import { resolveAsOperator } from '../../support/settled';
 
 const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
@@ -118,18 +118,7 @@ describe('a declined charge', () => {
     ['while somebody has to look into it', () => Promise.resolve()],
     [
       'once the operator has written it off',
-      async (billingRequestId: string) => {
-        const doubtful = await row<{ id: string }>(
-          db,
-          `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :billingRequestId`,
-          { billingRequestId },
-        );
-        const by = { cause: 'operator', note: null } as const;
-        const finding = { resolution: 'written_off', bankTransactionId: null } as const;
-        await db.transaction((trx) =>
-          resolveException(trx, keyring, timeZone, by, doubtful?.id ?? '', finding),
-        );
-      },
+      (billingRequestId: string) => resolveAsOperator(db, keyring, billingRequestId, 'written_off'),
     ],
   ])('that the bank then calls approved is not tried again %s', async (_, resolve) => {
     const played = await play();

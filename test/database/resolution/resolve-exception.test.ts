@@ -1,7 +1,5 @@
 import * as fc from 'fast-check';
-import { rows } from '../../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
@@ -9,7 +7,7 @@ import { openBookingCase } from '../../support/bank-file';
 import { bookDifferences } from '../../support/books';
 import { databaseOfFile } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
-import { answerBill, charge, refund, type Billed } from '../../support/settled';
+import { answerBill, charge, refund, type Billed, resolveAsOperator } from '../../support/settled';
 import { standingApproval, type Standing } from '../../support/standing';
 
 /** Write-offs of one charge, and what else becomes of it: what its bank owes in the end. */
@@ -29,19 +27,7 @@ beforeEach(async () => {
   await newCharge();
 });
 
-/** Ends all exceptions of the charge that are open. */
-async function resolveAll(resolution: Resolution) {
-  const open = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :id AND state <> 'resolved'`,
-    { id: charged.id },
-  );
-  const by = { cause: 'operator', note: null } as const;
-  const finding = { resolution, bankTransactionId: null };
-  for (const { id } of open) {
-    await db.transaction((trx) => resolveException(trx, keyring, timeZone, by, id, finding));
-  }
-}
+const resolveAll = (resolution: Resolution) => resolveAsOperator(db, keyring, charged.id, resolution);
 
 /** A file of the bank has the charge by another amount, or not at all; the operator lets it off. */
 async function writeOffBooked(bookedAmount: number | null) {

@@ -12,7 +12,7 @@ import {
   workInHand,
 } from '../../../src/database/sandbox-clock/advance-sandbox-clock';
 import { databaseOfFile } from '../../support/database';
-import { billIsAmongTheNext, takeMessages } from '../../support/outbox';
+import { billIsAmongTheNext, takeMessages, takeSignals } from '../../support/outbox';
 import { runSchedule } from '../../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../../support/standing';
 
@@ -32,14 +32,6 @@ beforeEach(async () => {
 
 function after(ms: number, from = new Date()): Date {
   return new Date(from.getTime() + ms);
-}
-
-async function signalled(): Promise<string[]> {
-  const taken = await rows<{ id: string }>(
-    db,
-    `DELETE FROM outbox WHERE kind = 'signal' RETURNING workflow_id AS id`,
-  );
-  return taken.map(({ id }) => id);
 }
 
 describe('the clock', () => {
@@ -97,11 +89,11 @@ describe('what is due', () => {
   it('is signalled by its moment; all that waits is signalled after a move', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
-    await signalled();
+    await takeSignals(db);
     await signalDue(db, owner, (await readClock(db, owner)).now);
-    expect(await signalled()).toEqual([]);
+    expect(await takeSignals(db)).toEqual([]);
     await signalDue(db, owner, 'infinity');
-    expect(await signalled()).toEqual([`recurring/${id}`]);
+    expect(await takeSignals(db)).toEqual([`recurring/${id}`]);
   });
 
   it('is told to many workflows without delaying others’ bills, or what a few are told', async () => {
