@@ -3,8 +3,17 @@ import path from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
 import { OperatorError } from '../../src/domain/failures';
 
-/** Playwright drives these without a build of its own. */
-const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+/**
+ * Playwright drives these without a build of its own. Chromium without windows takes a quarter of
+ * the processor.
+ */
+const BROWSERS = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+];
 
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({

@@ -13,7 +13,8 @@ import { holdAtEach, type DatabaseStep, type HeldStep } from '../support/held-st
  * The API or the worker dies at each step of a charge, a schedule, a refund and a batch of
  * customers, and is started again: what each party then sees is each thing once, whole.
  *
- * A process dies with several things in hand, each of parties of its own, and each at another step.
+ * A process dies with several things in hand, each of parties of its own, and each at another step;
+ * with it may die the other.
  */
 
 let engine: TestEngine;
@@ -54,6 +55,7 @@ interface InHand {
 }
 
 interface Step {
+  killed: 'api' | 'worker';
   name: string;
   /** Whether Postgres still hears a commit from the dead. */
   fate: 'undone' | 'committed';
@@ -331,10 +333,13 @@ const onboarding = ({ entityId }: Bank) =>
 const toBank = { to: 'bank', type: 'billing.request' } as const;
 const toMerchant = { to: 'merchant', type: 'billing.response' } as const;
 
-/** It holds the relay, which carries nothing else meanwhile. */
+/** It holds the relay, which carries no other call meanwhile. */
 const lastly = (one: Step): Step => ({ ...one, last: true });
-const undone = (name: string, make: Step['make']): Step => ({ name, fate: 'undone', make });
-const committed = (name: string, make: Step['make']): Step => ({ name, fate: 'committed', make });
+const stepOf =
+  (killed: Step['killed'], fate: Step['fate']) =>
+  (name: string, make: Step['make']): Step => ({ killed, name, fate, make });
+const [apiUndone, apiCommitted] = [stepOf('api', 'undone'), stepOf('api', 'committed')];
+const [undone, committed] = [stepOf('worker', 'undone'), stepOf('worker', 'committed')];
 const completing = refund(refundChanging(`NEW.status = 'completed'`), completeRefund, {
   status: 'completed',
 });
@@ -343,72 +348,54 @@ const reminding = refund(refundChanging('NEW.reminders > OLD.reminders'), awaitR
   overdue: true,
 });
 
-const DEATHS: { killed: 'api' | 'worker'; steps: Step[] }[] = [
-  {
-    killed: 'api',
-    steps: [
-      undone('accepting a charge', charge(paid, accepting)),
-      committed('accepting a charge', charge(paid, accepting)),
-      undone('taking the answer to a charge', charge(paid, answered)),
-      committed('taking the answer to a charge', charge(paid, answered)),
-      undone('taking the answer to a refund', completing),
-      committed('taking the answer to a refund', completing),
-      committed(
-        'staging the last page of a batch',
-        batch(760, () => staging),
-      ),
-      undone('accepting a batch', batch(510, acceptingOf)),
-      committed('accepting a batch', batch(510, acceptingOf)),
-    ],
-  },
-  {
-    killed: 'worker',
-    steps: [
-      undone('asking a bank, which has not answered', charge(paid, toBank)),
-      undone('noting that a bank was asked', charge(paid, notingAt('bank', 'row'))),
-      undone('noting that a charge waits', charge(late, startingToWait('row'))),
-      undone('closing the window of a charge', charge(silent, expiring)),
-      undone('charging for a schedule', charge(recurring, charging)),
-      undone('onboarding the last page of a batch', batch(510, onboarding)),
-      lastly(committed('carrying a start, before Temporal has it', charge(paid, leasing))),
-    ],
-  },
-  {
-    killed: 'worker',
-    steps: [
-      committed('noting that a bank was asked', charge(paid, notingAt('bank', 'commit'))),
-      committed('noting that a charge waits', charge(late, startingToWait('commit'))),
-      committed('closing the window of a charge', charge(silent, expiring)),
-      committed('charging for a schedule', charge(recurring, charging)),
-      committed('onboarding the last page of a batch', batch(510, onboarding)),
-      lastly(undone('carrying a start, when Temporal has it', charge(paid, carrying('start')))),
-    ],
-  },
-  {
-    killed: 'worker',
-    steps: [
-      undone('telling a merchant, who has not answered', charge(paid, toMerchant)),
-      undone('handing a webhook over', charge(deaf, handingOver)),
-      undone('asking the bank of a schedule, which has not answered', charge(recurring, toBank)),
-      lastly(undone("carrying a webhook's start, when Temporal has it", charge(deaf, carryingWebhook))),
-    ],
-  },
-  {
-    killed: 'worker',
-    steps: [
-      undone('noting that a merchant was told', charge(paid, notingAt('merchant', 'row'))),
-      committed('noting a reminder of a refund', reminding),
-      lastly(undone('carrying a signal, when Temporal has it', charge(woken, carrying('signal')))),
-    ],
-  },
+/** Each has one that holds the relay of calls. */
+const DEATHS: Step[][] = [
+  [
+    apiUndone('accepting a charge', charge(paid, accepting)),
+    apiCommitted('accepting a charge', charge(paid, accepting)),
+    apiUndone('taking the answer to a charge', charge(paid, answered)),
+    apiCommitted('taking the answer to a charge', charge(paid, answered)),
+    apiUndone('taking the answer to a refund', completing),
+    apiCommitted('taking the answer to a refund', completing),
+    apiCommitted(
+      'staging the last page of a batch',
+      batch(760, () => staging),
+    ),
+    apiUndone('accepting a batch', batch(510, acceptingOf)),
+    apiCommitted('accepting a batch', batch(510, acceptingOf)),
+    undone('noting that a merchant was told', charge(paid, notingAt('merchant', 'row'))),
+    committed('noting a reminder of a refund', reminding),
+    lastly(undone('carrying a signal, when Temporal has it', charge(woken, carrying('signal')))),
+  ],
+  [
+    undone('asking a bank, which has not answered', charge(paid, toBank)),
+    undone('noting that a bank was asked', charge(paid, notingAt('bank', 'row'))),
+    undone('noting that a charge waits', charge(late, startingToWait('row'))),
+    undone('closing the window of a charge', charge(silent, expiring)),
+    undone('charging for a schedule', charge(recurring, charging)),
+    undone('onboarding the last page of a batch', batch(510, onboarding)),
+    lastly(committed('carrying a start, before Temporal has it', charge(paid, leasing))),
+  ],
+  [
+    committed('noting that a bank was asked', charge(paid, notingAt('bank', 'commit'))),
+    committed('noting that a charge waits', charge(late, startingToWait('commit'))),
+    committed('closing the window of a charge', charge(silent, expiring)),
+    committed('charging for a schedule', charge(recurring, charging)),
+    committed('onboarding the last page of a batch', batch(510, onboarding)),
+    undone('telling a merchant, who has not answered', charge(paid, toMerchant)),
+    undone('handing a webhook over', charge(deaf, handingOver)),
+    undone('asking the bank of a schedule, which has not answered', charge(recurring, toBank)),
+    undone("carrying a webhook's start, when Temporal has it", charge(deaf, carryingWebhook)),
+    lastly(undone('carrying a start, when Temporal has it', charge(paid, carrying('start')))),
+  ],
 ];
 
 /** The ends of the things that a process died with. */
 const outcomes = new Map<Step, () => Promise<void>>();
 
-test.each(DEATHS)(
-  'the $killed dies with things in hand, each at its step, and starts again ($#)',
-  async ({ killed, steps }) => {
+test.each(DEATHS.map((steps) => ({ steps })))(
+  'processes die with things in hand, each at its step, and start again ($#)',
+  async ({ steps }) => {
     const made = await Promise.all(steps.map(({ make }) => make()));
     const held = await holdAtEach(
       engine.database.url,
@@ -417,11 +404,11 @@ test.each(DEATHS)(
     const inHand = steps.map((of, n) => ({ of, ...(made[n] as InHand), held: held[n] as HeldStep }));
     const areAtTheirSteps = async (some: typeof inHand) => {
       const are = await Promise.all(
-        some.map(async (one) => (await one.isInFlight?.()) ?? (await one.held.holds()) === killed),
+        some.map(async (one) => (await one.isInFlight?.()) ?? (await one.held.holds()) === one.of.killed),
       );
       return are.every(Boolean);
     };
-    const victim = engine[killed];
+    const victims = [...new Set(steps.map(({ killed }) => killed))].map((killed) => engine[killed]);
     const begun: Promise<unknown>[] = [];
     try {
       for (const isLast of [false, true]) {
@@ -431,16 +418,16 @@ test.each(DEATHS)(
       }
       // On a slow machine Postgres ends what is held for long, and it is tried again.
       await eventually(async () => {
-        victim.freeze();
+        for (const victim of victims) victim.freeze();
         if (await areAtTheirSteps(inHand)) return true;
-        victim.thaw();
+        for (const victim of victims) victim.thaw();
         return false;
       });
-      await victim.kill();
+      await Promise.all(victims.map((victim) => victim.kill()));
       expect(await areAtTheirSteps(inHand)).toBe(true);
     } finally {
       await Promise.all(inHand.map((one) => one.held.release(one.of.fate)));
-      await victim.start();
+      await Promise.all(victims.map((victim) => victim.start()));
     }
     await Promise.all(begun);
     for (const { of, afterwards, expectWhole } of inHand) {
@@ -450,9 +437,7 @@ test.each(DEATHS)(
   },
 );
 
-const ALL = DEATHS.flatMap(({ killed, steps }) => steps.map((of) => ({ killed, ...of, of })));
-
-test.each(ALL)('all is whole after the death of the $killed $name ($fate)', ({ of }) =>
+test.each(DEATHS.flat())('all is whole after the death of the $killed $name ($fate)', (of) =>
   expectWholeAfterDeath(of),
 );
 

@@ -97,7 +97,7 @@ export async function openBrowser(): Promise<TestBrowser> {
 async function installBrowser(): Promise<boolean> {
   if ((await isThere()) || process.getuid?.() !== 0) return isThere();
   await apt('update')
-    .then(() => apt('install', '--yes', '--no-install-recommends', 'chromium'))
+    .then(() => apt('install', '--yes', '--no-install-recommends', 'chromium-headless-shell'))
     .catch(() => undefined);
   return isThere();
 }

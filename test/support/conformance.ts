@@ -34,7 +34,7 @@ class Contract {
   private readonly ajv = addFormats(
     // A process of jest has few answers for each schema: what counts is the time that a validator
     // takes to be made.
-    new Ajv2020({ strict: false, allErrors: true, code: { optimize: false } }),
+    new Ajv2020({ strict: false, allErrors: true, code: { optimize: false }, inlineRefs: false }),
   );
 
   constructor(private readonly document: OpenApiDocument) {
