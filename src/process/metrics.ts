@@ -22,10 +22,16 @@ const ANSWER_WITHIN_MS = 2_000;
 const CONNECTIONS_MAX = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 
+/**
+ * The event loop is woken this often to measure its lag, of which this much is no lag. Every 10 ms,
+ * as by default, took four fifths of what an idle process uses.
+ */
+const LAG_RESOLUTION_MS = 50;
+
 /** Starts with Node's own metrics: memory, processor time, event loop, garbage collection. */
 export function createMetrics(): Registry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_RESOLUTION_MS });
   return registry;
 }
 
