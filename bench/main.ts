@@ -6,11 +6,11 @@ import { startScript } from '../examples/demo/parties/process';
 import { runCommand, say, wholeNumber, type Stops } from '../scripts/command';
 import { compareBooks } from './audit';
 import { built } from './build';
-import { benchEnvironment, settingsInForce, startEngine, type BenchEngine } from './engine';
+import { settingsInForce, type BenchEngine } from './engine';
 import { SameShapeFloor } from './floor/same-shape';
 import { TemporalFloor } from './floor/temporal';
-import { Gauges } from './gauges';
-import { Network } from './network';
+import type { Gauges } from './gauges';
+import type { Network } from './network';
 import {
   AT_ONCE,
   CALL_SIZE,
@@ -29,7 +29,7 @@ import { inFlight } from './load';
 import { areSteady, loadNow, makeReport, printed, withoutIdle, type Report, type Samples } from './report';
 import { keepResult } from './result';
 import { DueWork, measure, measureProbes, percentile, PROBE_EVERY_MS, type Sample } from './sample';
-import { startTemporalOnPostgres } from './temporal-postgres';
+import { startNetwork } from './start-network';
 
 /**
  * `npm run bench`: what a charge costs beside the least that Temporal and Express ask for such
@@ -80,32 +80,17 @@ async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report;
   const { rounds } = options;
   const sizes = { ...(options.quick ? QUICK : FULL), ...(rounds && { rounds, roundsMax: rounds }) };
   const { apis, workers, only } = options;
-  const temporal = options.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
-  const environment = benchEnvironment(
-    temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
-  );
-  const engine = await startEngine(environment, { apis, workers }, say, signal);
-  stops.push(() => engine.stop());
+  const customers = Math.max(sizes.schedules, sizes.charges, LARGEST_CALL);
+  const setUp = await startNetwork({ temporal: options.temporal, apis, workers, customers }, signal, stops);
+  const { temporal, environment, engine, network, gauges, failing } = setUp;
   const floor = await TemporalFloor.start(engine.temporalAddress, engine.namespace);
   stops.push(() => floor.stop());
   const http = await startScript<{ port: number }>(built('bench/floor/http'), {
     API_URL: engine.apiUrl,
   });
   stops.push(() => http.stop());
-  say('Bringing in customers …');
-  const network = await Network.open(
-    engine,
-    environment,
-    Math.max(sizes.schedules, sizes.charges, LARGEST_CALL),
-  );
-  stops.push(() => network.close());
   const sameShape = await SameShapeFloor.start(engine, environment, network.merchant);
   stops.push(() => sameShape.stop());
-  const gauges = await Gauges.open([
-    { name: 'Postgres', url: engine.ownerUrl, databases: ['assent'] },
-    ...(temporal ? [temporal.gauged] : []),
-  ]);
-  stops.push(() => gauges.close());
 
   const groups = only ? [only] : (Object.keys(GROUPS) as Group[]);
   const floors = {
@@ -113,7 +98,6 @@ async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report;
     httpUrl: `http://127.0.0.1:${http.ready.port}`,
     sameShape: sameShape.merchant,
   };
-  const failing = AbortSignal.any([engine.failing, ...(temporal ? [temporal.failing] : [])]);
   const work = workOn(engine, network, floors, gauges);
   const { idle, samples } = await untilAborted(
     Promise.race([

@@ -196,7 +196,7 @@ const CALM_WITHIN_MS = 60_000;
 const CALM_MB = 1;
 
 class ApiMemory {
-  private readonly api = new ProcessMemory('api');
+  private readonly api = ProcessMemory.of('api');
   /** After the warm-up, once for all: what one proof leaves behind counts against the next. */
   private level: number | undefined;
 

@@ -102,7 +102,7 @@ export const GOALS: Goal[] = [
 /** A Postgres of Temporal's own there is only where it is no dev server. */
 const TEMPORAL = ['Temporal', 'Temporal Postgres'];
 export const ENGINE_ALONE = ['API', 'worker', 'Postgres'];
-const ENGINE = [...ENGINE_ALONE, ...TEMPORAL];
+export const ENGINE = [...ENGINE_ALONE, ...TEMPORAL];
 
 /**
  * The processes whose CPU time is a kind of work's own. `load` is this process: beside a no-op

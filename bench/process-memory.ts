@@ -4,8 +4,20 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 export class ProcessMemory {
   private readonly folder: string;
 
-  constructor(program: 'api' | 'worker') {
-    this.folder = `/proc/${pidOf(program)}`;
+  private constructor(readonly pid: number) {
+    this.folder = `/proc/${pid}`;
+  }
+
+  /** @throws Error where there are several, or none */
+  static of(program: 'api' | 'worker'): ProcessMemory {
+    const [one, ...more] = ProcessMemory.ofAll(program);
+    if (!one || more.length > 0)
+      throw new Error(`found ${more.length + (one ? 1 : 0)} ${program} processes, not one`);
+    return one;
+  }
+
+  static ofAll(program: 'api' | 'worker'): ProcessMemory[] {
+    return pidsOf(program).map((pid) => new ProcessMemory(pid));
   }
 
   get nowMb(): number {
@@ -29,7 +41,7 @@ export class ProcessMemory {
   }
 }
 
-function pidOf(program: string): string {
+function pidsOf(program: string): number[] {
   const pids = readdirSync('/proc').filter((entry) => {
     try {
       const status = readFileSync(`/proc/${entry}/status`, 'utf8');
@@ -40,8 +52,5 @@ function pidOf(program: string): string {
       return false;
     }
   });
-  const [pid] = pids;
-  if (pid === undefined || pids.length > 1)
-    throw new Error(`found ${pids.length} ${program} processes, not one`);
-  return pid;
+  return pids.map(Number);
 }

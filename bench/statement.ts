@@ -32,7 +32,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   });
   await expectBookings(engine.ownerUrl);
 
-  const [api, worker] = [new ProcessMemory('api'), new ProcessMemory('worker')];
+  const [api, worker] = [ProcessMemory.of('api'), ProcessMemory.of('worker')];
   const before = [api, worker].map(({ nowMb }) => nowMb);
   for (const one of [api, worker]) one.beginPeak();
   const authorization = `Bearer ${await bankApi.accessToken()}`;

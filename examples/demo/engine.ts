@@ -6,7 +6,7 @@ import * as start from '../../src/start/engine';
 import { readEngineFile, type EngineFile } from '../../src/process/engine-file';
 import * as ports from '../../src/start/ports';
 
-export interface StoryEngine extends Omit<EngineFile, 'pid' | 'keysFile' | 'logFile'> {
+export interface StoryEngine extends Omit<EngineFile, 'pid' | 'keysFile'> {
   /** From where `npx assent` finds it. */
   folder: string;
   /** Stops it and takes its data away, where the demo started it; leaves a running one as it is. */

@@ -1,0 +1,44 @@
+import { say, type Stops } from '../scripts/command';
+import { benchEnvironment, startEngine, type BenchEngine } from './engine';
+import { Gauges } from './gauges';
+import { Network } from './network';
+import { startTemporalOnPostgres, type RunningTemporal } from './temporal-postgres';
+
+export interface MeasuredNetwork {
+  /** Absent on the dev server. */
+  temporal: RunningTemporal | undefined;
+  environment: NodeJS.ProcessEnv;
+  engine: BenchEngine;
+  network: Network;
+  gauges: Gauges;
+  /** Aborted, with the error as its reason, should one of the processes keep dying. */
+  failing: AbortSignal;
+}
+
+/**
+ * Starts an engine with banks, merchants and gauges, each in processes of their own.
+ *
+ * @param stops takes what ends them
+ */
+export async function startNetwork(
+  wanted: { temporal: 'dev' | 'postgres'; apis: number; workers: number; customers: number },
+  signal: AbortSignal,
+  stops: Stops,
+): Promise<MeasuredNetwork> {
+  const temporal = wanted.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
+  const environment = benchEnvironment(
+    temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+  );
+  const engine = await startEngine(environment, wanted, say, signal);
+  stops.push(() => engine.stop());
+  say('Bringing in customers …');
+  const network = await Network.open(engine, environment, wanted.customers);
+  stops.push(() => network.close());
+  const gauges = await Gauges.open([
+    { name: 'Postgres', url: engine.ownerUrl, databases: ['assent'] },
+    ...(temporal ? [temporal.gauged] : []),
+  ]);
+  stops.push(() => gauges.close());
+  const failing = AbortSignal.any([engine.failing, ...(temporal ? [temporal.failing] : [])]);
+  return { temporal, environment, engine, network, gauges, failing };
+}
