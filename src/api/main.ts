@@ -14,7 +14,7 @@ import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
 import { forgetDeliveries, forgetReceipts } from '../database/webhook/delete-old-deliveries';
 import { listening } from '../process/listen';
 import { createLogger } from '../process/log';
-import { openOwnDatabase } from '../process/open-database';
+import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { lazyClient, TlsFileError } from '../temporal/connection';
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop());
   });
   const metrics = await serveMetrics(config, log, () => registry.metrics());
-  const db = await openOwnDatabase(config, ring, log, ANSWER_WITHIN_MS);
+  const db = await openOwnDatabase(config, fitFor(config, ring, log), ANSWER_WITHIN_MS);
   measurePool(registry, db);
   const temporal = lazyClient(config);
   measureDependencies(registry, [

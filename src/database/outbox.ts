@@ -1,3 +1,4 @@
+import type { ClientBase } from 'pg';
 import { groupBy } from '../domain/group';
 import type { Signal } from '../domain/workflow/signal';
 import {
@@ -210,6 +211,9 @@ function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
   );
 }
 
+/** A connection that fell silent holds all messages up until it is given up. */
+const ANSWER_WITHIN_MS = 5_000;
+
 /**
  * Opens the one connection of a relay, which hears of new messages at once.
  *
@@ -217,13 +221,20 @@ function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
  * an empty outbox would read and sort all rows for each batch: half a second out of 500 000. An
  * index drops carried rows at once, and the table only when vacuumed.
  *
+ * @param requireFit throws on a connection to another database: its messages are not ours to take
  * @param hear called after commits that left messages
  */
-export function openOutbox(url: string, hear: () => void): PooledDatabase {
-  return openDatabase(url, 1, async (connection) => {
+export function openOutbox(
+  url: string,
+  requireFit: (connection: ClientBase) => Promise<void>,
+  hear: () => void,
+): PooledDatabase {
+  const onConnect = async (connection: ClientBase) => {
+    await requireFit(connection);
     connection.on('notification', hear);
     await connection.query(`SET enable_seqscan = off; SET enable_bitmapscan = off; LISTEN ${RELAYS_CHANNEL}`);
-  });
+  };
+  return openDatabase(url, 1, onConnect, ANSWER_WITHIN_MS);
 }
 
 /**

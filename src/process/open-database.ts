@@ -8,26 +8,21 @@ import { KeyringError, type Keyring } from '../database/keys/keyring';
 import { claimRing, requireSigningKey } from '../database/key-rotation/claim-keyring';
 import { traceparentAtHand } from './at-hand';
 
+/** Runs on each new connection before any other statement. */
+export type RequireFit = (connection: ClientBase) => Promise<void>;
+
 /**
- * The database of an API or a worker. Each new connection checks the database's mode and zone, and
- * the first also the keyring. A mismatch ends the process at once. If Postgres was away at the
- * start, that may be long after.
+ * The check of an API's or a worker's connections. Each checks the database's mode and zone, and the
+ * first also the keyring. A mismatch ends the process at once. If Postgres was away at the start,
+ * that may be long after.
  *
  * The keyring is checked once, as a rotation elsewhere must not end this process; `/readyz` reports
  * a missing key.
- *
- * @param answerWithinMs see `openDatabase`
  */
-export async function openOwnDatabase(
-  config: ServerConfig,
-  ring: Keyring,
-  log: Logger,
-  answerWithinMs?: number,
-): Promise<PooledDatabase> {
-  const { ASSENT_MODE, DATABASE_POOL, DATABASE_URL, NETWORK_TIMEZONE } = config;
-  const deployment = { mode: ASSENT_MODE, timeZone: NETWORK_TIMEZONE };
+export function fitFor(config: ServerConfig, ring: Keyring, log: Logger): RequireFit {
+  const deployment = { mode: config.ASSENT_MODE, timeZone: config.NETWORK_TIMEZONE };
   let ringFits = false;
-  const requireFit = async (connection: ClientBase) => {
+  return async (connection) => {
     try {
       const first = executorOf(connection);
       await requireDeployment(first, deployment);
@@ -42,6 +37,19 @@ export async function openOwnDatabase(
       process.exit(1);
     }
   };
+}
+
+/**
+ * The database of an API or a worker.
+ *
+ * @param answerWithinMs see `openDatabase`
+ */
+export async function openOwnDatabase(
+  config: ServerConfig,
+  requireFit: RequireFit,
+  answerWithinMs?: number,
+): Promise<PooledDatabase> {
+  const { DATABASE_POOL, DATABASE_URL } = config;
   const traceparent = config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : traceparentAtHand;
   const db = openDatabase(DATABASE_URL, DATABASE_POOL, requireFit, answerWithinMs, APP_ROLE, traceparent);
   // Requests get 503 while Postgres is away or not migrated.

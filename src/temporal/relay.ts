@@ -98,7 +98,7 @@ export function createRelay(
 
     async function poll(): Promise<void> {
       try {
-        while (again && Date.now() >= quietUntil) {
+        while (again && performance.now() >= quietUntil) {
           again = false;
           if (await carryBatch()) again = !stopped;
         }
@@ -126,12 +126,12 @@ export function createRelay(
     }
 
     function beQuiet(): void {
-      quietUntil = Date.now() + PAUSE_S * 1000;
+      quietUntil = performance.now() + PAUSE_S * 1000;
     }
 
     return {
       kick(): void {
-        if (stopped || Date.now() < quietUntil) return;
+        if (stopped || performance.now() < quietUntil) return;
         again = true;
         polling ??= poll();
       },

@@ -21,7 +21,7 @@ import { WHOLE_MAX } from '../database/verify/nightly-result';
 import { withDeadline } from '../process/deadline';
 import { holidaysRunningOut } from '../domain/business-day';
 import { createLogger } from '../process/log';
-import { openOwnDatabase } from '../process/open-database';
+import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { connectionOptions } from '../temporal/connection';
 import { temporalFault } from '../temporal/fault';
@@ -91,7 +91,8 @@ async function main(): Promise<void> {
   );
 
   const keyring = readKeyring(config.ASSENT_KEYS);
-  const db = await openOwnDatabase(config, keyring, log);
+  const requireFit = fitFor(config, keyring, log);
+  const db = await openOwnDatabase(config, requireFit);
   const connection = await connect(config);
   const tracing = openTracing(config, 'assent-worker', keyring, log, registry);
   const traces = tracing && traceWorker(tracing);
@@ -109,7 +110,7 @@ async function main(): Promise<void> {
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
   const namespace = await attendFirst(db, client, connection, config.TEMPORAL_ADDRESS, log);
-  const outbox = openOutbox(config.DATABASE_URL, () => relay.kick());
+  const outbox = openOutbox(config.DATABASE_URL, requireFit, () => relay.kick());
   const relay = createRelay(outbox, client, log, traces?.start);
   const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
     createAnswerPatience(slots, (ids) => endedOf(db, ids), log);

@@ -18,6 +18,8 @@ import { takeMessages } from '../support/outbox';
 
 const test = databaseOfFile();
 
+/** A connection to the test's own database. */
+const fits = () => Promise.resolve();
 const start = { type: 'intent', args: ['int_1'], attributes: { status: 'pending' }, summary: 'An intent' };
 
 describe('a message that Temporal refuses again and again', () => {
@@ -170,7 +172,7 @@ describe('a lease', () => {
 
 it('wakes the relays once messages are committed', async () => {
   const heard = new EventEmitter();
-  const relays = openOutbox(test.url, () => heard.emit('messages'));
+  const relays = openOutbox(test.url, fits, () => heard.emit('messages'));
   await relays.query('SELECT 1');
   for (const write of [
     () => test.db.transaction((trx) => enqueueStarts(trx, [{ workflowId: 'intent/int_1', ...start }])),
@@ -183,6 +185,19 @@ it('wakes the relays once messages are committed', async () => {
     await expect(news).resolves.toEqual([]);
   }
   await relays.destroy();
+});
+
+it('takes no messages out of a database that is not its own', async () => {
+  await enqueueSignals(test.db, 'bankAnswered', [{ workflowId: 'intent/int_9' }]);
+  const astray = openOutbox(
+    test.url,
+    () => Promise.reject(new Error('another database')),
+    () => undefined,
+  );
+  await expect(leaseOutboxRows(astray, 'call', 10, 60)).rejects.toThrow('another database');
+  await astray.destroy();
+  const left = await take(test.db, 'call', 100);
+  expect(left.map(({ workflowId }) => workflowId)).toContain('intent/int_9');
 });
 
 describe('what goes later', () => {
@@ -218,7 +233,7 @@ describe('what goes later', () => {
       // Postgres knows that the outbox is empty, as after a quiet night.
       await asOwner(test.url, `TRUNCATE outbox`);
       await asOwner(test.url, `VACUUM ANALYZE outbox`);
-      const relays = openOutbox(test.url, () => undefined);
+      const relays = openOutbox(test.url, fits, () => undefined);
       try {
         for (let i = 0; i < 40; i++) {
           await signals('bnk_1', 1);

@@ -211,7 +211,11 @@ test('several signals in one poll are one', async () => {
 });
 
 test('a message is carried as soon as it is committed, where the relay neither polls nor is asked to', async () => {
-  const outbox = openOutbox(database.url, () => woken.kick());
+  const outbox = openOutbox(
+    database.url,
+    () => Promise.resolve(),
+    () => woken.kick(),
+  );
   const woken = createRelay(outbox, client, pino({ enabled: false }));
   await outbox.query('SELECT 1');
   const attributes = { status: 'pending' };
@@ -220,6 +224,29 @@ test('a message is carried as soon as it is committed, where the relay neither p
   await woken.stop();
   expect(await rows(database.db, `SELECT 1 FROM outbox`)).toEqual([]);
   await outbox.destroy();
+});
+
+test('a clock that is set back does not keep a message waiting', async () => {
+  let silent = true;
+  const { db } = database;
+  const flaky = {
+    ...db,
+    query: (...args: Parameters<typeof db.query>) =>
+      silent ? Promise.reject(new Error('away')) : db.query(...args),
+  };
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
+  const patient = createRelay(flaky, client, pino({ enabled: false }));
+  patient.kick();
+  await new Promise(setImmediate);
+  clock.mockRestore();
+  silent = false;
+  await enqueueSignals(db, 'bankAnswered', [{ workflowId }]);
+  await eventually(async () => {
+    patient.kick();
+    return (await rows(db, `SELECT 1 FROM outbox`)).length === 0;
+  });
+  await patient.stop();
+  expect(await rows(db, `SELECT 1 FROM outbox`)).toEqual([]);
 });
 
 test('all that waits is carried in one go, however unequal the owners’ parts are', async () => {

@@ -203,8 +203,9 @@ export function openDatabase(
         },
       };
       try {
-        // BEGIN shares the round trip of the first statements.
-        const [, result] = await Promise.all([run(client, { text: 'BEGIN' }, deadline), work(trx)]);
+        // Statements sent along with a BEGIN that fails alone would commit one by one.
+        await run(client, { text: 'BEGIN' }, deadline);
+        const result = await work(trx);
         over = true;
         await commit(run(client, { text: 'COMMIT' }, deadline));
         release(client);
