@@ -1,13 +1,11 @@
 import type { AnswerPatience } from '../../src/activities/answer-patience';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
-import { billingRules, readConfig } from '../../src/settings/config';
-import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
-import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
 import { endedOf, type AwaitedCharge } from '../../src/database/billing-request/read-billing-request';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { databaseOfFile } from '../support/database';
 import { signalsTo } from '../support/outbox';
-import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
+import { moveClock, standingApproval, type Standing } from '../support/standing';
+import { billBy, answerBill } from '../support/settled';
 
 const keyring = readKeyring(makeKeyring());
 
@@ -29,36 +27,11 @@ function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> =
 }
 
 async function charge(standing: Standing, workflowId: string, by: 'agreement' | 'lookupID'): Promise<string> {
-  const { merchantId, customerId, agreementId, paymentId } = standing;
-  const lookupId = await lookupIdOf(db, customerId);
-  const { items } = await db.transaction((trx) =>
-    acceptCharges(
-      trx,
-      keyring,
-      billingRules(readConfig({})),
-      merchantId,
-      [by === 'agreement' ? { phrase: paymentId, agreementId } : { phrase: lookupId, lookupId }],
-      { amount: 100n, currency: 'NGN', description: 'Shoes' },
-      () => workflowId,
-    ),
-  );
-  const [item] = items;
-  if (!item || !('accepted' in item)) throw new Error('the charge was refused');
-  return item.accepted.billingRequestId;
+  const [billed] = await billBy(db, keyring, standing, [by], { workflowId });
+  return billed?.id ?? '';
 }
 
-const confirm = (bankId: string, id: string) =>
-  db.transaction((trx) =>
-    answerBillingRequest(
-      trx,
-      keyring,
-      'Africa/Lagos',
-      bankId,
-      id,
-      { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
-      {},
-    ),
-  );
+const confirm = (standing: Standing, id: string) => answerBill(db, keyring, standing, id, `tx-${id}`);
 
 test('a workflow that was started without its charges finds those that are open, and closes them in time', async () => {
   const standing = await standingApproval(db, keyring, {});
@@ -83,7 +56,7 @@ describe('an answer', () => {
     const id = await charge(standing, workflowId, 'agreement');
     const answers = await activities(async ([open]) => {
       expect(open?.id).toBe(id);
-      await confirm(standing.bankId, id);
+      await confirm(standing, id);
     }).awaitAnswer([id], workflowId);
     expect(answers).toMatchObject({ open: [], ended: [{ billingRequestId: id, status: 'successful' }] });
     expect(await signalsTo(db, workflowId)).toEqual([]);
@@ -93,15 +66,15 @@ describe('an answer', () => {
     const workflowId = 'billing-request/later';
     const id = await charge(standing, workflowId, 'agreement');
     expect(await activities().awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
-    await confirm(standing.bankId, id);
-    await confirm(standing.bankId, id);
+    await confirm(standing, id);
+    await confirm(standing, id);
     expect(await signalsTo(db, workflowId)).toHaveLength(1);
   });
 
   test('that comes before the workflow has begun is found by it', async () => {
     const workflowId = 'billing-request/before';
     const id = await charge(standing, workflowId, 'agreement');
-    await confirm(standing.bankId, id);
+    await confirm(standing, id);
     expect(await signalsTo(db, workflowId)).toEqual([]);
     const { ended } = await activities().awaitAnswer([id], workflowId);
     expect(ended).toMatchObject([{ billingRequestId: id, status: 'successful' }]);
@@ -113,24 +86,14 @@ describe('an answer', () => {
     const waited: { id: string }[] = [];
     await activities(async (charges) => void waited.push(...charges)).awaitAnswer([id], workflowId);
     expect(waited).toEqual([]);
-    await confirm(standing.bankId, id);
+    await confirm(standing, id);
     expect(await signalsTo(db, workflowId)).toHaveLength(1);
   });
 
   test('in a bank’s own words is not in the history, where it cannot be erased', async () => {
     const workflowId = 'billing-request/own-words';
     const id = await charge(standing, workflowId, 'agreement');
-    await db.transaction((trx) =>
-      answerBillingRequest(
-        trx,
-        keyring,
-        'Africa/Lagos',
-        standing.bankId,
-        id,
-        { outcome: 'declined', declineReason: 'Ada Obi has died', action: null },
-        {},
-      ),
-    );
+    await answerBill(db, keyring, standing, id, null, 'Ada Obi has died');
     const { ended } = await activities().awaitAnswer([id], workflowId);
     expect(ended).toMatchObject([{ status: 'declined', declineReason: 'other' }]);
   });

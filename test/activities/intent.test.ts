@@ -1,9 +1,7 @@
 import { createIntentActivities } from '../../src/activities/intent';
-import { billingRules, readConfig } from '../../src/settings/config';
 import { changeDecision } from '../../src/database/intent/change-decision';
 import type { Executor } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
-import { createIntents } from '../../src/database/intent/ask-intents';
 import { answerIntent } from '../../src/database/intent/end-intents';
 import { markIntentWaiting } from '../../src/database/intent/read-intent';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
@@ -11,9 +9,9 @@ import { databaseOfFile } from '../support/database';
 import { waitsForALock } from '../support/open-transaction';
 import { signalsTo } from '../support/outbox';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
+import { askIntents } from '../support/settled';
 
 const keyring = readKeyring(makeKeyring());
-const rules = billingRules(readConfig({ INTENTS_PER_CUSTOMER_DAY: '1000' }));
 
 const { db } = databaseOfFile();
 let standing: Standing;
@@ -25,23 +23,8 @@ const readDecision = (intentId: string) => createIntentActivities(db, keyring).r
 
 /** @returns the id of the intent; its workflow would be `intent/<id>` */
 async function ask(): Promise<string> {
-  const lookupId = await lookupIdOf(db, standing.customerId);
-  const { intents } = await db.transaction((trx) =>
-    createIntents(
-      trx,
-      keyring,
-      rules,
-      standing.merchantId,
-      {
-        lookupIds: [{ phrase: lookupId, lookupId }],
-        currency: 'NGN',
-        description: 'Gold',
-        dueDate: undefined,
-      },
-      (id) => `intent/${id}`,
-    ),
-  );
-  return intents[0]?.id ?? '';
+  const [id = ''] = await askIntents(db, keyring, standing, [await lookupIdOf(db, standing.customerId)]);
+  return id;
 }
 
 async function answer(trx: Executor): Promise<void> {

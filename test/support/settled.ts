@@ -2,6 +2,7 @@ import { billingRules, readConfig } from '../../src/settings/config';
 import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
 import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
 import { row, rows, type Database } from '../../src/database/pool/connection';
+import { createIntents } from '../../src/database/intent/ask-intents';
 import { settleCredits } from '../../src/database/credit/follow-credit';
 import { acceptCustomerPayments } from '../../src/database/billing-request/accept-payment';
 import type { Keyring } from '../../src/database/keys/keyring';
@@ -21,35 +22,74 @@ export interface Billed {
   reference: string;
 }
 
-/** A charge of 100 kobo under the standing approval. */
-export async function bill(
+/**
+ * Charges of 100 minor units, by one call of the merchant.
+ *
+ * @param by the standing approval, or a lookupID, which has the customer asked
+ */
+export async function billBy(
   db: Database,
   keyring: Keyring,
-  { merchantId, agreementId }: Standing,
-): Promise<Billed> {
+  { merchantId, agreementId, customerId }: Standing,
+  by: ('agreement' | 'lookupID')[],
+  { currency = 'NGN', workflowId }: { currency?: string; workflowId?: string } = {},
+): Promise<Billed[]> {
+  const lookupId = await lookupIdOf(db, customerId);
   const { items } = await db.transaction((trx) =>
     acceptCharges(
       trx,
       keyring,
       rules,
       merchantId,
-      [{ phrase: 'p', agreementId }],
-      { amount: 100n, currency: 'NGN', description: 'Shoes' },
-      (_, [first]) => `billing-request/${first}`,
+      by.map((way) => (way === 'agreement' ? { phrase: 'p', agreementId } : { phrase: lookupId, lookupId })),
+      { amount: 100n, currency, description: 'Shoes' },
+      (_, [first]) => workflowId ?? `billing-request/${first}`,
     ),
   );
-  const [item] = items;
-  if (!item || !('accepted' in item)) throw new Error('the bill was refused');
-  return { id: item.accepted.billingRequestId, reference: item.accepted.reference };
+  return items.map((item) => {
+    if (!('accepted' in item)) throw new Error('the bill was refused');
+    return { id: item.accepted.billingRequestId, reference: item.accepted.reference };
+  });
 }
 
-/** The bank's answer: the id of its debit, or null where it declines. */
+/** A charge under the standing approval. */
+export async function bill(db: Database, keyring: Keyring, standing: Standing): Promise<Billed> {
+  return (await billBy(db, keyring, standing, ['agreement']))[0] as Billed;
+}
+
+/** Intents of the merchant for customers. @returns their ids, in the order asked */
+export async function askIntents(
+  db: Database,
+  keyring: Keyring,
+  { merchantId }: Pick<Standing, 'merchantId'>,
+  lookupIds: string[],
+): Promise<string[]> {
+  const { intents } = await db.transaction((trx) =>
+    createIntents(
+      trx,
+      keyring,
+      { ...rules, intentsPerCustomerDay: 1_000 },
+      merchantId,
+      {
+        lookupIds: lookupIds.map((lookupId) => ({ phrase: lookupId, lookupId })),
+        currency: 'NGN',
+        description: 'Gold plan',
+        dueDate: undefined,
+      },
+      (id) => `intent/${id}`,
+    ),
+  );
+  return intents.map(({ id }) => id);
+}
+
+/** The bank's answer: the id of its debit; null where it declines, with its reason. */
 export const answerBill = (
   db: Database,
   keyring: Keyring,
   { bankId }: Pick<Standing, 'bankId'>,
   id: string,
   bankTransactionId: string | null,
+  declineReason = 'insufficient_funds',
 ) =>
   db.transaction((trx) =>
     answerBillingRequest(
@@ -59,7 +99,7 @@ export const answerBill = (
       bankId,
       id,
       bankTransactionId === null
-        ? { outcome: 'declined', declineReason: 'insufficient_funds', action: null }
+        ? { outcome: 'declined', declineReason, action: null }
         : { outcome: 'approved', bankTransactionId, action: null },
       {},
     ),

@@ -1,9 +1,7 @@
-import { acceptCharges } from '../../../src/database/billing-request/accept-billing-requests';
 import {
   answerBillingRequest,
   closeExpiredRequests,
 } from '../../../src/database/billing-request/settle-billing-request';
-import { billingRules, readConfig } from '../../../src/settings/config';
 import { row } from '../../../src/database/pool/connection';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
@@ -25,12 +23,11 @@ import { eventually } from '../../support/engine';
 import { OPERATOR } from '../../support/operator';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import { toldInFeed } from '../../support/whole-feed';
-import { answerBill } from '../../support/settled';
-import { lookupIdOf, moveClock, standingApproval, type Standing } from '../../support/standing';
+import { answerBill, billBy } from '../../support/settled';
+import { moveClock, standingApproval, type Standing } from '../../support/standing';
 
 const keyring = readKeyring(makeKeyring());
-const rules = billingRules(readConfig({}));
-const { timeZone } = rules;
+const timeZone = 'Africa/Lagos';
 
 const { db } = databaseOfFile();
 
@@ -40,21 +37,10 @@ const { db } = databaseOfFile();
  *
  * @returns the ids of the charges
  */
-async function bill({ agreementId, customerId, merchantId }: Standing, currency = 'NGN', isBoth = false) {
-  const lookupId = await lookupIdOf(db, customerId);
-  const { items } = await db.transaction((trx) =>
-    acceptCharges(
-      trx,
-      keyring,
-      rules,
-      merchantId,
-      [{ phrase: lookupId, lookupId }, ...(isBoth ? [{ phrase: 'paymentID', agreementId }] : [])],
-      { amount: 100n, currency, description: 'Shoes' },
-      (_, [first]) => `billing-request/${first}`,
-    ),
-  );
-  const ids = items.map((item) => ('accepted' in item ? item.accepted.billingRequestId : ''));
-  return { id: ids[0] ?? '', other: ids[1] ?? '' };
+async function bill(standing: Standing, currency = 'NGN', isBoth = false) {
+  const by = isBoth ? (['lookupID', 'agreement'] as const) : (['lookupID'] as const);
+  const [first, other] = await billBy(db, keyring, standing, [...by], { currency });
+  return { id: first?.id ?? '', other: other?.id ?? '' };
 }
 
 it.each(['NGN', 'JPY'])(

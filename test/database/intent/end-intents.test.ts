@@ -1,7 +1,5 @@
-import { billingRules, readConfig } from '../../../src/settings/config';
 import { row } from '../../../src/database/pool/connection';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
-import { createIntents } from '../../../src/database/intent/ask-intents';
 import { closeExpiredIntent } from '../../../src/database/intent/end-intents';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
@@ -13,9 +11,9 @@ import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { toldInFeed } from '../../support/whole-feed';
 import { lookupIdOf, moveClock, standingApproval } from '../../support/standing';
+import { askIntents } from '../../support/settled';
 
 const keyring = readKeyring(makeKeyring());
-const rules = billingRules(readConfig({}));
 
 const { db } = databaseOfFile();
 
@@ -47,25 +45,7 @@ async function network() {
 }
 type Network = Awaited<ReturnType<typeof network>>;
 
-/** @returns the ids of the intents, in the order asked */
-async function ask({ merchantId }: Network, ...lookupIds: string[]): Promise<string[]> {
-  const { intents } = await db.transaction((trx) =>
-    createIntents(
-      trx,
-      keyring,
-      rules,
-      merchantId,
-      {
-        lookupIds: lookupIds.map((lookupId) => ({ phrase: lookupId, lookupId })),
-        currency: 'NGN',
-        description: 'Gold plan',
-        dueDate: undefined,
-      },
-      (id) => `intent/${id}`,
-    ),
-  );
-  return intents.map(({ id }) => id);
-}
+const ask = (here: Network, ...lookupIds: string[]) => askIntents(db, keyring, here, lookupIds);
 
 const feedOf = (bankId: string) => toldInFeed(db, keyring, bankId);
 

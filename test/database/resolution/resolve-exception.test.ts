@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { openBookingCase } from '../../support/bank-file';
@@ -57,10 +56,7 @@ async function writeOffDenied() {
 
 /** The bank has debited anew instead, and finds that no money moved. */
 async function reverse() {
-  const closed = { outcome: 'declined', declineReason: 'account_closed', action: null } as const;
-  await db.transaction((trx) =>
-    answerBillingRequest(trx, keyring, timeZone, standing.bankId, charged.id, closed, {}),
-  );
+  await answerBill(db, keyring, standing, charged.id, null, 'account_closed');
   await resolveAll('no_money_moved');
 }
 

@@ -1,27 +1,7 @@
 import { chargesAhead, type ScheduleAhead } from '../../../src/domain/recurring/forecast';
-import type { InHand, RecurringRules, Schedule } from '../../../src/domain/recurring/schedule-facts';
+import type { Schedule } from '../../../src/domain/recurring/schedule-facts';
+import { daily, inHand as first, rules, START } from '../../support/schedule-facts';
 
-const START = new Date('2026-01-31T08:00:00.000Z');
-const rules: RecurringRules = {
-  timeZone: 'Africa/Lagos',
-  retryDays: [1, 3, 5],
-  catchUpPerDay: 3,
-  arrearsDays: 35,
-  dueRate: 20,
-};
-const schedule: Schedule = {
-  startAt: START,
-  frequency: 'daily',
-  interval: 1,
-  endAt: null,
-  maxBillings: null,
-  createdAt: START,
-  status: 'active',
-  nextN: 0,
-  noticedN: null,
-  ran: 0,
-  failedInARow: 0,
-};
 const hour = (hours: number) => new Date(START.getTime() + hours * 3_600_000);
 const day = (days: number) => hour(days * 24);
 
@@ -33,7 +13,7 @@ function ahead(
   more: Partial<Omit<ScheduleAhead, 'schedule'>> = {},
 ): string[] {
   const one = {
-    schedule: { ...schedule, ...terms },
+    schedule: { ...daily, ...terms },
     amount: 5n,
     open: undefined,
     starts: [],
@@ -45,19 +25,7 @@ function ahead(
     .map(({ at, amount }) => `${(at.getTime() - START.getTime()) / 3_600_000}×${amount}`);
 }
 
-const inHand: InHand & { amount: bigint } = {
-  n: 0,
-  attempts: 1,
-  firstAttemptAt: START,
-  lastAttemptAt: START,
-  maybeDebited: false,
-  status: 'pending',
-  retryAt: null,
-  chargeStatus: 'pending',
-  declineReason: null,
-  expiresAt: day(1),
-  amount: 3n,
-};
+const inHand = { ...first, amount: 3n };
 const declined = { ...inHand, chargeStatus: 'declined', declineReason: 'insufficient_funds' } as const;
 const retrying = { ...declined, status: 'retrying', retryAt: day(1) } as const;
 
@@ -95,7 +63,7 @@ describe('the charges to come', () => {
 });
 
 it('lets its caller go on between the steps of years that were missed', () => {
-  const one = { schedule, amount: 5n, open: undefined, starts: [], holds: [] };
+  const one = { schedule: daily, amount: 5n, open: undefined, starts: [], holds: [] };
   let steps = 0;
   for (const charge of chargesAhead(one, day(3_650), day(3_651), rules)) {
     if (charge) break;

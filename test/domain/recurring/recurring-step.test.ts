@@ -5,35 +5,12 @@ import {
   nextBilling,
   type Billings,
   type InHand,
-  type RecurringRules,
   type Schedule,
 } from '../../../src/domain/recurring/schedule-facts';
 import { hasEnded } from '../../../src/domain/recurring/recurring';
+import { daily, inHand as first, monthly, rules, START } from '../../support/schedule-facts';
 
 const DAY = 86_400_000;
-const START = new Date('2026-01-31T08:00:00.000Z');
-const rules: RecurringRules = {
-  timeZone: 'Africa/Lagos',
-  retryDays: [1, 3, 5],
-  catchUpPerDay: 3,
-  arrearsDays: 35,
-  dueRate: 20,
-};
-
-const monthly: Schedule = {
-  startAt: START,
-  frequency: 'monthly',
-  interval: 1,
-  endAt: null,
-  maxBillings: null,
-  createdAt: START,
-  status: 'active',
-  nextN: 0,
-  noticedN: null,
-  ran: 0,
-  failedInARow: 0,
-};
-const daily: Schedule = { ...monthly, frequency: 'daily' };
 const idle: Billings = { open: undefined, starts: [], heldFor: null };
 
 /** The rule, on the facts as the calendar makes them; moments as people read them. */
@@ -57,19 +34,6 @@ function after(ms: number, from = START): Date {
 function step(schedule: Partial<Schedule>, billings: Partial<Billings>, now: Date): Dated {
   return nextStep({ ...monthly, ...schedule }, { ...idle, ...billings }, now, rules);
 }
-
-const first: InHand = {
-  n: 0,
-  attempts: 1,
-  firstAttemptAt: START,
-  lastAttemptAt: START,
-  maybeDebited: false,
-  status: 'pending',
-  retryAt: null,
-  chargeStatus: 'pending',
-  declineReason: null,
-  expiresAt: after(DAY),
-};
 
 function declined(reason: string, more: Partial<InHand> = {}): InHand {
   return { ...first, ...more, chargeStatus: 'declined', declineReason: reason };
