@@ -14,6 +14,9 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY packages ./packages
 COPY src ./src
 COPY migrations ./migrations
+COPY site ./site
+COPY docs ./docs
+COPY *.md ./
 RUN npm run build
 
 # Apart from the build, so that a change of the source leaves this layer as it is.

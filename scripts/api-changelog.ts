@@ -36,16 +36,35 @@ export function apiChangelog(
 
 function linesOf(changes: readonly ApiChange[]): string[] {
   if (changes.length === 0) return [NOTHING];
-  const places = new Map<string, string[]>();
-  for (const { text, operation, path, level } of changes) {
-    const told = `${level > 1 ? '**Look here:** ' : ''}${text}`;
-    places.set(told, [...(places.get(told) ?? []), placeOf(operation, path)]);
-  }
-  return [...places].map(([told, at]) => {
-    const named = [...new Set(at)];
-    const where = named.length > NAMED_MAX ? `${named.length} operations` : named.join(', ');
-    return `- ${where}: ${told}`;
-  });
+  const places = grouped(
+    changes.map(({ id, text, operation, path, level }) => [
+      // Which operations are new is of interest, however many they are.
+      `${id === 'endpoint-added' ? placeOf(operation, path) : ''}${level > 1 ? '**Look here:** ' : ''}${shortened(text)}`,
+      placeOf(operation, path),
+    ]),
+  );
+  // What the same operations have in common stands in one line.
+  const texts = grouped(
+    [...places].map(([told, at]) => {
+      const named = [...new Set(at)].toSorted();
+      const where =
+        named.length > NAMED_MAX ? `${named.length} operations (${named[0]} …)` : named.join(', ');
+      return [where, told.replace(/^`[^`]*`(?=endpoint)/, '')];
+    }),
+  );
+  return [...texts].map(([where, told]) => `- ${where}: ${told.join('; ')}`);
+}
+
+const shortened = (text: string) =>
+  text.replace(
+    /^added the (?:required|optional) property (`.*?`) to the response with the `2\d\d` status/,
+    'new $1',
+  );
+
+function grouped(pairs: readonly (readonly [key: string, value: string])[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const [key, value] of pairs) groups.set(key, [...(groups.get(key) ?? []), value]);
+  return groups;
 }
 
 function placeOf(operation: string | undefined, path = 'all'): string {

@@ -25,7 +25,19 @@ test('the changelog has the changes since the release, and keeps what earlier on
   expect(apiChangelog(made, '0.3.0', [])).toContain('## Since 0.3.0\n\nNothing.\n\n## 0.3.0\n\n- Kept.');
 });
 
-test('what many operations share is told once', () => {
+test('what many operations share is told once, but for what they are', () => {
   const many = ['a', 'b', 'c', 'd'].map((name) => change(`/v1/${name}`, 'added `e`'));
-  expect(apiChangelog(KEPT, '0.3.0', many)).toContain('\n\n- 4 operations: added `e`\n\n');
+  expect(apiChangelog(KEPT, '0.3.0', many)).toContain('\n\n- 4 operations (`GET /v1/a` …): added `e`\n\n');
+  const added = many.map((one) => ({ ...one, id: 'endpoint-added', text: 'endpoint added' }));
+  expect(apiChangelog(KEPT, '0.3.0', added)).toContain(
+    '- `GET /v1/c`: endpoint added\n- `GET /v1/d`: endpoint',
+  );
+});
+
+const told = (name: string) =>
+  `added the required property \`data/${name}\` to the response with the \`200\` status`;
+
+test('fields that a response has come to have stand in one line', () => {
+  const made = apiChangelog(KEPT, '0.3.0', [change('/v1/a', told('b')), change('/v1/a', told('c'))]);
+  expect(made).toContain('\n- `GET /v1/a`: new `data/b`; new `data/c`\n');
 });

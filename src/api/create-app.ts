@@ -12,9 +12,9 @@ import { errorHandler, unknownEndpoint } from './http/answer';
 import { beforeRoutes } from './http/before-routes';
 import { endpoint, serveEach } from './http/serve-endpoints';
 import { DOWNLOADS, LARGE_BODIES, Places } from './http/places';
-import { referenceEndpoints } from './openapi/reference';
 import { serve } from './http/route';
 import type { Jwks } from './openapi/public';
+import { documentationEndpoints } from './pages/documentation';
 import { pageEndpoints } from './pages/pages';
 import { sandboxHandlers } from './pages/sandbox';
 
@@ -52,7 +52,7 @@ export function createApp(deps: ApiDeps): Express {
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, places, one))),
     ...(forConsole?.endpoints ?? []),
-    ...referenceEndpoints(table),
+    ...documentationEndpoints(table),
     ...pageEndpoints([
       ...(forConsole ? (['console'] as const) : []),
       ...(deps.sandbox ? (['sandbox'] as const) : []),

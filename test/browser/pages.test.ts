@@ -6,20 +6,6 @@ import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /* Pages without a story of their own, and the watch on every page. */
 
-/**
- * Swagger UI is made by others. Its badges are too pale, links and their copies stand close in the
- * line of an operation that is a button itself, its one list of servers has no name, and samples
- * are wider than a phone.
- */
-const SWAGGER_UI_LACKS = [
-  'color-contrast',
-  'nested-interactive',
-  'target-size',
-  'select-name',
-  'scrollable-region-focusable',
-  'reflow',
-];
-
 /** A party that no network knows. */
 const player = (name: string) => ({
   name,
@@ -59,22 +45,47 @@ describe('a page', () => {
     await page.close();
   });
 
-  it('/docs shows each operation of a section, and asks nobody else', async () => {
-    const document = (await (await fetch(`${api.url}/openapi.json`)).json()) as {
-      paths: Record<string, Record<string, { tags: string[] }>>;
-      webhooks: object;
-    };
-    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
-    const billing = operations.filter(({ tags }) => tags.includes('Billing'));
-    expect(billing.length).toBeGreaterThan(1);
-
+  it('/docs is searched by keyboard, and leads to what was found', async () => {
     const page = await browser.open(`${api.url}/docs`);
-    await page.getByRole('link', { name: 'Billing', exact: true }).click();
-    await page.getByRole('button', { name: 'post /v1/customer/bill', exact: true }).click();
-    await page.getByText('paymentIDs').first().waitFor();
-    const shown = billing.length + Object.keys(document.webhooks).length;
-    expect(await page.locator('.opblock').count()).toBe(shown);
-    await expectGoodPage(page, SWAGGER_UI_LACKS);
+    await expectGoodPage(page);
+    await page.keyboard.press('/');
+    await page.keyboard.type('initiate a refu');
+    await page.getByRole('option', { name: 'Initiate a refund' }).waitFor();
+    await expectGoodPage(page);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/reference/refunds#initiateRefund');
+  });
+
+  it('/docs/reference has each call in curl and TypeScript, and keeps which and how dark', async () => {
+    const page = await browser.open(`${api.url}/docs/reference`);
+    await page.getByRole('heading', { name: 'Get an access token' }).waitFor();
+    await page.goto(`${api.url}/docs/reference/billing`);
+    const call = page.locator('#billCustomers');
+    await call.getByText('curl "$ASSENT/v1/customer/bill"').waitFor();
+    await call.getByRole('tab', { name: 'TypeScript' }).click();
+    await call.getByText("assent.call('billCustomers'").waitFor();
+    expect(await call.getByText('curl "$ASSENT').isVisible()).toBe(false);
+    await expectGoodPage(page);
+
+    await page.getByRole('button', { name: 'Dark' }).click();
+    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    const dark = await ground();
+    await page.goto(`${api.url}/docs/quickstart`);
+    expect(await ground()).toBe(dark);
+    await page
+      .getByText(`ASSENT=${api.url.replace('127.0.0.1', 'localhost')}`)
+      .or(page.getByText(`ASSENT=${api.url}`))
+      .waitFor();
+    await page.getByRole('button', { name: 'Light' }).click();
+    expect(await ground()).not.toBe(dark);
+    await expectGoodPage(page);
+  });
+
+  it('/docs leads an address of the reference before this one to the operation', async () => {
+    const page = await browser.open(`${api.url}/docs#/Billing/billCustomers`);
+    await page.waitForURL('**/docs/reference/billing#billCustomers');
+    expect(await page.locator('#billCustomers').isVisible()).toBe(true);
   });
 
   it('that anybody could not use, or that wants a part from elsewhere, is told from a good one to its end', async () => {

@@ -54,7 +54,7 @@ export const TAGS = {
   'Webhook settings': 'The URL and secret of your webhooks, their deliveries, and the list of events.',
   Sandbox: 'The test clock, to try a year of billing in seconds. Not available in production.',
   Service: 'Health checks, public keys and this document. No access token needed.',
-  // Last, because Swagger UI lists webhooks below all operations.
+  // Last, as the document has webhooks below all operations.
   Webhooks:
     'Requests that the service sends to your webhook URL. Verify the signature, answer with any 2xx within 2 seconds, and process the event afterwards. Anything else is retried over three days. The same webhook can arrive more than once (`X-Service-Delivery` is then the same), and in any order (`sequence` tells which is newer).',
 } as const;

@@ -181,7 +181,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
     '/openapi.json': probe(
       'getOpenApi',
       'Retrieve this document',
-      'OpenAPI 3.1. The page `/docs` shows it.',
+      'OpenAPI 3.1. The page `/docs/reference` shows it.',
       {
         200: {
           description: 'The document',

@@ -19,7 +19,11 @@ interface PageFiles {
   style: string;
 }
 
-const ENTRIES = { sandbox: 'sandbox/main.tsx', console: 'finance/main.tsx' } as const;
+const ENTRIES = {
+  sandbox: 'sandbox/main.tsx',
+  console: 'finance/main.tsx',
+  docs: '../../site/browser/main.ts',
+} as const;
 
 /** `npm run build` writes the pages here. */
 const BUILT = path.resolve(__dirname, '../../../pages');
@@ -69,7 +73,11 @@ async function compile(): Promise<PageBundle> {
     return { script: path.basename(script), style: path.basename(made.cssBundle) };
   };
   return {
-    pages: { sandbox: filesOf(ENTRIES.sandbox), console: filesOf(ENTRIES.console) },
+    pages: {
+      sandbox: filesOf(ENTRIES.sandbox),
+      console: filesOf(ENTRIES.console),
+      docs: filesOf(ENTRIES.docs),
+    },
     files: new Map(outputFiles.map(({ path: file, contents }) => [path.basename(file), contents])),
   };
 }

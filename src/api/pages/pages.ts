@@ -8,7 +8,7 @@ import { bundledPages, type PageBundle, type PageName } from './bundle';
  * The pages for people, out of our own sources: nothing comes from elsewhere, and nothing is sent
  * there. A page is an empty document; what it shows, its script asks of this API.
  */
-export function pageEndpoints(names: readonly PageName[]): Endpoint[] {
+export function pageEndpoints(names: readonly AppName[]): Endpoint[] {
   if (names.length === 0) return [];
   return [
     ...names.map((name) =>
@@ -29,7 +29,10 @@ export function pageEndpoints(names: readonly PageName[]): Endpoint[] {
   ];
 }
 
-const TITLES: Record<PageName, string> = { sandbox: 'Assent sandbox', console: 'Assent console' };
+/** Pages that their script draws; that of the documentation stands on pages of text. */
+type AppName = Exclude<PageName, 'docs'>;
+
+const TITLES: Record<AppName, string> = { sandbox: 'Assent sandbox', console: 'Assent console' };
 
 let made: Promise<PageBundle> | undefined;
 
@@ -43,7 +46,7 @@ function bundle(): Promise<PageBundle> {
 }
 
 /** Neither scripts nor styles in the document itself, and none from elsewhere. */
-const ownPartsOnly: RequestHandler = contentSecurityPolicy({
+export const ownPartsOnly: RequestHandler = contentSecurityPolicy({
   useDefaults: false,
   directives: {
     defaultSrc: ["'none'"],

@@ -149,9 +149,7 @@ describe('every endpoint', () => {
       '/console/session',
       '/openapi.json',
       '/docs',
-      '/docs/start.js',
-      '/docs/swagger-ui.css',
-      '/docs/swagger-ui-bundle.js',
+      '/docs/*page',
       '/console',
       '/pages/:file',
     ]);

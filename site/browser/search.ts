@@ -1,0 +1,100 @@
+import MiniSearch from 'minisearch';
+
+/** The search of the documentation, in the browser: what is looked for goes nowhere. */
+
+interface Entry {
+  /** Its address. */
+  id: string;
+  page: string;
+  title: string;
+  text: string;
+}
+
+const SHOWN_MAX = 8;
+const WORDS_AROUND = 90;
+
+export function search(): void {
+  const input = document.querySelector<HTMLInputElement>('#search');
+  const list = document.querySelector<HTMLElement>('#found');
+  if (!input || !list) return;
+  let index: Promise<MiniSearch<Entry>> | undefined;
+  let chosen = -1;
+
+  const show = async () => {
+    const all = await (index ??= read());
+    const found = all.search(input.value, { prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 } });
+    chosen = -1;
+    input.removeAttribute('aria-activedescendant');
+    list.replaceChildren(
+      ...found.slice(0, SHOWN_MAX).map((one, n) => option(one as unknown as Entry, n, input.value)),
+    );
+    if (found.length === 0) list.append(nothing());
+    open(input.value.trim() !== '');
+  };
+  const open = (isOpen: boolean) => {
+    list.hidden = !isOpen;
+    input.setAttribute('aria-expanded', String(isOpen));
+  };
+  const choose = (step: number) => {
+    const options = [...list.querySelectorAll('[role=option]')];
+    chosen = (chosen + step + options.length) % options.length;
+    for (const [n, one] of options.entries()) one.setAttribute('aria-selected', String(n === chosen));
+    input.setAttribute('aria-activedescendant', options[chosen]?.id ?? '');
+  };
+
+  input.addEventListener('focus', () => void (index ??= read()));
+  input.addEventListener('input', () => void show());
+  input.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && !list.hidden) {
+      event.preventDefault();
+      choose(step);
+    } else if (event.key === 'Enter') {
+      list.querySelectorAll<HTMLElement>('[data-address]')[Math.max(chosen, 0)]?.click();
+    } else if (event.key === 'Escape') open(false);
+  });
+  document.addEventListener('click', ({ target }) => {
+    const address = (target as HTMLElement).closest<HTMLElement>('[data-address]')?.dataset['address'];
+    if (address !== undefined) location.assign(address);
+    if (address !== undefined || !(target as HTMLElement).closest('.search')) open(false);
+  });
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== '/' || (event.target as HTMLElement).matches('input')) return;
+    event.preventDefault();
+    input.focus();
+  });
+}
+
+async function read(): Promise<MiniSearch<Entry>> {
+  const entries = (await (await fetch('/docs/search.json')).json()) as Entry[];
+  const index = new MiniSearch<Entry>({
+    fields: ['title', 'page', 'text'],
+    storeFields: ['page', 'title', 'text'],
+  });
+  // An address may come twice, as of two headings with one name.
+  index.addAll([...new Map(entries.map((one) => [one.id, one])).values()]);
+  return index;
+}
+
+function option({ id, page, title, text }: Entry, n: number, words: string): HTMLElement {
+  const item = document.createElement('li');
+  item.id = `found-${n}`;
+  item.role = 'option';
+  item.setAttribute('aria-selected', 'false');
+  item.dataset['address'] = id;
+  const at = Math.max(text.toLowerCase().indexOf(words.toLowerCase()) - WORDS_AROUND / 2, 0);
+  item.append(part('strong', title), part('span', page), part('small', text.slice(at, at + WORDS_AROUND)));
+  return item;
+}
+
+function nothing(): HTMLElement {
+  const item = part('li', 'Nothing found');
+  item.role = 'option';
+  return item;
+}
+
+function part(tag: string, text: string): HTMLElement {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  return made;
+}

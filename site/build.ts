@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { routes } from '../src/api/app';
+import { openApiDocument, type OpenApiDocument } from '../src/api/openapi/document';
+import { bundledPages } from '../src/api/pages/bundle';
+import { readConfig } from '../src/settings/config';
+import { render, type Heading } from './markdown';
+import { documentOf, SECTIONS, type Page, type Parts } from './pages';
+import { referencePages } from './reference';
+
+/**
+ * Makes the documentation's site out of the Markdown of the project and the OpenAPI document. As a
+ * program it writes the site beside the compiled sources, for `npm run build`.
+ */
+
+/** From this file's place among the sources, or among what is compiled of them. */
+const ROOT = ['..', '../..']
+  .map((folder) => path.resolve(__dirname, folder))
+  .find((folder) => existsSync(path.join(folder, 'docs/glossary.md')));
+
+/** The address below `/docs` of a file of Markdown. */
+function pathOf(file: string): string {
+  if (file === 'README.md') return 'quickstart';
+  if (file === 'packages/client/README.md') return 'client';
+  return file
+    .replace(/^docs\//, '')
+    .replace(/(?:\/README)?\.md$/, '')
+    .toLowerCase();
+}
+
+const TITLES = new Map(SECTIONS.flatMap(({ pages }) => pages));
+
+/** Sections before the reference. */
+const AT_FIRST = 4;
+
+/** Files by their name below `/docs`: pages have no ending. */
+export type Site = Map<string, string | Uint8Array>;
+
+export async function buildSite(document: OpenApiDocument, parts: Parts): Promise<Site> {
+  if (ROOT === undefined) throw new Error('the documentation was not built: run "npm run build"');
+  const root = ROOT;
+  const files = await filesIn(root);
+  const known = new Set(files);
+  const texts = await Promise.all(
+    files
+      .filter((file) => file.endsWith('.md'))
+      .map(async (file) => [file, await readFile(path.join(root, file), 'utf8')] as const),
+  );
+  const written = texts.map(([file, text]) => pageOf(file, text, known));
+  const reference = referencePages(document);
+  const sections = SECTIONS.map((section) => ({
+    title: section.title,
+    pages: section.pages.map(([file, name]) => ({ path: pathOf(file), title: name })),
+  }));
+  const tags = reference.map(({ slug, title: name }) => ({ path: `reference/${slug}`, title: name }));
+  const contents = [
+    ...sections.slice(0, AT_FIRST),
+    { title: 'Reference', pages: [{ path: 'reference', title: 'All operations' }, ...tags] },
+    ...sections.slice(AT_FIRST),
+  ];
+  const readme = texts.find(([file]) => file === 'README.md')?.[1] ?? '';
+  const pages: Page[] = [
+    home(readme, contents),
+    ...written.map((page, n) => ({ ...page, title: TITLES.get(texts[n]?.[0] ?? '') ?? page.title })),
+    { path: 'reference', title: 'Reference', html: overview(document, reference), headings: [] },
+    ...reference.map(({ slug, title: name, html }) => ({
+      path: `reference/${slug}`,
+      title: name,
+      html,
+      headings: [],
+    })),
+  ];
+  const search = [
+    ...pages.flatMap(({ path: at, title: name, headings }) => headings.map((one) => entry(at, name, one))),
+    ...reference.flatMap(({ slug, title: name, operations }) =>
+      operations.map((one) => entry(`reference/${slug}`, name, { ...one, level: 2 })),
+    ),
+  ];
+  const images = files.filter((file) => file.endsWith('.png'));
+  return new Map<string, string | Uint8Array>([
+    ...pages.map((page) => [page.path, documentOf(page, contents, parts)] as const),
+    ['search.json', JSON.stringify(search)],
+    ...(await Promise.all(
+      images.map(async (file) => [pathOf(file), await readFile(path.join(root, file))] as const),
+    )),
+  ]);
+}
+
+async function filesIn(root: string): Promise<string[]> {
+  const below = await readdir(path.join(root, 'docs'), { recursive: true });
+  const top = (await readdir(root)).filter((file) => file.endsWith('.md') && file !== 'CONTRIBUTING.md');
+  return [
+    ...top,
+    'packages/client/README.md',
+    ...below.map((file) => path.posix.join('docs', file.replaceAll(path.sep, '/'))),
+  ].filter((file) => /\.(?:md|png)$/.test(file));
+}
+
+const entry = (at: string, page: string, { id, level, title, text }: Heading) => ({
+  id: `/docs/${at}${level > 1 ? `#${id}` : ''}`,
+  page,
+  title,
+  text,
+});
+
+function pageOf(file: string, text: string, known: ReadonlySet<string>): Page {
+  const addressOf = (target: string): string | undefined => {
+    const [name = '', anchor] = target.split('#');
+    if (/^\w+:/.test(target) || name.startsWith('/')) return target;
+    const to = name === '' ? file : path.posix.join(path.posix.dirname(file), name);
+    if (!known.has(to)) return undefined;
+    return `/docs/${pathOf(to)}${anchor === undefined ? '' : `#${anchor}`}`;
+  };
+  const shown = file === 'README.md' ? quickstart(text) : text;
+  const { html, headings } = render(shown, addressOf);
+  return { path: pathOf(file), title: headings[0]?.title ?? file, html, headings };
+}
+
+/** Of the README the site has what leads to a first charge. */
+function quickstart(readme: string): string {
+  const [start = ''] = /^```sh\n[^]*?^```\n/m.exec(readme) ?? [];
+  const minutes = readme.slice(readme.indexOf('## Five minutes'), readme.indexOf('## More'));
+  return `# Quickstart\n\n${start}\n${minutes}`;
+}
+
+function home(readme: string, contents: { title: string; pages: { path: string; title: string }[] }[]): Page {
+  const about = /\n\n(Assent is the billing engine[^]*?)\n\n/.exec(readme)?.[1] ?? '';
+  const cards = contents
+    .map(
+      ({ title, pages }) =>
+        `<section class="card"><h2>${title}</h2><ul>${pages.map((one) => `<li><a href="/docs/${one.path}">${one.title}</a></li>`).join('')}</ul></section>`,
+    )
+    .join('');
+  const html = `<h1>Bill customers through their bank</h1><div class="lead">${render(about).html}</div>
+    <p class="row"><a class="button first" href="/docs/quickstart">Quickstart</a> <a class="button" href="/docs/reference">Reference</a></p>
+    <div class="cards">${cards}</div>`;
+  return { path: '', title: 'Documentation', html, headings: [] };
+}
+
+/** The way in: how to get a token, and each operation in a line. */
+function overview(document: OpenApiDocument, reference: ReturnType<typeof referencePages>): string {
+  const [first, ...others] = reference;
+  const { description } = document['info'] as { description: string };
+  const lists = others
+    .map(
+      ({ slug, title, operations }) =>
+        `<h2 id="${slug}"><a href="/docs/reference/${slug}">${title}</a></h2><ul class="operations">${operations.map((one) => `<li><a href="/docs/reference/${slug}#${one.id}">${one.title}</a> <code>${one.text.split(' ')[0]}</code></li>`).join('')}</ul>`,
+    )
+    .join('');
+  const start = first?.html.replaceAll(/<(\/?)h1>/g, '<$1h2>') ?? '';
+  return `<h1>Reference</h1>${start}${lists}<h2 id="calls">Every call</h2>${render(description).html}`;
+}
+
+/** Beside what is compiled. */
+async function main(): Promise<void> {
+  const { pages } = await bundledPages();
+  const site = await buildSite(openApiDocument(routes({ config: readConfig({}) })), pages.docs);
+  const out = path.resolve(__dirname, '../documentation');
+  await rm(out, { recursive: true, force: true });
+  await mkdir(out, { recursive: true });
+  await Promise.all(
+    [...site].map(([name, contents]) =>
+      writeFile(path.join(out, encodeURIComponent(name || 'index')), contents),
+    ),
+  );
+}
+
+if (require.main === module) void main();

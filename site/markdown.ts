@@ -1,0 +1,118 @@
+import MarkdownIt from 'markdown-it';
+
+/** Turns the project's Markdown into the HTML of the site, without styles or scripts in it. */
+
+interface Highlighter {
+  registerLanguage(name: string, language: unknown): void;
+  getLanguage(name: string): object | undefined;
+  highlight(text: string, options: { language: string }): { value: string };
+}
+
+// Its types would bring those of browsers to all of the project.
+const hljs = require('highlight.js/lib/core') as Highlighter;
+hljs.registerLanguage('sh', require('highlight.js/lib/languages/bash'));
+hljs.registerLanguage('json', require('highlight.js/lib/languages/json'));
+for (const name of ['ts', 'js'])
+  hljs.registerLanguage(name, require('highlight.js/lib/languages/typescript'));
+
+export interface Rendered {
+  html: string;
+  headings: Heading[];
+}
+
+export interface Heading {
+  level: number;
+  id: string;
+  title: string;
+  /** What stands below it, for the search. */
+  text: string;
+}
+
+/** What the rules below tell of the page at hand. */
+interface Environment {
+  /** The address of a link's target; undefined where the site has no such page. */
+  addressOf: (target: string) => string | undefined;
+  headings: Heading[];
+}
+
+export const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+/** A block of code. Keyboards scroll what has a tab index. */
+export function codeBlock(text: string, language: string): string {
+  const code = hljs.getLanguage(language) ? hljs.highlight(text, { language }).value : escaped(text);
+  return `<pre tabindex="0"><code>${code}</code></pre>`;
+}
+
+/** As GitHub makes anchors, which the pages link to. */
+export const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+const markdown = new MarkdownIt({ html: true });
+const { rules } = markdown.renderer;
+
+rules['fence'] = (tokens, at) => codeBlock(tokens[at]?.content ?? '', tokens[at]?.info.trim() ?? '');
+rules['table_open'] = () => '<div class="scrolled" tabindex="0" role="region" aria-label="Table"><table>';
+rules['table_close'] = () => '</table></div>';
+rules['heading_open'] = (tokens, at) => `<${tokens[at]?.tag} id="${tokens[at]?.attrGet('id')}">`;
+// Pictures that the pages write as HTML.
+rules['html_block'] = (tokens, at, _options, env) =>
+  (tokens[at]?.content ?? '').replaceAll(
+    /(src|srcset)="([^"]+)"/g,
+    (_, name: string, file: string) => `${name}="${(env as unknown as Environment).addressOf(file) ?? file}"`,
+  );
+
+markdown.core.ruler.push('site', ({ tokens, env }) => {
+  const { addressOf, headings } = env as unknown as Environment;
+  for (const [at, token] of tokens.entries()) {
+    // The policy of the pages forbids styles in elements.
+    const align = /text-align:(\w+)/.exec(String(token.attrGet('style') ?? ''))?.[1];
+    if (token.attrs) token.attrs = token.attrs.filter(([name]) => name !== 'style');
+    if (align) token.attrSet('class', align === 'right' ? 'number' : align);
+    const inline = tokens[at + 1];
+    if (token.type === 'heading_open' && inline) {
+      const title = textOf(inline.children ?? []);
+      const id = anchorOf(title);
+      token.attrSet('id', id);
+      headings.push({ level: Number(token.tag.slice(1)), id, title, text: '' });
+    } else if (token.type === 'inline' || token.type === 'fence') {
+      const last = headings.at(-1);
+      const text = token.children ? textOf(token.children) : token.content;
+      if (last && tokens[at - 1]?.type !== 'heading_open') last.text += ` ${text}`;
+      link(token.children ?? [], addressOf);
+    }
+  }
+});
+
+type Tokens = NonNullable<ReturnType<typeof markdown.parse>[number]['children']>;
+
+const textOf = (tokens: Tokens): string =>
+  tokens.map(({ type, content }) => (type === 'softbreak' ? ' ' : content)).join('');
+
+/** Leads links to pages of the site. A link to anything else, as to a source file, is left out. */
+function link(tokens: Tokens, addressOf: Environment['addressOf']): void {
+  let isDead = false;
+  for (const token of tokens) {
+    const attribute = token.type === 'image' ? 'src' : 'href';
+    if (token.type === 'link_open' || token.type === 'image') {
+      const address = addressOf(String(token.attrGet(attribute)));
+      isDead = address === undefined && token.type === 'link_open';
+      if (address !== undefined) token.attrSet(attribute, address);
+    }
+    const ends = token.type === 'link_close';
+    if (isDead && (token.type === 'link_open' || ends)) {
+      token.type = 'text';
+      token.content = '';
+    }
+    if (ends) isDead = false;
+  }
+}
+
+export function render(text: string, addressOf: Environment['addressOf'] = (target) => target): Rendered {
+  const headings: Heading[] = [];
+  const html = markdown.render(text, { addressOf, headings } satisfies Environment);
+  return { html, headings };
+}

@@ -1,0 +1,316 @@
+import { OPERATIONS } from '../packages/client/src/api.generated';
+import type { OpenApiDocument } from '../src/api/openapi/document';
+import type { JsonSchema, OpenApiOperation } from '../src/api/openapi/schema';
+import { anchorOf, codeBlock, escaped, render } from './markdown';
+
+/** The reference: each operation of the OpenAPI document, with its call in curl and TypeScript. */
+
+/** A section of the reference, as its page. */
+export interface ReferencePage {
+  slug: string;
+  title: string;
+  operations: { id: string; title: string; text: string }[];
+  html: string;
+}
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required?: boolean;
+  description?: string;
+  schema: JsonSchema;
+}
+
+interface Body {
+  type: string;
+  schema: JsonSchema;
+  example: unknown;
+}
+
+/** An operation or a webhook, and all that its drawing needs. */
+interface Described {
+  id: string;
+  method: string;
+  path: string;
+  operation: OpenApiOperation;
+  document: OpenApiDocument;
+}
+
+const METHODS = ['get', 'post', 'put', 'patch'] as const;
+
+export function referencePages(document: OpenApiDocument): ReferencePage[] {
+  const described = [...all(document, document.paths), ...all(document, document.webhooks)];
+  return (document['tags'] as { name: string; description: string }[]).map(({ name, description }) => {
+    const own = described.filter(({ operation }) => operation.tags.includes(name));
+    return {
+      slug: anchorOf(name),
+      title: name,
+      operations: own.map(({ id, operation, path }) => ({
+        id,
+        title: String(operation['summary']),
+        text: `${path} ${id}`,
+      })),
+      html: `<h1>${name}</h1>${render(description).html}${own.map(drawn).join('')}`,
+    };
+  });
+}
+
+function all(document: OpenApiDocument, paths: OpenApiDocument['paths']): Described[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => {
+      const operation = item[method];
+      return operation ? [{ id: operation.operationId, method, path, operation, document }] : [];
+    }),
+  );
+}
+
+function parametersOf({ operation }: Described): Parameter[] {
+  return ((operation['parameters'] ?? []) as (Parameter | { $ref: string })[]).filter(
+    (one): one is Parameter => 'schema' in one && one.in !== 'header',
+  );
+}
+
+const isKeyed = ({ operation }: Described) =>
+  JSON.stringify(operation['parameters'] ?? []).includes('/IdempotencyKey');
+
+function bodyOf(content: unknown): Body | undefined {
+  const [first] = Object.entries((content ?? {}) as Record<string, { schema: JsonSchema; example: unknown }>);
+  return first && { type: first[0], ...first[1] };
+}
+
+const requestBodyOf = ({ operation }: Described) =>
+  bodyOf((operation['requestBody'] as { content?: unknown } | undefined)?.content);
+
+function drawn(one: Described): string {
+  const { id, method, path, operation, document } = one;
+  const isWebhook = path in document.webhooks;
+  const body = requestBodyOf(one);
+  const [[status, answer] = []] = Object.entries(operation.responses);
+  const answered = bodyOf(answer?.content);
+  const parameters = parametersOf(one);
+  const refusals = Object.entries(operation.responses).filter(([code]) => Number(code) >= 400);
+  const draw = (schema: JsonSchema) => fields(schema, document);
+  return [
+    `<section class="operation" id="${id}"><div>`,
+    `<h2><a href="#${id}">${escaped(String(operation['summary']))}</a></h2>`,
+    `<p class="call"><span class="method ${method}">${isWebhook ? 'webhook' : method.toUpperCase()}</span> <code>${escaped(path)}</code></p>`,
+    operation['deprecated']
+      ? `<p class="notice">Deprecated: answers until ${operation['x-sunset'] as string}.</p>`
+      : '',
+    render(String(operation['description'])).html,
+    parameters.length > 0
+      ? `<h3>Parameters</h3><ul class="fields">${parameters.map((each) => field(each.name, each.schema, each.required ?? false, document, 0, each.description)).join('')}</ul>`
+      : '',
+    body ? `<h3>${isWebhook ? 'What it carries' : 'Body'}</h3>${draw(body.schema)}` : '',
+    answered && !isWebhook ? `<h3>Response ${status}</h3>${draw(answered.schema)}` : '',
+    !isWebhook && refusals.length > 0
+      ? `<details><summary>Refusals</summary><ul>${refusals.map(([code, { description }]) => `<li><strong>${code}</strong> ${render(description).html}</li>`).join('')}</ul></details>`
+      : '',
+    '</div><div class="examples">',
+    isWebhook ? '' : tabs(id, { curl: ['sh', curl(one)], TypeScript: ['ts', typeScript(one)] }),
+    example(isWebhook ? 'Body' : `Response ${status}`, isWebhook ? body : answered),
+    '</div></section>',
+  ].join('');
+}
+
+function tabs(id: string, shown: Record<string, [language: string, text: string]>): string {
+  const names = Object.keys(shown);
+  const button = (name: string, n: number) =>
+    `<button type="button" role="tab" id="${id}-${name}-tab" aria-controls="${id}-${name}" aria-selected="${n === 0}" data-language="${name}">${name}</button>`;
+  const panel = (name: string, n: number) =>
+    `<div role="tabpanel" id="${id}-${name}" aria-labelledby="${id}-${name}-tab"${n > 0 ? ' hidden' : ''}>${codeBlock(shown[name]?.[1] ?? '', shown[name]?.[0] ?? '')}</div>`;
+  return `<div class="tabs"><div role="tablist" aria-label="Language">${names.map(button).join('')}</div>${names.map(panel).join('')}</div>`;
+}
+
+function example(title: string, body: Body | undefined): string {
+  if (body?.example === undefined) return '';
+  const text = typeof body.example === 'string' ? body.example : JSON.stringify(body.example, undefined, 2);
+  return `<p class="over">${title}</p>${codeBlock(text, 'json')}`;
+}
+
+/** Deeper than any field that the pages tell of. */
+const DEPTH_MAX = 6;
+
+function resolved(schema: JsonSchema, document: OpenApiDocument): JsonSchema {
+  const name = typeof schema['$ref'] === 'string' ? (schema['$ref'].split('/').at(-1) ?? '') : undefined;
+  if (name === undefined) return schema;
+  const { schemas } = document['components'] as { schemas: Record<string, JsonSchema> };
+  return { ...schemas[name], ...schema };
+}
+
+/** The fields of an object, of each kind of object, or of an array's items. */
+function fields(given: JsonSchema, document: OpenApiDocument, depth = 0): string {
+  const schema = resolved(given, document);
+  const kinds = kindsOf(schema, document);
+  if (depth > DEPTH_MAX) return '';
+  if (kinds.length > 1)
+    return kinds
+      .map(
+        (kind, n) =>
+          `<details${n === 0 ? ' open' : ''}><summary>${kindName(kind, n, document)}</summary>${fields(kind, document, depth + 1)}</details>`,
+      )
+      .join('');
+  const [only] = kinds;
+  if (!only) return '';
+  if (only['items']) return fields(only['items'] as JsonSchema, document, depth);
+  const required = (only['required'] ?? []) as string[];
+  const rows = Object.entries((only['properties'] ?? {}) as Record<string, JsonSchema>).map(([name, inner]) =>
+    field(name, inner, required.includes(name), document, depth),
+  );
+  return rows.length > 0 ? `<ul class="fields">${rows.join('')}</ul>` : '';
+}
+
+/** What is worth drawing: objects, and arrays of them. */
+function kindsOf(schema: JsonSchema, document: OpenApiDocument): JsonSchema[] {
+  const several = (schema['anyOf'] ?? schema['oneOf']) as JsonSchema[] | undefined;
+  if (several) return several.flatMap((one) => kindsOf(resolved(one, document), document));
+  const items = schema['items'] as JsonSchema | undefined;
+  if (items) return kindsOf(resolved(items, document), document).length > 0 ? [schema] : [];
+  return schema['properties'] ? [schema] : [];
+}
+
+function kindName(kind: JsonSchema, n: number, document: OpenApiDocument): string {
+  const roles = kind['x-roles'] as string[] | undefined;
+  if (roles) return `For a ${roles.join(', ')}`;
+  const told = Object.values((kind['properties'] ?? {}) as Record<string, JsonSchema>)
+    .map((one) => resolved(one, document)['const'])
+    .filter((value) => value !== undefined);
+  return told.length > 0
+    ? `With ${escaped(told.map((value) => JSON.stringify(value)).join(', '))}`
+    : `Form ${n + 1}`;
+}
+
+function field(
+  name: string,
+  given: JsonSchema,
+  isRequired: boolean,
+  document: OpenApiDocument,
+  depth: number,
+  about = aboutOf(resolved(given, document), document),
+): string {
+  const schema = resolved(given, document);
+  const inner = fields(schema, document, depth + 1);
+  return [
+    `<li><code>${escaped(name)}</code> <span class="quiet">${escaped(typeOf(schema, document))}${isRequired ? '' : ', optional'}</span>`,
+    about ? render(about).html : '',
+    inner && `<details><summary>Fields</summary>${inner}</details>`,
+    '</li>',
+  ].join('');
+}
+
+/** What many items are says the schema of one. */
+function aboutOf({ description, items }: JsonSchema, document: OpenApiDocument): string | undefined {
+  if (description !== undefined || items === undefined) return description as string | undefined;
+  return aboutOf(resolved(items as JsonSchema, document), document);
+}
+
+function typeOf(given: JsonSchema, document: OpenApiDocument): string {
+  const schema = resolved(given, document);
+  if (schema['const'] !== undefined) return JSON.stringify(schema['const']);
+  if (schema['enum']) {
+    const words = schema['enum'] as unknown[];
+    return words.length > 12 ? 'one of many words' : words.map((word) => String(word)).join(' | ');
+  }
+  const several = (schema['anyOf'] ?? schema['oneOf']) as JsonSchema[] | undefined;
+  if (several) return [...new Set(several.map((one) => typeOf(one, document)))].join(' | ');
+  if (schema['type'] === 'array') return `array of ${typeOf(schema['items'] as JsonSchema, document)}`;
+  const { format, type = 'any' } = schema as { format?: string; type?: string | string[] };
+  return format ?? [type].flat().join(' | ');
+}
+
+function exampleOf(given: JsonSchema, document: OpenApiDocument): unknown {
+  const { examples, example: one, enum: words, anyOf, minimum } = resolved(given, document);
+  const [first] = (examples ?? words ?? []) as unknown[];
+  const [kind] = (anyOf ?? []) as JsonSchema[];
+  return first ?? one ?? (kind ? exampleOf(kind, document) : (minimum ?? 'x'));
+}
+
+/** What a call cannot do without, by name. */
+function needed(one: Described, where: Parameter['in']): [name: string, value: unknown][] {
+  return parametersOf(one)
+    .filter((each) => each.in === where && each.required)
+    .map(({ name, schema }) => [name, exampleOf(schema, one.document)]);
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+function curl(one: Described): string {
+  const { method, path, operation } = one;
+  const values = new Map(needed(one, 'path'));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(values.get(name))),
+  );
+  const query = new URLSearchParams(
+    Object.fromEntries(needed(one, 'query').map(([name, value]) => [name, String(value)])),
+  ).toString();
+  const body = requestBodyOf(one);
+  // curl makes a GET of a call without a body, and a POST of another.
+  const verb = method === (body ? 'post' : 'get') ? '' : `-X ${method.toUpperCase()} `;
+  return [
+    `curl ${verb}"$ASSENT${filled}${query && `?${query}`}"`,
+    ...(operation['security'] === undefined ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    ...(isKeyed(one) ? [`-H 'Idempotency-Key: order-4711'`] : []),
+    ...(body ? dataOf(body) : []),
+  ].join(' \\\n  ');
+}
+
+/** The client's own take the place of the examples. */
+const FORM: Record<string, string> = { client_id: '"$CLIENT_ID"', client_secret: '"$CLIENT_SECRET"' };
+
+function dataOf({ type, example: shown }: Body): string[] {
+  if (type.endsWith('urlencoded'))
+    return Object.entries(shown as Record<string, string>).map(
+      ([name, value]) => `-d ${name}=${FORM[name] ?? value}`,
+    );
+  const data =
+    type === 'application/json'
+      ? `-d ${quoted(JSON.stringify(shown, undefined, 2))}`
+      : '--data-binary @statement.csv';
+  return [`-H 'Content-Type: ${type}'`, data];
+}
+
+const CLIENT = `// Fetches a token, keeps it, and renews it in time.
+const assent = new AssentClient({
+  baseUrl: process.env.ASSENT_URL ?? '',
+  clientId: process.env.CLIENT_ID ?? '',
+  clientSecret: process.env.CLIENT_SECRET ?? '',
+});`;
+
+function typeScript(one: Described): string {
+  const { id, path, operation } = one;
+  if (path === '/v1/oauth/token') return CLIENT;
+  if (!(id in OPERATIONS))
+    return `const response = await fetch(\`\${process.env.ASSENT_URL}${path}\`);\nconsole.log(await response.text());`;
+  const { list } = OPERATIONS[id as keyof typeof OPERATIONS] as { list?: object };
+  const [paths, queries] = [needed(one, 'path'), needed(one, 'query')];
+  const body = requestBodyOf(one);
+  const request = {
+    ...(paths.length > 0 && { path: Object.fromEntries(paths) }),
+    ...(queries.length > 0 && { query: Object.fromEntries(queries) }),
+    ...(body && { body: body.example, ...(body.type !== 'application/json' && { contentType: body.type }) }),
+    ...(isKeyed(one) && { idempotencyKey: 'order-4711' }),
+  };
+  const told = Object.keys(request).length > 0 ? `, ${literal(request)}` : '';
+  const [[, answer] = []] = Object.entries(operation.responses);
+  if (bodyOf(answer?.content)?.type === 'text/csv')
+    return `for await (const chunk of await assent.download('${id}'${told})) {\n  process.stdout.write(chunk);\n}`;
+  if (list) return `for await (const item of assent.each('${id}'${told})) {\n  console.log(item);\n}`;
+  return `const answer = await assent.call('${id}'${told});`;
+}
+
+/** As prettier would write it. */
+function literal(value: unknown, indent = ''): string {
+  const inner = `${indent}  `;
+  if (typeof value === 'string')
+    return value.includes("'") || value.includes('\n') ? JSON.stringify(value) : `'${value}'`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const rows = Array.isArray(value)
+    ? value.map((one) => literal(one, inner))
+    : Object.entries(value).map(
+        ([name, one]) => `${/^\w+$/.test(name) ? name : `'${name}'`}: ${literal(one, inner)}`,
+      );
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{ ', ' }'];
+  const line = `${open}${rows.join(', ')}${close}`;
+  if (line.length < 60 && !line.includes('\n')) return line;
+  return `${open.trim()}\n${rows.map((row) => `${inner}${row},\n`).join('')}${indent}${close.trim()}`;
+}
