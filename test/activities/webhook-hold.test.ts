@@ -3,11 +3,7 @@ import type { WebhookConnector } from '../../src/activities/webhook-connector';
 import { letAttemptsEnd } from '../../src/cli/attempts-under-way';
 import { changeEndpoint, changeStatus } from '../../src/database/entity-control/control-entity';
 import { row, rows, type Database } from '../../src/database/pool/connection';
-import {
-  attemptsUnderWay,
-  claimUnattempted,
-  recordAttempt,
-} from '../../src/database/webhook/attempt-delivery';
+import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { readDelivery, redeliver } from '../../src/database/webhook/list-deliveries';
 import {
   finishSecretRotation,
@@ -22,6 +18,7 @@ import { databaseOfFile } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { billIsAmongTheNext } from '../support/outbox';
 import { webhookSender, type Received } from '../support/webhook-sender';
+import { recordOutcome } from '../support/record-outcome';
 
 /** Webhooks that must not go where they would have gone a moment ago. */
 
@@ -152,13 +149,8 @@ describe('webhooks of a disabled entity', () => {
     });
     for (let round = 1; round <= 4; round++) await once(reading, 'read');
     expect(ended).toBe(false);
-    const silence = { httpStatus: null, error: 'silence', responseHead: null, durationMs: 1 };
-    await recordAttempt(
-      db,
-      sender.keyring,
-      { deliveryId, n: 1, begun: true, nextAttemptAt: null, reached: 'maybe', ...silence },
-      { maxAttempts: 3, retryInMs: 5_000 },
-    );
+    const silence = { begun: true, reached: 'maybe', httpStatus: null, error: 'silence' } as const;
+    await recordOutcome(db, sender.keyring, deliveryId, 1, silence);
     await waiting;
 
     // A worker that has died records nothing.

@@ -1,7 +1,7 @@
 import { readConfig, recurringRules } from '../../src/settings/config';
 import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { beginAttempt, deliveryToAttempt, recordAttempt } from '../../src/database/webhook/attempt-delivery';
+import { beginAttempt, deliveryToAttempt } from '../../src/database/webhook/attempt-delivery';
 import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
 import { idAs } from '../../src/domain/identifier/ids';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
@@ -18,6 +18,7 @@ import {
   standingApproval,
   type Standing,
 } from '../support/standing';
+import { recordOutcome } from '../support/record-outcome';
 
 /** The answer to an operator who has a reference on the telephone, or any id. */
 
@@ -128,12 +129,10 @@ async function deliverAtSecondAttempt(deliveryId: string): Promise<void> {
   const delivery = await deliveryToAttempt(db, deliveryId);
   if (!delivery) throw new Error('there is no such delivery');
   await beginAttempt(db, delivery, 0);
-  const attempt = { deliveryId, begun: true, nextAttemptAt: null, responseHead: 'said by the receiver' };
-  const policy = { maxAttempts: 12, retryInMs: 5 };
-  const down = { httpStatus: 503, error: 'HTTP 503', reached: 'yes', durationMs: 40 } as const;
-  const up = { httpStatus: 200, error: null, reached: 'yes', durationMs: 7 } as const;
-  await recordAttempt(db, ring, { ...attempt, ...down, n: 1 }, policy);
-  await recordAttempt(db, ring, { ...attempt, ...up, n: 2, begun: false }, policy);
+  const responseHead = 'said by the receiver';
+  const down = { begun: true, httpStatus: 503, error: 'HTTP 503', durationMs: 40, responseHead };
+  await recordOutcome(db, ring, deliveryId, 1, down);
+  await recordOutcome(db, ring, deliveryId, 2, { responseHead });
 }
 
 test('a merchant’s reference leads to the call, the workflow, each attempt at a webhook and the postings', async () => {

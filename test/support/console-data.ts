@@ -1,6 +1,5 @@
 import { recurringRules } from '../../src/settings/config';
 import { row, rows, type Database } from '../../src/database/pool/connection';
-import { recordAttempt } from '../../src/database/webhook/attempt-delivery';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { send, tokenOf, type ServedApi } from './api';
 import { runSchedule } from './schedule';
@@ -8,6 +7,7 @@ import { answerBill, charge, exceptionOf, settleOfEachKind } from './settled';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from './standing';
 import { dayOf } from './statements';
 import { workOnFile } from './bank-file';
+import { recordOutcome } from './record-outcome';
 
 /** Something of each kind that the console shows, of one merchant, its provider and its bank. */
 interface ConsoleData extends Standing {
@@ -57,7 +57,6 @@ export interface ConsoleHistory extends ConsoleData {
 
 /** More than a page of the list of deliveries has. */
 const FAILED_DELIVERIES = 25;
-const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
 
 export async function consoleHistory(db: Database, api: ServedApi): Promise<ConsoleHistory> {
   const { ring } = api.deps;
@@ -100,17 +99,8 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
     },
   );
   const [deliveryId = '', arrivedId = ''] = await tell(2);
-  const attempt = {
-    n: 1,
-    begun: false,
-    nextAttemptAt: null,
-    reached: 'yes',
-    durationMs: 7,
-    responseHead: '',
-  } as const;
-  const refused = { ...attempt, deliveryId, httpStatus: 503, error: 'HTTP 503' };
-  await recordAttempt(db, ring, refused, RETRY);
-  await recordAttempt(db, ring, { ...attempt, deliveryId: arrivedId, httpStatus: 200, error: null }, RETRY);
+  await recordOutcome(db, ring, deliveryId, 1, { httpStatus: 503, error: 'HTTP 503', responseHead: '' });
+  await recordOutcome(db, ring, arrivedId, 1, { responseHead: '' });
   // A month by the clocks of the network: by UTC it may be two, for an hour of the night.
   await rows(
     db,

@@ -8,7 +8,6 @@ import { newId } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { rows, type Database } from '../../src/database/pool/connection';
 import { announce } from '../../src/database/webhook/announce-webhooks';
-import { makeDue } from './due-delivery';
 
 export interface Received {
   headers: IncomingHttpHeaders;
@@ -54,7 +53,9 @@ export function webhookSender(db: Database) {
 
     /** An attempt that is made when it is due. */
     async attemptInTime(id: string, made = activities()) {
-      await makeDue(db, id);
+      await rows(db, `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = :id`, {
+        id,
+      });
       return made.attemptDelivery(id);
     },
 

@@ -6,7 +6,6 @@ import { createWebhookActivities } from '../../../src/activities/webhook';
 import { settleCredits } from '../../../src/database/credit/follow-credit';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/pool/connection';
-import { recordAttempt } from '../../../src/database/webhook/attempt-delivery';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import { calendarDay } from '../../../src/domain/calendar';
@@ -30,6 +29,7 @@ import {
 import { lookupIdOf, moveClock } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
 import { resolveAsOperator } from '../../support/settled';
+import { recordOutcome } from '../../support/record-outcome';
 
 /**
  * A customer pays another, which the payee's bank asks for: what is taken, what is refused, who
@@ -298,22 +298,7 @@ async function deliveryOf({ id }: Charge): Promise<{ deliveryId: string; workflo
 
 /** Records an attempt that the payee's bank has taken; its worker dies right then. */
 const taken = async (payment: Charge) =>
-  recordAttempt(
-    served.db,
-    served.ring,
-    {
-      deliveryId: (await deliveryOf(payment)).deliveryId,
-      n: 1,
-      begun: false,
-      nextAttemptAt: null,
-      reached: 'yes',
-      durationMs: 1,
-      httpStatus: 200,
-      error: null,
-      responseHead: null,
-    },
-    { maxAttempts: 12, retryInMs: 5_000 },
-  );
+  recordOutcome(served.db, served.ring, (await deliveryOf(payment)).deliveryId, 1);
 
 describe('the credit of a payment', () => {
   test('that the payee’s bank was never told of is overdue after a day, and delivered once it reads of it', async () => {

@@ -2,18 +2,18 @@ import { closeExpiredRequests } from '../../../src/database/billing-request/sett
 import { rows } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
-import { recordAttempt, claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
+import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES, type WebhookType } from '../../../src/domain/webhook/webhook';
 import { apiOfFile, enter, signIn, type Party } from '../../support/api';
 import { bill } from '../../support/shared-api';
 import { moveClock, standingApproval } from '../../support/standing';
+import { recordOutcome } from '../../support/record-outcome';
 
 const { api, database } = apiOfFile({ settings: { RATE_LIMIT_CALLER: '1000/1000' } });
 
 const DELIVERIES = '/v1/webhooks/deliveries';
 const ENDPOINT = '/v1/webhooks/endpoint';
 const WEBHOOK_URL = 'http://127.0.0.1:9/hook';
-const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
 
 async function tell(party: Party, webhookType: WebhookType = 'billing.response'): Promise<string> {
   const [id] = await database.db.transaction((trx) =>
@@ -30,24 +30,8 @@ async function tell(party: Party, webhookType: WebhookType = 'billing.response')
   return id ?? '';
 }
 
-function attempted(deliveryId: string, n: number, error: string | null, httpStatus: number | null) {
-  return recordAttempt(
-    database.db,
-    api.deps.ring,
-    {
-      deliveryId,
-      n,
-      begun: false,
-      nextAttemptAt: null,
-      reached: 'yes',
-      durationMs: 7,
-      httpStatus,
-      error,
-      responseHead: 'hello',
-    },
-    RETRY,
-  );
-}
+const attempted = (deliveryId: string, n: number, error: string | null, httpStatus: number | null) =>
+  recordOutcome(database.db, api.deps.ring, deliveryId, n, { error, httpStatus, responseHead: 'hello' }, 3);
 
 async function list(
   party: Party,

@@ -11,7 +11,6 @@ import {
   claimUnattempted,
   deliveryToAttempt,
   openDelivery,
-  recordAttempt,
   type Attempt,
 } from '../../../src/database/webhook/attempt-delivery';
 import { readDelivery, redeliver } from '../../../src/database/webhook/list-deliveries';
@@ -25,6 +24,7 @@ import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import { toldInFeed } from '../../support/whole-feed';
 import { answerBill, billBy } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
+import { recordOutcome } from '../../support/record-outcome';
 
 const keyring = readKeyring(makeKeyring());
 const timeZone = 'Africa/Lagos';
@@ -63,13 +63,7 @@ it.each(['NGN', 'JPY'])(
 );
 
 const LEASE_MS = 60_000;
-const RETRY = { maxAttempts: 12, retryInMs: 5_000 };
-const silence = {
-  httpStatus: null,
-  error: 'no answer within 2000 ms',
-  responseHead: null,
-  durationMs: 2_000,
-};
+const silence = { httpStatus: null, error: 'no answer within 2000 ms', durationMs: 2_000 };
 
 /** A charge, or two, that the bank is asked for at this URL. */
 async function openCharge({
@@ -107,12 +101,7 @@ const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };
 /** The first attempt, as a workflow makes it. */
 const claim = ({ workflowId }: Open) => claimUnattempted(db, workflowId, LEASE_MS, WEBHOOK_TYPES);
 const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
-  recordAttempt(
-    db,
-    keyring,
-    { deliveryId, n, begun: true, nextAttemptAt: null, reached: 'maybe', ...silence, ...outcome },
-    RETRY,
-  );
+  recordOutcome(db, keyring, deliveryId, n, { begun: true, reached: 'maybe', ...silence, ...outcome });
 async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
   const read = await deliveryToAttempt(db, deliveryId);
   if (!read) throw new Error(`there is no ${deliveryId}`);

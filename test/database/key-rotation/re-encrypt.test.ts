@@ -10,15 +10,12 @@ import { keyUse, reencrypt, ENCRYPTED_TABLES } from '../../../src/database/key-r
 import { revokeSigningKey, rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
 import { decrypt } from '../../../src/database/keys/encrypt';
 import { announce, responseHeadPlace } from '../../../src/database/webhook/announce-webhooks';
-import {
-  deliveryToAttempt,
-  openDelivery,
-  recordAttempt,
-} from '../../../src/database/webhook/attempt-delivery';
+import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
 import { newWebhookSecret, rotateWebhookSecret } from '../../../src/database/webhook/change-endpoint';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { renewHashes, standingApproval } from '../../support/standing';
+import { recordOutcome } from '../../support/record-outcome';
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
 const old = readKeyring(OLD);
@@ -75,15 +72,7 @@ describe('encrypting again', () => {
       ]);
     });
     await usableSigningKeys(db, old, 3600);
-    const answer = {
-      reached: 'yes',
-      durationMs: 7,
-      httpStatus: 200,
-      error: null,
-      responseHead: 'echo',
-    } as const;
-    const attempt = { deliveryId, n: 1, begun: false, nextAttemptAt: null, ...answer };
-    await recordAttempt(db, old, attempt, { maxAttempts: 12, retryInMs: 5 });
+    await recordOutcome(db, old, deliveryId, 1, { responseHead: 'echo' });
 
     // Meanwhile, with both keys in the ring, what the old one indexed is found, and held to be
     // there already.

@@ -10,18 +10,16 @@ import {
   claimUnattempted,
   deliveryToAttempt,
   handOver,
-  recordAttempt,
-  type Attempt,
 } from '../../../src/database/webhook/attempt-delivery';
 import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
 import { WEBHOOK_TYPES, type WebhookType } from '../../../src/domain/webhook/webhook';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { databaseOfFile } from '../../support/database';
+import { recordOutcome } from '../../support/record-outcome';
 
 const keyring = readKeyring(makeKeyring());
 const LEASE_MS = 60_000;
-const RETRY = { maxAttempts: 3, retryInMs: 5_000 };
 const { db } = databaseOfFile();
 
 /** A delivery announced to a bank of its own, by a workflow of its own. */
@@ -49,24 +47,18 @@ const starts = (deliveryId: string) =>
     id: workflowIds.webhookDelivery(deliveryId),
   });
 
-const failure = (deliveryId: string, n: number): Attempt => ({
-  deliveryId,
-  n,
-  begun: false,
-  nextAttemptAt: null,
-  reached: 'yes',
-  durationMs: 7,
-  httpStatus: 500,
-  error: 'HTTP 500',
-  responseHead: 'oh no',
-});
-const success = (deliveryId: string, n: number): Attempt => ({
-  ...failure(deliveryId, n),
-  httpStatus: 200,
-  error: null,
-  responseHead: 'thanks',
-});
-const record = (attempt: Attempt, policy = RETRY) => recordAttempt(db, keyring, attempt, policy);
+const MOST = 3;
+const fail = (deliveryId: string, n: number, maxAttempts = MOST) =>
+  recordOutcome(
+    db,
+    keyring,
+    deliveryId,
+    n,
+    { httpStatus: 500, error: 'HTTP 500', responseHead: 'oh no' },
+    maxAttempts,
+  );
+const succeed = (deliveryId: string, n: number) =>
+  recordOutcome(db, keyring, deliveryId, n, { responseHead: 'thanks' }, MOST);
 
 async function attemptsOf(deliveryId: string) {
   return rows<{ n: number; error: string | null; head: Buffer | null }>(
@@ -107,45 +99,45 @@ describe('an attempt', () => {
   it('sets and clears the mark of a failing receiver, and keeps the time it began', async () => {
     const { id, entityId } = await pending();
     expect(await failingSince(entityId)).toBeNull();
-    await record(failure(id, 1));
+    await fail(id, 1);
     const since = await failingSince(entityId);
     expect(since).not.toBeNull();
-    await record(failure(id, 2));
+    await fail(id, 2);
     expect(await failingSince(entityId)).toEqual(since);
     expect(await read(id)).toMatchObject({ url: 'http://bank.test/', failing: true, attempts: 2 });
-    await record(success(id, 3));
+    await succeed(id, 3);
     expect(await failingSince(entityId)).toBeNull();
   });
 
   it('at a URL that was set since has not failed yet', async () => {
     const { id, entityId } = await pending();
-    await record(failure(id, 1));
+    await fail(id, 1);
     await setWebhookUrl(db, entityId, 'http://moved.test/');
     expect(await read(id)).toMatchObject({ url: 'http://moved.test/', failing: false });
   });
 
   it('made by several workers at once is one attempt per number, with one workflow to go on', async () => {
     const { id } = await pending();
-    await Promise.all(Array.from({ length: 6 }, () => record(failure(id, 1))));
+    await Promise.all(Array.from({ length: 6 }, () => fail(id, 1)));
     expect(await attemptsOf(id)).toMatchObject([{ n: 1, error: 'HTTP 500' }]);
     const progress = { why: 'answered 500', attempts: 1, maxAttempts: 3 };
     expect(await starts(id)).toMatchObject([{ start: { args: [id, progress] } }]);
-    await Promise.all(Array.from({ length: 6 }, () => record(failure(id, 2))));
+    await Promise.all(Array.from({ length: 6 }, () => fail(id, 2)));
     expect(await attemptsOf(id)).toHaveLength(2);
     expect(await starts(id)).toHaveLength(1);
   });
 
   it('that succeeded is kept although another worker recorded its failure first', async () => {
     const { id } = await pending();
-    await Promise.all([record(failure(id, 1)), record(success(id, 1)), record(failure(id, 1))]);
+    await Promise.all([fail(id, 1), succeed(id, 1), fail(id, 1)]);
     expect(await read(id)).toMatchObject({ status: 'delivered' });
     expect((await attemptsOf(id)).filter((one) => one.error === null)).toHaveLength(1);
   });
 
   it('that succeeded has no answer kept where its number was taken: it would not open under the next', async () => {
     const { id } = await pending();
-    await record(failure(id, 1));
-    await record(success(id, 1));
+    await fail(id, 1);
+    await succeed(id, 1);
     const [first, second] = await attemptsOf(id);
     expect(second).toMatchObject({ n: 2, head: null });
     const place = `webhook_attempts.response_head_encrypted:${id}/1` as const;
@@ -154,12 +146,12 @@ describe('an attempt', () => {
 
   it('that comes after the end changes nothing, unless it succeeds', async () => {
     const { id } = await pending();
-    await record(success(id, 1));
-    expect(await record(failure(id, 2))).toMatchObject({ status: 'delivered', attempts: 1 });
+    await succeed(id, 1);
+    expect(await fail(id, 2)).toMatchObject({ status: 'delivered', attempts: 1 });
 
     const other = await pending();
-    await record(failure(other.id, 1), { ...RETRY, maxAttempts: 1 });
-    expect(await record(success(other.id, 1))).toMatchObject({ status: 'delivered' });
+    await fail(other.id, 1, 1);
+    expect(await succeed(other.id, 1)).toMatchObject({ status: 'delivered' });
   });
 });
 
@@ -212,6 +204,6 @@ it('what a workflow does not attempt is handed over once, and not at all once it
   expect(await claimUnattempted(db, delivery.workflowId, LEASE_MS, WEBHOOK_TYPES)).toEqual([]);
 
   const attempted = await pending();
-  await record(success(attempted.id, 1));
+  await succeed(attempted.id, 1);
   expect(await hand(attempted)).toBe(0);
 });

@@ -12,17 +12,13 @@ import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { decrypt } from '../../../src/database/keys/encrypt';
 import { announce, bodyPlace } from '../../../src/database/webhook/announce-webhooks';
-import {
-  beginAttempt,
-  deliveryToAttempt,
-  recordAttempt,
-  type Attempt,
-} from '../../../src/database/webhook/attempt-delivery';
+import { beginAttempt, deliveryToAttempt } from '../../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
 import { forgetDeliveries, forgetReceipts } from '../../../src/database/webhook/delete-old-deliveries';
 import type { WebhookType } from '../../../src/domain/webhook/webhook';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { eventually } from '../../support/engine';
+import { recordOutcome } from '../../support/record-outcome';
 
 const keyring = readKeyring(makeKeyring());
 let database: TestDatabase;
@@ -55,26 +51,6 @@ interface Told {
   eventId: string;
 }
 
-/** Records an attempt, which the receiver took unless `outcome` says otherwise. */
-const attempted = (deliveryId: string, n: number, outcome: Partial<Attempt> = {}) =>
-  recordAttempt(
-    db,
-    keyring,
-    {
-      deliveryId,
-      n,
-      begun: false,
-      nextAttemptAt: null,
-      reached: 'yes',
-      durationMs: 1,
-      httpStatus: 200,
-      responseHead: null,
-      error: null,
-      ...outcome,
-    },
-    { maxAttempts: 12, retryInMs: 5 },
-  );
-
 /** A webhook that was delivered at its second attempt, so many days ago; the first met silence. */
 async function told(daysAgo: number, webhookType: WebhookType = 'billing.response'): Promise<Told> {
   const [id = ''] = await db.transaction((trx) =>
@@ -83,8 +59,8 @@ async function told(daysAgo: number, webhookType: WebhookType = 'billing.respons
   const delivery = await deliveryToAttempt(db, id);
   if (delivery) await beginAttempt(db, delivery, 0);
   const silence = { begun: true, httpStatus: null, error: 'no answer', reached: 'maybe' } as const;
-  await attempted(id, 1, silence);
-  await attempted(id, 2);
+  await recordOutcome(db, keyring, id, 1, silence);
+  await recordOutcome(db, keyring, id, 2);
   // Time is told by the ids as well. Their order stays, so that the body still has its place.
   if (daysAgo === 0) return { id, eventId: await eventOf(id) };
   const past = newIdAt(daysAgo, id);
@@ -180,7 +156,7 @@ test('what is to be delivered once more stays until that has ended', async () =>
   await forgetDeliveries(db, keyring, 30);
   expect(await left()).toEqual([`${old.id} 2`]);
 
-  await attempted(old.id, 3);
+  await recordOutcome(db, keyring, old.id, 3);
   await forgetDeliveries(db, keyring, 30);
   expect(await left()).toEqual([]);
 });

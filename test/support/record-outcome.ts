@@ -1,0 +1,30 @@
+import type { Database } from '../../src/database/pool/connection';
+import type { Keyring } from '../../src/database/keys/keyring';
+import { recordAttempt, type Attempt } from '../../src/database/webhook/attempt-delivery';
+
+/** Records an attempt at a webhook, which its receiver took unless `outcome` says otherwise. */
+export const recordOutcome = (
+  db: Database,
+  keyring: Keyring,
+  deliveryId: string,
+  n: number,
+  outcome: Partial<Attempt> = {},
+  maxAttempts = 12,
+) =>
+  recordAttempt(
+    db,
+    keyring,
+    {
+      deliveryId,
+      n,
+      begun: false,
+      nextAttemptAt: null,
+      reached: 'yes',
+      durationMs: 7,
+      httpStatus: 200,
+      error: null,
+      responseHead: null,
+      ...outcome,
+    },
+    { maxAttempts, retryInMs: 5_000 },
+  );
