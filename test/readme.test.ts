@@ -12,7 +12,7 @@ import { eventually } from './support/engine';
 import { freePort } from '../src/process/listen';
 import { linkProgram } from './support/installation';
 import { freeOffset, fromBuild, makeStartFolder, NpmStart } from './support/npm-start';
-import { answersIn, onOtherPorts, Shell } from './support/shell';
+import { answersIn, onOtherPort, Shell } from './support/shell';
 
 /**
  * The five minutes of the README, as a newcomer spends them: the engine in one terminal, and each
@@ -28,6 +28,7 @@ let folder: string;
 let removeFolder: () => Promise<void>;
 let started: NpmStart;
 let shell: Shell;
+let openShell: () => Shell;
 let receiverPort: number;
 let assentUrl: string;
 
@@ -44,11 +45,12 @@ beforeAll(async () => {
   assentUrl = `http://localhost:${3000 + offset}`;
   blocks = blocksRunBy('test/readme.test.ts', 'README.md').map((block) => ({
     title: block.title,
-    script: onOtherPorts(block, { offset, receiver: receiverPort }),
+    script: onOtherPort(block, receiverPort),
   }));
   started = new NpmStart(folder, { PORT_OFFSET: String(offset) }, await fromBuild());
   await started.ready();
-  shell = new Shell(folder, { ...process.env, PATH });
+  openShell = () => new Shell(folder, { ...process.env, PATH });
+  shell = openShell();
 }, START_TIMEOUT_MS);
 
 afterAll(async () => {
@@ -62,8 +64,25 @@ const answersOf = (title: string) => answersIn(printed.get(title) ?? '');
 
 const REFUSED = 'Try to take too much.';
 const LAST = 'Put the receiver away.';
+const ANSWERED = 'The bank answers';
+/** What a reader pastes again in a new shell, as the first of them says. */
+const AGAIN = ['Shortcuts', 'A token for each', 'A receiver of webhooks'];
+/** What came on the terminal of the shell before. */
+let printedBefore = '';
 
-test('each block can be pasted as it is, and none but the greedy one is refused', async () => {
+/** As if the terminal had been closed, and with it the receiver. */
+async function closeShell(): Promise<void> {
+  await eventually(async () => shell.output.includes('WEBHOOK billing.intent.response is genuine'));
+  printedBefore = shell.output;
+  await shell.close();
+  shell = openShell();
+  for (const title of AGAIN) {
+    const { script = '' } = blocks.find((block) => block.title === title) ?? {};
+    expect(await shell.run(script)).toMatchObject({ code: 0 });
+  }
+}
+
+test('each block can be pasted as it is, some of them in a new shell, and none but the greedy one is refused', async () => {
   expect(blocks.length).toBeGreaterThan(10);
   expect(blocks.at(-1)?.title).toBe(LAST);
   for (const { title, script } of blocks) {
@@ -78,6 +97,7 @@ test('each block can be pasted as it is, and none but the greedy one is refused'
     for (const answer of answersOf(title)) {
       expect({ title, ...answer }).toMatchObject({ title, success: title !== REFUSED });
     }
+    if (title === ANSWERED) await closeShell();
   }
 });
 
@@ -100,7 +120,7 @@ test('the limit says no, and the subscription sleeps until tomorrow', () => {
 
 test('the merchant’s webhooks come, are found genuine, and a forged one is not', async () => {
   for (const type of ['billing.intent.response', 'billing.response']) {
-    await eventually(async () => shell.output.includes(`WEBHOOK ${type} is genuine`));
+    await eventually(async () => (printedBefore + shell.output).includes(`WEBHOOK ${type} is genuine`));
   }
   const forged = await fetch(`http://localhost:${receiverPort}`, {
     method: 'POST',

@@ -71,19 +71,6 @@ function wireMenu(): void {
   });
 }
 
-/** The pages are written for the port that an engine has by default. */
-function nameThisEngine(): void {
-  for (const code of document.querySelectorAll('pre code, main a')) {
-    if (code instanceof HTMLAnchorElement)
-      code.href = code.href.replace('http://localhost:3000', location.origin);
-    const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) {
-      const { currentNode } = texts;
-      currentNode.nodeValue = (currentNode.nodeValue ?? '').replace('http://localhost:3000', location.origin);
-    }
-  }
-}
-
 function wireCopies(): void {
   for (const block of document.querySelectorAll('main pre')) {
     const button = document.createElement('button');
@@ -114,7 +101,6 @@ function start(): void {
   wireTheme();
   wireMenu();
   wireTabs();
-  nameThisEngine();
   wireCopies();
   search();
   void followOldAddress();

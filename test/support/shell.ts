@@ -69,19 +69,9 @@ export class Shell {
   }
 }
 
-/** Ports of the engine and of a block, beside those that are written there. */
-export interface OtherPorts {
-  /** The engine's `PORT_OFFSET`. */
-  offset: number;
-  /** The port of the receiver of webhooks. */
-  receiver: number;
-}
-
-/** The script of a block, which names the ports of an engine that is started as it comes. */
-export function onOtherPorts({ text }: CodeBlock, { offset, receiver }: OtherPorts): string {
-  return text
-    .replaceAll('localhost:3000', `localhost:${3000 + offset}`)
-    .replaceAll(/\b4000\b/g, String(receiver));
+/** The script of a block, with another port for the receiver of webhooks. */
+export function onOtherPort({ text }: CodeBlock, receiver: number): string {
+  return text.replaceAll(/\b4000\b/g, String(receiver));
 }
 
 /** The answers of the API among what a block printed. */
