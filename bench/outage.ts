@@ -14,9 +14,9 @@ import { startNetwork, type MeasuredNetwork } from './start-network';
 import { untilWaiting } from './waiting';
 
 /**
- * `npm run bench:outage`: what sleeping schedules cost one worker, and how it catches up. The worker
- * is stopped while some of them fall due, and killed: its successor must charge all that was due,
- * while a small merchant's single charges go on. Exit code 1 where a charge was lost or doubled.
+ * `npm run bench:outage`: what sleeping schedules cost one worker, and how it catches up. The
+ * worker is stopped while some of them fall due, and killed: its successor must charge all that was
+ * due, while a small merchant's charges go on. Exit code 1 where a charge was lost or doubled.
  */
 
 const CUSTOMERS = 500;

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { readAuditEvents, type RecordedAuditEvent } from '../database/record/audit-event';
-import { findEntity } from '../database/entity/create-entity';
+import { findEntity, listEntities } from '../database/entity/create-entity';
 import { counted } from '../domain/words/counted';
 import { onEngine, takingJson, unknownEntity } from './command';
 import { anyRing } from './engine';
 import { momentOption } from './options';
-import { progress, tableOf, write } from './output';
+import { progress, write } from './output';
 
-/** Most rows of a table, which is laid out whole. `--json` writes page by page, without an end. */
-const TABLE_ROWS_MAX = 1_000;
+/** Most events that a person reads; they are held in memory. `--json` writes page by page. */
+const SHOWN_MAX = 1_000;
 
 const COLUMNS = [
   'at',
@@ -37,7 +37,9 @@ export function fill(audit: Command): void {
       onEngine(async ({ db }, _config, { entity, since, json = false }: Filter) => {
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
         const events = readAuditEvents(db, { entityId: entity, since });
-        await (json ? writeJson(events) : writeTable(events));
+        if (json) return writeJson(events);
+        const names = new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
+        await writeInWords(names, events);
       }, anyRing),
     );
 }
@@ -55,29 +57,52 @@ async function writeJson(pages: AsyncIterable<RecordedAuditEvent[]>): Promise<vo
   await write(']}\n');
 }
 
-async function writeTable(pages: AsyncIterable<RecordedAuditEvent[]>): Promise<void> {
+async function writeInWords(
+  names: ReadonlyMap<string, string>,
+  pages: AsyncIterable<RecordedAuditEvent[]>,
+): Promise<void> {
   let latest: RecordedAuditEvent[] = [];
   let read = 0;
   for await (const page of pages) {
     read += page.length;
     progress.say(`${counted(read, 'events')} read`);
-    latest = [...latest, ...page].slice(-TABLE_ROWS_MAX);
+    latest = [...latest, ...page].slice(-SHOWN_MAX);
   }
   progress.end();
-  const table = latest.map((event) => COLUMNS.map((name) => cellOf(event[name])));
-  await write(`${tableOf([...COLUMNS], table)}\n`);
-  if (read > TABLE_ROWS_MAX) {
+  await write(latest.map((event) => `${inWords(event, names)}\n`).join('\n'));
+  if (read > SHOWN_MAX) {
     process.stderr.write(
-      `These are the latest ${TABLE_ROWS_MAX}: narrow it with --since, or have all with --json.\n`,
+      `These are the latest ${SHOWN_MAX}: narrow it with --since, or have all with --json.\n`,
     );
   }
 }
 
-/** One event may name two hundred workflows; all rows of a table are as wide as its widest. */
-const CELL_MAX = 500;
+/** One event may name two hundred workflows. */
+const VALUE_MAX = 500;
+/** Two columns less than a terminal's hundred: the values stand below their event. */
+const LINE_MAX = 98;
 
-function cellOf(value: string | Date | object | null | undefined): string | Date | null | undefined {
-  if (!value || typeof value === 'string' || value instanceof Date) return value;
-  const text = JSON.stringify(value);
-  return text.length > CELL_MAX ? `${text.slice(0, CELL_MAX)}…` : text;
+/** A line of who did what and when, and below it the entity and the values. */
+function inWords(event: RecordedAuditEvent, names: ReadonlyMap<string, string>): string {
+  const { at, actor, action, entityId, before, after, reason, requestId } = event;
+  const named = (id: string) => {
+    const name = names.get(id);
+    return name === undefined ? id : `${name} (${id})`;
+  };
+  const below = [
+    ['of', entityId && named(entityId)],
+    ['before', before && JSON.stringify(before).slice(0, VALUE_MAX)],
+    ['after', after && JSON.stringify(after).slice(0, VALUE_MAX)],
+    ['reason', reason],
+    ['request', requestId],
+  ].flatMap(([name, value]) => (value ? wrapped(`${name} ${value}`) : []));
+  return [
+    ...wrapped(`${at.toISOString()}  ${action}  by ${named(actor)}`),
+    ...below.map((line) => `  ${line}`),
+  ].join('\n');
+}
+
+function wrapped(text: string): string[] {
+  const lines = Math.ceil(text.length / LINE_MAX);
+  return Array.from({ length: lines }, (_, n) => text.slice(n * LINE_MAX, (n + 1) * LINE_MAX));
 }

@@ -14,10 +14,11 @@ import type { PublicJwk } from '../database/keys/signing-key';
 import { keepResult } from '../database/verify/nightly-result';
 import { compareBooks, provenKeys, verify, type Found } from '../database/verify/verify-books';
 import { OperatorError } from '../domain/failures';
+import { counted } from '../domain/words/counted';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
 import { dayOption } from './options';
-import { progress } from './output';
+import { progress, tableOf } from './output';
 
 /** SQLSTATE of a statement that writes on a server that only reads. */
 const READ_ONLY = '25006';
@@ -63,13 +64,14 @@ export function fill(books: Command): void {
         const { compared, differences, found } = verified;
         const [first = null] = found;
         if (first) process.exitCode = 1;
-        const counts = Object.entries(compared).map(([check, count]) => `${count} ${check}`);
         const end = first
-          ? `${differences} differences in ${counts.join(', ')}. The first: ${inWords(first)}.`
-          : `The books are right: ${counts.join(', ')}.`;
+          ? `The books have ${counted(differences, 'differences')}. The first: ${inWords(first)}.`
+          : 'The books are right.';
         return {
           json: { ok: first === null, first, ...verified },
-          text: [...found.map(inWords), end].join('\n'),
+          text: [...found.map(inWords), tableOf(['check', 'compared'], Object.entries(compared)), end].join(
+            '\n',
+          ),
         };
       }, anyRing),
     );

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { listEntities } from '../database/entity/create-entity';
 import {
   operatorsExceptions,
   readException,
@@ -18,7 +19,7 @@ import {
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
 import { operator, parsedOption, reasonOption, type Explained } from './options';
-import { factsOf, tableOf } from './output';
+import { factsOf, shownName, tableOf } from './output';
 
 /**
  * `assent exceptions`: records of the network and a bank that may differ, for the operator to
@@ -51,7 +52,8 @@ export function fill(exceptions: Command): void {
         if (found.length > LISTED_MAX) {
           process.stderr.write(`These are the oldest ${LISTED_MAX}: narrow it with --kind or --entity.\n`);
         }
-        return { json: { exceptions: listed.map(shown) }, text: exceptionsTable(listed) };
+        const names = new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
+        return { json: { exceptions: listed.map(shown) }, text: exceptionsTable(listed, names) };
       }, anyRing),
     );
 
@@ -131,18 +133,16 @@ function shown(exception: ExceptionRecord) {
   };
 }
 
-function exceptionsTable(exceptions: ExceptionRecord[]): string {
-  const head = ['exceptionId', 'kind', 'state', 'age', 'amount', 'held', 'reference', 'bank', 'owner'];
+/** @param names of the parties, by id */
+function exceptionsTable(exceptions: ExceptionRecord[], names: ReadonlyMap<string, string>): string {
+  const nameOf = (id: string | null) => (id === null ? '' : shownName(names.get(id) ?? id));
+  const head = ['exception\nreference', 'kind\nstate, owner', 'age', 'amount\nheld', 'bank\nmerchant'];
   const table = exceptions.map((one) => [
-    one.exceptionId,
-    one.kind,
-    one.state,
+    `${one.exceptionId}\n${one.reference ?? ''}`,
+    `${one.kind}\n${one.state}${one.owner === null ? '' : `,\n${one.owner}`}`,
     inDays(one.ageS),
-    inMoney(one),
-    inMoney({ ...one, amount: one.held }),
-    one.reference,
-    one.bankId,
-    one.owner,
+    `${inMoney(one)}\n${inMoney({ ...one, amount: one.held })}`,
+    `${nameOf(one.bankId)}\n${nameOf(one.merchantId)}`,
   ]);
   return tableOf(head, table);
 }

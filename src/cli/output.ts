@@ -13,6 +13,12 @@ export type Cell = string | number | boolean | Date | null | undefined;
 
 const shown = (cell: Cell) => (cell instanceof Date ? cell.toISOString() : (cell ?? ''));
 
+/** Most characters of a name in a table, so that a table with ids fits 100 columns. */
+const NAME_SHOWN = 18;
+
+export const shownName = (name: string) =>
+  name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN - 1)}…` : name;
+
 export function tableOf(head: string[], rows: Cell[][]): string {
   const table = new Table({ head, style: { head: [], border: [] } });
   for (const cells of rows) table.push(cells.map(shown));

@@ -6,6 +6,7 @@ import {
   type NetworkDay,
   type NetworkPosition,
 } from '../database/ledger/read-positions';
+import { addDays, calendarDay } from '../domain/calendar';
 import { minorUnitDigits } from '../domain/currency';
 import { OperatorError } from '../domain/failures';
 import { groupBy } from '../domain/group';
@@ -14,7 +15,7 @@ import { accept, refuse } from '../domain/parsed';
 import { onEngine, takingJson, type Outcome } from './command';
 import { anyRing } from './engine';
 import { dayOption, parsedOption } from './options';
-import { progress, tableOf } from './output';
+import { progress, shownName, tableOf } from './output';
 
 /** Some 150 MB of memory; on a day of most networks there are a hundredth of that. */
 const POSITIONS_MAX = 200_000;
@@ -25,6 +26,7 @@ const TABLE_ROWS_MAX = 1_000;
 /** A position with the party's name, or the sum of all positions of a currency. */
 interface Line extends Omit<NetworkPosition, 'owedToIt' | 'owedByIt'> {
   name: string;
+  counterparty: string;
   /** Minor units. */
   sums: { owedToIt: bigint; owedByIt: bigint; net: bigint };
 }
@@ -42,7 +44,7 @@ interface PositionsOfDay {
  */
 export function fill(command: Command): void {
   takingJson(command)
-    .addOption(dayOption('--date <day>', 'a settlement day of the network’s zone').makeOptionMandatory())
+    .addOption(dayOption('--date <day>', 'a settlement day of the network’s zone; left out, yesterday'))
     .addOption(
       parsedOption('--currency <code>', 'only in this currency, as in NGN', (given) =>
         minorUnitDigits(given) === undefined
@@ -51,13 +53,19 @@ export function fill(command: Command): void {
       ),
     )
     .action(
-      onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, given: { date: string; currency?: string }) => {
-        const found = await readAll(db, { date: given.date, currency: given.currency ?? null, timeZone });
-        const wrong = found.totals.filter((total) => !isRight(total)).map(({ currency }) => currency);
-        if (wrong.length > 0) sayWrong(given.date, wrong);
+      onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, { date: day, currency = null }: Asked) => {
+        const date = day ?? addDays(calendarDay(new Date(), timeZone), -1);
+        const found = await readAll(db, { date, currency, timeZone });
+        const wrong = found.totals.filter((total) => !isRight(total)).map((total) => total.currency);
+        if (wrong.length > 0) sayWrong(date, wrong);
         return outcome(found);
       }, anyRing),
     );
+}
+
+interface Asked {
+  date?: string;
+  currency?: string | null;
 }
 
 /** @throws OperatorError where there are too many */
@@ -75,11 +83,17 @@ async function readAll(db: Database, of: NetworkDay): Promise<PositionsOfDay> {
   return {
     of,
     final,
-    positions: positions.map((one) => ({ ...one, name: names.get(one.partyId) ?? '', sums: sumsOf([one]) })),
+    positions: positions.map((one) => ({
+      ...one,
+      name: names.get(one.partyId) ?? '',
+      counterparty: names.get(one.counterpartyId ?? '') ?? one.counterpartyId ?? 'none',
+      sums: sumsOf([one]),
+    })),
     totals: [...groupBy(positions, ({ currency }) => currency)].map(([currency, all]) => ({
       partyId: 'total',
       name: '',
       counterpartyId: '',
+      counterparty: '',
       currency,
       sums: sumsOf(all),
     })),
@@ -125,10 +139,11 @@ function outcome(found: PositionsOfDay): Outcome {
 
 function inWords({ of: { date, currency }, final, positions, totals }: PositionsOfDay): string {
   const listed = positions.slice(0, TABLE_ROWS_MAX);
-  const head = ['party', 'name', 'counterparty', 'currency', 'is owed', 'owes', 'net'];
-  const table = [...listed, ...totals].map(({ partyId, name, counterpartyId, sums, ...line }) => {
+  const head = ['party', 'counterparty', '', 'is owed', 'owes', 'net'];
+  const table = [...listed, ...totals].map(({ partyId, name, counterparty, sums, ...line }) => {
     const { owedToIt, owedByIt, net } = sumsInFull(sums, line.currency);
-    return [partyId, name, counterpartyId ?? 'none', line.currency, owedToIt, owedByIt, net];
+    const party = name === '' ? partyId : `${shownName(name)}\n${partyId}`;
+    return [party, shownName(counterparty), line.currency, owedToIt, owedByIt, net];
   });
   const verdicts = totals.map((line) => {
     const sum = isRight(line)

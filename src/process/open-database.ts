@@ -12,9 +12,9 @@ import { traceparentAtHand } from './at-hand';
 export type RequireFit = (connection: ClientBase) => Promise<void>;
 
 /**
- * The check of an API's or a worker's connections. Each checks the database's mode and zone, and the
- * first also the keyring. A mismatch ends the process at once. If Postgres was away at the start,
- * that may be long after.
+ * The check of an API's or a worker's connections. Each checks the database's mode and zone, and
+ * the first also the keyring. A mismatch ends the process at once. If Postgres was away at the
+ * start, that may be long after.
  *
  * The keyring is checked once, as a rotation elsewhere must not end this process; `/readyz` reports
  * a missing key.

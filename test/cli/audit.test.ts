@@ -142,10 +142,11 @@ describe('the audit record', () => {
     });
   });
 
-  it('is a table for people, and tells who asks wrongly', async () => {
+  it('is lines of at most 100 columns for people, and tells who asks wrongly', async () => {
     const { out } = await cli.run('audit');
     expect(out).toContain(ACTOR);
     expect(out).toContain('signing_key.rotated');
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     for (const [words, message] of [
       ['audit --since yesterday', /^assent: --since must be a date and time/],
       ['audit --entity mch_none', /^assent: there is no such entity/],

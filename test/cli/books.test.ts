@@ -28,7 +28,7 @@ describe('assent books verify', () => {
     expect(right).toMatchObject({
       code: 0,
       out: expect.stringMatching(
-        /^The books are right: \d+ balances, 8 charges, 2 exceptions, 0 heads, .* 0 links of the ledger, 3 refunds, 1 reversals and returns\.\n$/,
+        /│ charges +│ 8 +│[^]*│ refunds +│ 3 +│[^]*│ reversals and returns +│ 1 +│[^]*\nThe books are right\.\n$/,
       ) as string,
     });
 
@@ -57,10 +57,10 @@ describe('assent books verify', () => {
   it('takes a range of days, and refuses one that is none', async () => {
     expect(await of('--from', '2020-01-01', '--to', '2020-01-31')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/: 0 changed rows, 0 charges, /) as string,
+      out: expect.stringMatching(/│ changed rows +│ 0 +│[^]*│ charges +│ 0 +│/) as string,
     });
     expect((await of('--from', '2020-01-01')).out).toMatch(
-      / \d+ balances, 14 changed rows, 8 charges, 2 exceptions, .* 3 refunds, 1 reversals and returns\.\n$/,
+      /│ changed rows +│ 14 +│[^]*│ charges +│ 8 +│[^]*│ exceptions +│ 2 +│[^]*│ refunds +│ 3 +│/,
     );
     expect(await of('--from', '2026-13-01')).toMatchObject({
       code: 1,

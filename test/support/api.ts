@@ -88,7 +88,7 @@ export async function serveApi(
   };
 }
 
-/** The API of the test file that calls this, on a database of its own, there once its tests begin. */
+/** The API of the test file that calls this, on a database of its own. It is there in its tests. */
 export function apiOfFile(more: Parameters<typeof serveApi>[1] = {}) {
   const database = databaseOfFile();
   const api = {} as ServedApi;
