@@ -51,7 +51,7 @@ export class Explainer {
     const client = new Client({
       connectionString: url,
       // As `openDatabase` does: a prepared statement has one plan for all values.
-      options: '-c role=assent_app -c timezone=UTC -c plan_cache_mode=force_generic_plan',
+      options: '-c role=assent_app -c timezone=UTC -c jit=off -c plan_cache_mode=force_generic_plan',
     });
     await client.connect();
     const found = await client.query<{ name: string }>(

@@ -30,6 +30,7 @@ import {
   readTransaction,
   readTransactions,
 } from '../../src/database/ledger/list-transactions';
+import { searchTransactions, type TransactionSearch } from '../../src/database/ledger/search-transactions';
 import type { Party } from '../../src/database/query/party';
 import {
   claimUnattempted,
@@ -64,6 +65,11 @@ const RULES = {
 const LAST = { page: LIST_REACH / 100, limit: 100 };
 const FIRST = { page: 1, limit: 20 };
 
+const searched =
+  (party: Party, filter: TransactionSearch): Path =>
+  (db) =>
+    searchTransactions(db, party, ['NGN'], filter, { place: undefined, most: 25 });
+
 export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
   const bank: Party = { entityId: s.bank, role: 'bank' };
   const merchant: Party = { entityId: s.merchant, role: 'merchant' };
@@ -93,7 +99,7 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
       for await (const _ of readTransactions(db, party, filter, { ...byTime, sortBy }))
         if (++pages === 3) break;
     };
-  const searched = (db: Database, search: string, page = FIRST) =>
+  const customersBy = (db: Database, search: string, page = FIRST) =>
     unopened(listCustomers(db, keyring, s.bank, { search }, { ...page, ...byTime }));
   const devices = (db: Database, search?: string) =>
     listDevices(db, keyring, s.bank, search, { ...FIRST, sortBy: 'linkedAt', sortOrder: 'desc' });
@@ -216,6 +222,11 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
         { from: new Date(Date.now() - 86_400_000) },
         { ...FIRST, sortBy: 'amount', sortOrder: 'desc' },
       ),
+    'search of a merchant': searched(merchant, {}),
+    'search of a merchant, words that are nowhere': searched(merchant, { search: 'saffron' }),
+    'search of a merchant, settled in a month': searched(merchant, { settledFrom: s.lastMonth }),
+    'search of a bank, a name': searched(bank, { search: 'obi ada' }),
+    'search of a bank, declined in a month': searched(bank, { status: 'declined', closedFrom: s.lastMonth }),
     'history of a provider': history(provider),
     'history of a provider, last page': history(provider, {}, LAST),
     'history of a provider, pending': history(provider, { status: 'pending' }),
@@ -268,15 +279,15 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
       unopened(listCustomers(db, keyring, s.bank, {}, { ...LAST, sortBy: 'lastname', sortOrder: 'asc' })),
     'customers of a bank, by clientRef, last page': (db) =>
       unopened(listCustomers(db, keyring, s.bank, {}, { ...LAST, sortBy: 'clientRef', sortOrder: 'asc' })),
-    'customers of a bank, search for a clientRef': (db, n) => searched(db, `ref-${n}`),
+    'customers of a bank, search for a clientRef': (db, n) => customersBy(db, `ref-${n}`),
     ...Object.fromEntries(
       ['abe', 'ab', 'zz', 'e', 'ẹ', 'abẹ', 'ab ol'].map((search): [string, Path] => [
         `customers of a bank, search for '${search}'`,
-        (db) => searched(db, search),
+        (db) => customersBy(db, search),
       ]),
     ),
-    "customers of a bank, search for 'ab', last page": (db) => searched(db, 'ab', LAST),
-    "customers of a bank, search for 'e', last page": (db) => searched(db, 'e', LAST),
+    "customers of a bank, search for 'ab', last page": (db) => customersBy(db, 'ab', LAST),
+    "customers of a bank, search for 'e', last page": (db) => customersBy(db, 'e', LAST),
     'devices of a bank': (db) => devices(db),
     "devices of a bank, search for 'cus_'": (db) => devices(db, 'cus_'),
     "devices of a bank, search for 'k'": (db) => devices(db, 'k'),

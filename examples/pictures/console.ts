@@ -40,17 +40,16 @@ export async function takeConsolePictures(
   await takePicture(page, fileOf('console'), LIGHT);
   await takePicture(page, fileOf('console-dark'), { ...WIDE, colorScheme: 'dark' });
   await takePicture(page, fileOf('console-narrow'), { ...PHONE, colorScheme: 'light' });
-  await searchFor(page, declined);
-  await takePicture(page, fileOf('console-search'), { ...WIDE, height: 760, colorScheme: 'dark' });
+  await page.getByRole('link', { name: 'Payments' }).click();
+  const payment = page.locator(`a[href$='${declined}']`);
+  await payment.waitFor();
+  await takePicture(page, fileOf('console-payments'), { ...WIDE, height: 1000, colorScheme: 'light' });
+  await takePicture(page, fileOf('console-payments-narrow'), { ...PHONE, colorScheme: 'dark' });
+  await payment.click();
+  await page.getByText('What has happened').waitFor();
+  await takePicture(page, fileOf('console-payment'), { ...WIDE, height: 900, colorScheme: 'dark' });
   await showStatement(page, today.slice(0, 10));
   await takePicture(page, fileOf('console-statement-narrow'), { ...PHONE, colorScheme: 'dark' });
-}
-
-async function searchFor(page: Page, reference: string): Promise<void> {
-  await page.getByRole('link', { name: 'Search' }).click();
-  await page.getByLabel('Reference or id').fill(reference);
-  await page.keyboard.press('Enter');
-  await page.getByText('What has happened').waitFor();
 }
 
 async function showStatement(page: Page, day: string): Promise<void> {

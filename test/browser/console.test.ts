@@ -6,12 +6,14 @@ import { consoleHistory, type ConsoleHistory } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { letMidnightPass } from '../support/midnight';
+import { recordOutcome } from '../support/record-outcome';
+import { answerBill, charge } from '../support/settled';
 import { callerAt } from '../support/shared-api';
 import { lookupIdOf, standingApproval } from '../support/standing';
 
 /*
- * The console with something of each kind to look at. Each role signs in once. A mouse is used
- * nowhere but in the views: each step of Tab has to be seen.
+ * The console with something of each kind to look at. Each role signs in once. A mouse is used in
+ * the views and for a team's daily work alone: elsewhere each step of Tab has to be seen.
  */
 
 type Role = 'bank' | 'merchant' | 'provider';
@@ -83,6 +85,7 @@ async function pageOf(role: Role, address: string): Promise<Page> {
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const focused = (page: Page, what: string) => page.evaluate<string>(`document.activeElement.${what}`);
+const searchField = (page: Page) => page.getByLabel(/^Search by reference/);
 const choose = (page: Page, shown: string) => page.getByLabel('Show').selectOption({ label: shown });
 
 async function shows(page: Page, ...texts: (string | RegExp)[]): Promise<void> {
@@ -204,23 +207,107 @@ const VIEWS: Record<string, View> = {
   },
   'a bank’s statement': {
     role: 'bank',
-    at: () => `search/${data.statementId}`,
+    at: () => `payments/${data.statementId}`,
     shows: ['Statement of yours', 'completed', 'Unknown here', 'All of it was compared', 'Download its diff'],
   },
   'a charge, by its bank’s own id': {
     role: 'bank',
-    at: () => `search/${data.bankTransactionId}`,
-    shows: ['Charge of NGN 1.00', 'Refunded of it', 'NGN 0.40', 'What has happened'],
+    at: 'payments',
+    act: async (page) => {
+      await searchField(page).fill(data.bankTransactionId);
+      await page.keyboard.press('Enter');
+      await page.getByText('Clear “').waitFor();
+      await link(page, 'NGN 1.00').click();
+    },
+    shows: ['Charge', 'NGN 1.00', 'Successful', 'Ada Obi', 'Refunded of it', 'NGN 0.40'],
   },
   'what a customer has paid': {
     role: 'merchant',
-    at: () => `search/${data.customerId}`,
-    shows: ['The latest transactions', 'refund', 'charge', 'NGN 1.00'],
+    at: () => `payments/${data.customerId}`,
+    shows: ['One customer', 'Moved your balance by', 'Refund', 'Charge', 'NGN 1.00', 'Partly refunded'],
+  },
+  'payments of a bank by the name of its customer': {
+    role: 'bank',
+    at: 'payments',
+    act: async (page) => {
+      await searchField(page).fill('obi ada');
+      await page.keyboard.press('Enter');
+      await page.getByText('Clear “obi ada”').waitFor();
+      await choose(page, 'Declined charges');
+    },
+    shows: ['Clear all filters', 'Ada Obi', 'Not enough money', 'Merchant'],
+  },
+  'payments of a provider that nothing matches': {
+    role: 'provider',
+    at: 'payments?type=charge&reason=expired&amountFrom=5&currency=NGN&from=2026-01-01&to=2026-01-02',
+    shows: ['Show', 'From', 'To', 'Amount from', 'No payment of yours matches all of this.'],
+  },
+  'the story of a charge in doubt, with both answers and what can be done': {
+    role: 'merchant',
+    at: () => `payments/${data.reference}`,
+    act: async (page) => {
+      await button(page, 'Refund …').click();
+      await page.getByRole('dialog', { name: 'Refund this charge?' }).waitFor();
+      await expectGoodPage(page);
+      await page.keyboard.press('Escape');
+      for (const more of ['Every step, with ids', 'Ids', 'What it says']) {
+        await page.getByText(more, { exact: true }).first().click();
+      }
+    },
+    shows: [
+      'NGN 1.00',
+      'to Merchant',
+      'The bank gave two different answers',
+      'It approved the charge',
+      'It declined the charge',
+      'What has happened',
+      'the money moved',
+      'charge successful',
+      'Details',
+      'What you were told by webhook',
+      'billing.response',
+      '"webhookType": "billing.response"',
+    ],
+  },
+  'why the charge of a schedule was declined': {
+    role: 'provider',
+    at: 'payments?status=declined&type=charge',
+    act: (page) => link(page, 'NGN 1,500.00').click(),
+    shows: [
+      'Declined',
+      'Pause its schedule',
+      'Not enough money.',
+      'The bank found too little money',
+      'its schedule',
+    ],
+  },
+  'a customer of a bank': {
+    role: 'bank',
+    at: 'customers',
+    act: async (page) => {
+      await page.getByLabel(/^Name, e-mail address/).fill('obi');
+      await page.keyboard.press('Enter');
+      await expectGoodPage(page);
+      await link(page, 'Ada Obi').click();
+    },
+    shows: ['All customers', 'Ada Obi', 'ada@example.test', 'Whom the customer lets charge', 'Gold plan'],
+  },
+  'a schedule, to the bank of its customer': {
+    role: 'bank',
+    at: () => `schedules/${data.scheduleId}`,
+    shows: [
+      'Gold plan',
+      'NGN 1,500.00',
+      'Past due',
+      'from Ada Obi to Merchant',
+      'Cancel its schedule',
+      'Not enough',
+    ],
   },
   'a webhook with its attempts': {
     role: 'merchant',
-    at: () => `search/${data.deliveryId}`,
-    shows: ['Webhook billing.response', 'pending', 'It was announced to you', 'HTTP 503 after 7 ms'],
+    at: () => `payments/${data.deliveryId}`,
+    shows: ['billing.response', 'Pending', 'HTTP 503 after 7 ms', 'What it says'],
   },
   'webhooks that are being tried': {
     role: 'merchant',
@@ -296,7 +383,7 @@ describe('the console', () => {
       { reference: data.reference },
     );
     for (const id of [data.reference, charged?.id ?? '', data.deliveryId, intentId]) {
-      await other.goto(`${api.url}/console#/search/${id}`);
+      await other.goto(`${api.url}/console#/payments/${id}`);
       await shows(other, `Nothing of yours goes by “${id}”`);
     }
     await other.goto(`${api.url}/console#/exceptions/${data.exceptionId}`);
@@ -356,10 +443,13 @@ describe('the console', () => {
     const again = page.getByRole('button', { name: /^Send again: billing\.response dlv_\w+$/ }).first();
     const name = (await again.getAttribute('aria-label')) ?? '';
     await tabAndPress(page, name);
-    await shows(page, /^It was not sent\. You have no webhook URL/);
+    await tabAndPress(page, 'Yes, send it');
+    await page.getByRole('alert').getByText('You have no webhook URL').waitFor();
     await expectGoodPage(page);
+    await page.keyboard.press('Escape');
     await call('merchant', 'PUT', '/v1/webhooks/endpoint', { url: 'http://127.0.0.1:9/hook' });
     await tabAndPress(page, name);
+    await tabAndPress(page, 'Yes, send it');
     await shows(page, 'is sent once more.');
     const deliveryId = name.split(' ').at(-1);
     const outbox = await rows(
@@ -371,24 +461,106 @@ describe('the console', () => {
     expect(outbox).toEqual([{ status: 'pending' }]);
   });
 
-  it('tells what has happened to a payment, by its reference and by ids, and follows what is found', async () => {
-    const page = await pageOf('merchant', 'search');
+  it('finds whatever goes by a reference or an id, and follows what is found', async () => {
+    const page = await pageOf('merchant', 'payments');
     const search = async (what: string, ...texts: (string | RegExp)[]) => {
-      await tabTo(page.getByLabel('Reference or id'));
+      if (!/#\/payments(\?|$)/.test(page.url())) await goTo(page, 'Payments');
+      await tabTo(searchField(page));
       await page.keyboard.press('Control+A');
       await page.keyboard.type(what);
       await page.keyboard.press('Enter');
       await shows(page, ...texts);
     };
-    await search(` ${data.reference.toLowerCase()} `, /charge successful/, /exception opened/);
-    await search(data.refundId, 'Refund of NGN 0.30', 'completed');
-    await search(data.exceptionId, 'Charge of NGN 1.00');
+    await search(` ${data.reference.toLowerCase()} `, 'Successful', /An exception was opened/);
+    await search(data.refundId, 'Refund', 'NGN 0.30', 'Completed');
+    await search(data.exceptionId, 'The bank gave two different answers');
     await search(intentId, 'The merchant asked for permission');
-    await search('not-there', /Nothing of yours goes by “not-there”/);
-    await search(data.scheduleId, 'Gold plan of NGN 1,500.00', 'Not enough money');
+    await search('int_nobodys', /Nothing of yours goes by “int_nobodys”/);
+    await search(data.scheduleId, 'Gold plan', 'NGN 1,500.00', 'Not enough money');
     await expectGoodPage(page);
-    await tabAndPress(page, data.customerId);
-    await shows(page, 'The latest transactions');
+    await tabAndPress(page, 'All that it has charged');
+    await shows(page, 'One schedule', 'NGN 1,500.00');
+    await search('shoes', 'Clear “shoes”', 'Shoes');
+    expect(page.url()).not.toContain('shoes');
+    await tabAndPress(page, 'Clear “shoes”');
+  });
+
+  it('opens from each figure, bar and reason of the overview just the payments that it counts', async () => {
+    const page = await pageOf('bank', 'overview');
+    const counted = async (name: string) => {
+      const figure = page.locator('.figures > div', { has: page.getByText(name, { exact: true }) }).last();
+      const [count = ''] = /\d+/.exec(await figure.locator('small').innerText()) ?? [];
+      await figure.getByRole('link').click();
+      const total = page.locator('.totals > div').filter({ hasText: 'Payments' }).locator('dd');
+      await total.filter({ hasText: new RegExp(`^${count}$`) }).waitFor();
+      await page.goBack();
+      await figure.waitFor();
+    };
+    for (const name of ['Charged', 'Declined', 'Refunded', 'Reversed', 'Success rate']) await counted(name);
+    await link(page, 'Not enough money').click();
+    await shows(page, 'Clear all filters', 'Payments by customers only');
+    expect(await page.getByLabel('Reason').inputValue()).toBe('insufficient_funds');
+    await page.goBack();
+    const bar = page.locator('.chart.picked .u-over').first();
+    await bar.waitFor();
+    await bar.scrollIntoViewIfNeeded();
+    const { x = 0, y = 0, width = 0, height = 0 } = (await bar.boundingBox()) ?? {};
+    const days = Number((await page.getByText('Today, ').innerText()).split(' ')[2]);
+    // Today's is the last.
+    await page.mouse.click(x + width * (1 - 0.75 / days), y + height - 3);
+    await shows(page, 'Clear all filters');
+    const chosen = ['Show', 'When', 'Counted by'].map((name) => page.getByLabel(name).inputValue());
+    expect(await Promise.all(chosen)).toEqual(['successful', 'today', 'settled']);
+  });
+
+  it('goes from page to page of payments, and saves all that the filter finds as the API’s own file', async () => {
+    const page = await pageOf('bank', 'payments?type=charge');
+    const first = page.getByRole('table', { name: 'Payments' }).getByRole('link').first();
+    await first.waitFor();
+    const arrives = page.waitForEvent('download');
+    await tabAndPress(page, 'Download as CSV');
+    const download = await arrives;
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    const body = { type: 'charge', format: 'csv' };
+    const own = await call('bank', 'POST', '/v1/transaction-history/search', body);
+    expect(Buffer.concat(chunks).toString()).toBe(own.body as unknown as string);
+    expect(download.suggestedFilename()).toBe('payments.csv');
+
+    // As long a list as any other, a row on each page.
+    await page.route('**/v1/transaction-history/search', async (asked) => {
+      const sent = asked.request().postDataJSON() as object;
+      await asked.continue({ postData: JSON.stringify({ ...sent, limit: 1 }) });
+    });
+    await page.reload();
+    await first.waitFor();
+    const before = await first.getAttribute('href');
+    await tabAndPress(page, 'Older');
+    await shows(page, 'Page 2');
+    await eventually(async () => (await first.getAttribute('href')) !== before);
+    await tabAndPress(page, 'Newer');
+    await shows(page, 'Page 1');
+    await eventually(async () => (await first.getAttribute('href')) === before);
+    await page.unroute('**/v1/transaction-history/search');
+  });
+
+  it('keeps what a bank searches for out of every address', async () => {
+    const asked: string[] = [];
+    const page = await pageOf('bank', 'payments');
+    const note = (request: { url(): string }) => void asked.push(request.url());
+    page.on('request', note);
+    await searchField(page).fill('obi ada');
+    await page.keyboard.press('Enter');
+    await shows(page, 'Clear “obi ada”', 'Ada Obi');
+    await link(page, 'Customers').click();
+    await page.getByLabel(/^Name, e-mail address/).fill('obi ada');
+    await page.keyboard.press('Enter');
+    await shows(page, 'Ada Obi');
+    page.off('request', note);
+    expect(asked.length).toBeGreaterThan(3);
+    expect([...asked, page.url()].filter((url) => /obi|ada/i.test(decodeURIComponent(url)))).toEqual([]);
+    await link(page, 'Payments').click();
+    await button(page, 'Clear “obi ada”').click();
   });
 
   it('opens statements on the day before the clock’s, turns days, and hands out the API’s own bytes', async () => {
@@ -486,15 +658,148 @@ describe('the console', () => {
   });
 });
 
-/** As the style sheet has them now: `#0b57b8`. */
-const COLOURS_OF_BARS = `() => ['--accent', '--bad'].map(
-  (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim(),
-)`;
+const balancesOf = async (day: string) =>
+  (await call('merchant', 'GET', `/v1/statements?date=${day}`)).body.data as Record<string, number>;
+
+/** What a finance team does each day, by mouse. */
+describe('with the console', () => {
+  it('a bank finds a declined charge of a customer by name, and says why', async () => {
+    const page = await pageOf('bank', 'overview');
+    await link(page, 'Payments').click();
+    await searchField(page).fill('obi ada');
+    await button(page, 'Search').click();
+    await page.getByText('Clear “obi ada”').waitFor();
+    await choose(page, 'Declined charges');
+    await page.getByLabel('When').selectOption({ label: 'Last 7 days' });
+    await page
+      .getByRole('row', { name: /Declined.*Ada Obi/ })
+      .first()
+      .click();
+    await shows(page, 'Declined', 'from Ada Obi', 'Not enough money.', 'The bank found too little money');
+    expect(page.url()).not.toMatch(/ada|obi/i);
+  });
+
+  it('a merchant refunds a part of a charge, once it is sure', async () => {
+    const { id, reference } = await charge(test.db, api.deps.ring, data);
+    const page = await pageOf('merchant', 'payments');
+    await choose(page, 'Successful charges');
+    await page.locator(`a[href$='${reference}']`).click();
+    await button(page, 'Refund …').click();
+    await page.getByLabel(/^Amount, of NGN\s1.00 that is left/).fill('0.25');
+    await page.getByLabel('Reason, for the customer').fill('Too small');
+    await page.getByRole('button', { name: 'No, go back' }).and(page.locator(':visible')).click();
+    const refunds = () =>
+      rows(test.db, 'SELECT amount::int, reason, status FROM refunds WHERE billing_request_id = :id', { id });
+    expect(await refunds()).toEqual([]);
+    await button(page, 'Refund …').click();
+    await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
+    await shows(page, /0.25 is on its way back/, 'Refunded of it', 'A refund was asked for');
+    expect(await refunds()).toEqual([{ amount: 25, reason: 'Too small', status: 'pending' }]);
+  });
+
+  it('a merchant cancels a charge that waits for its customer, and pauses and resumes a schedule', async () => {
+    const lookupIDs = [await lookupIdOf(test.db, data.customerId)];
+    const wish = { lookupIDs, amount: 3, currency: 'NGN', description: 'Salt' };
+    const billed = await call('merchant', 'POST', '/v1/customer/bill', wish);
+    const [{ reference = '' } = {}] = billed.body as unknown as { reference?: string }[];
+    const page = await pageOf('merchant', `payments/${reference}`);
+    await button(page, 'Cancel …').click();
+    await button(page, 'Yes, cancel it').click();
+    await shows(page, 'Declined', 'Cancelled by the merchant.');
+    expect(
+      await row(test.db, 'SELECT status, decline_reason FROM billing_requests WHERE reference = :reference', {
+        reference,
+      }),
+    ).toEqual({ status: 'declined', declineReason: 'cancelled' });
+    await link(page, 'Schedules').click();
+    await choose(page, 'Active');
+    await link(page, 'Silver plan').first().click();
+    await button(page, 'Pause its schedule …').click();
+    await button(page, 'Yes, pause it').click();
+    await shows(page, 'The schedule is paused', 'Paused');
+    await button(page, 'Resume it …').click();
+    await button(page, 'Yes, resume it').click();
+    await shows(page, 'The schedule is active', 'Active');
+  });
+
+  it('a merchant sees why a webhook failed and what it says, and has it sent again', async () => {
+    const { id, reference } = await charge(test.db, api.deps.ring, data);
+    const told = await row<{ id: string }>(
+      test.db,
+      `SELECT id FROM webhook_deliveries WHERE entity_id = :merchantId ORDER BY event_id DESC LIMIT 1`,
+      { merchantId: data.merchantId },
+    );
+    const deliveryId = told?.id ?? '';
+    const refused = { httpStatus: 503, error: 'HTTP 503', responseHead: '' };
+    await recordOutcome(test.db, api.deps.ring, deliveryId, 1, refused);
+    const page = await pageOf('merchant', 'payments');
+    await page.locator(`a[href$='${reference}']`).click();
+    await shows(page, 'billing.response', 'HTTP 503 after 7 ms');
+    await page.getByText('What it says').click();
+    await shows(page, id);
+    await page.getByRole('button', { name: /^Send again: billing.response/ }).click();
+    await button(page, 'Yes, send it').click();
+    await shows(page, 'billing.response is sent once more.');
+    const again = `SELECT earlier_attempts AS attempts, status FROM webhook_deliveries WHERE id = :deliveryId`;
+    expect(await row(test.db, again, { deliveryId })).toEqual({ attempts: 1, status: 'pending' });
+  });
+
+  it('a bank resolves an exception of a payment with both of its answers in sight', async () => {
+    const { ring } = api.deps;
+    const { id, reference } = await charge(test.db, ring, data);
+    await answerBill(test.db, ring, data, id, null);
+    const page = await pageOf('bank', 'payments');
+    await searchField(page).fill(reference.slice(0, 10));
+    await button(page, 'Search').click();
+    await page.locator(`a[href$='${reference}']`).click();
+    await shows(page, 'It approved the charge', 'It declined the charge', 'What became of the money?');
+    await page.getByLabel('No money moved').check();
+    await button(page, 'Answer …').click();
+    await button(page, 'Yes, resolve it').click();
+    await shows(page, 'It is resolved: No money moved.', 'Reversal', 'Reversed of it');
+    expect(
+      await rows(test.db, 'SELECT resolution FROM reconciliation_exceptions WHERE billing_request_id = :id', {
+        id,
+      }),
+    ).toEqual([{ resolution: 'no_money_moved' }]);
+  });
+
+  it('a merchant takes last month as CSV, which adds up to its statements', async () => {
+    const page = await pageOf('merchant', 'payments');
+    await page.getByLabel('When').selectOption({ label: 'Last month' });
+    await page.getByLabel('Counted by').selectOption({ label: 'Settled' });
+    const arrives = page.waitForEvent('download');
+    await button(page, 'Download as CSV').click();
+    const chunks: Buffer[] = [];
+    for await (const chunk of await (await arrives).createReadStream()) chunks.push(chunk as Buffer);
+    const [header = '', ...lines] = Buffer.concat(chunks).toString().trimEnd().split('\r\n');
+    const moved = header.split(',').indexOf('moved');
+    const sum = lines.reduce((total, line) => total + Math.round(Number(line.split(',')[moved]) * 100), 0);
+    const [from = '', to = ''] = new URL(page.url()).hash.match(/\d{4}-\d\d-\d\d/g) ?? [];
+    const { openingBalance = NaN } = await balancesOf(from);
+    const { closingBalance = NaN } = await balancesOf(to);
+    expect(lines.length).toBeGreaterThan(5);
+    expect(sum).toBe(Math.round((closingBalance - openingBalance) * 100));
+  });
+});
+
+/** As the page shows them now: `rgb(11, 87, 184)`. */
+const COLOURS_OF_BARS = `() => ['--accent', '--bad'].map((name) => {
+  const probe = document.body.appendChild(document.createElement('span'));
+  probe.style.color = 'var(' + name + ')';
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+})`;
 /** The number of a chart's pixels in one of these colours. */
 const PAINTED = `(n) => {
   const canvas = document.querySelectorAll('.chart canvas')[n];
   const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  const colours = (${COLOURS_OF_BARS})().map((hex) => parseInt(hex.slice(1) + 'ff', 16));
+  const [alpha, blue, green, red] = [1, 256, 65536, 16777216];
+  const colours = (${COLOURS_OF_BARS})().map((colour) => {
+    const [r, g, b] = colour.match(/\\d+/g).map(Number);
+    return r * red + g * green + b * blue + 255 * alpha;
+  });
   const pixels = new DataView(data.buffer);
   return data.filter((_, at) => at % 4 === 0 && colours.includes(pixels.getUint32(at))).length;
 }`;
@@ -513,11 +818,11 @@ describe('a session of the console', () => {
   });
 
   it('opens at an address with a broken id, and leaves no figures where nobody sits', async () => {
-    const page = await browser.open(`${api.url}/console#/search/%`);
+    const page = await browser.open(`${api.url}/console#/payments/%`);
     await page.clock.install();
     await page.reload();
     await enter(page, data.credentials.provider);
-    await page.getByLabel('Reference or id').waitFor();
+    await searchField(page).waitFor();
     const forecastAsked = new Promise<Route>((hold, fail) => {
       page.route('**/v1/forecast**', hold, { times: 1 }).catch(fail);
     });

@@ -81,7 +81,7 @@ export const searchBody = z.strictObject({
 
 export const totalsBody = z.strictObject(filter);
 
-export const foundTransaction = transaction
+const foundTransaction = transaction
   .extend({
     ...names,
   })

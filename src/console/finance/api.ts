@@ -117,9 +117,38 @@ export async function ask<O extends Id>(path: string): Promise<DataOf<O>> {
   return (await asSession('GET', path)).data as DataOf<O>;
 }
 
-/** @returns the service's message */
-export async function act(path: string, body?: object): Promise<string> {
-  return (await asSession('POST', path, body)).message ?? 'Done';
+/** Asks with a body, which no address and no log holds. */
+export async function askFor<O extends Id>(path: string, body: object): Promise<DataOf<O>> {
+  return (await asSession('POST', path, body)).data as DataOf<O>;
+}
+
+/** Has the browser save a file that is asked for with a body, which no link can carry. */
+export async function save(path: string, body: object): Promise<void> {
+  const answered = await call('POST', `/console/api${path}`, body, { Accept: 'text/csv' });
+  if (answered.status === 401) end();
+  if (!answered.ok) throw await refusalOf(answered);
+  const address = URL.createObjectURL(await answered.blob().catch(() => refuse(CUT)));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download =
+    /filename="([^"]+)"/.exec(answered.headers.get('Content-Disposition') ?? '')?.[1] ?? 'file.csv';
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), SAVED_WITHIN_MS);
+}
+
+const SAVED_WITHIN_MS = 60_000;
+const CUT = 'The connection broke before the file was whole: try again.';
+
+function refuse(message: string): never {
+  throw new Refusal(0, message);
+}
+
+/**
+ * @param key that of an `Idempotency-Key`, for what must not happen twice
+ * @returns the service's message
+ */
+export async function act(path: string, body?: object, key?: string): Promise<string> {
+  return (await asSession('POST', path, body, key)).message ?? 'Done';
 }
 
 /**
@@ -128,10 +157,11 @@ export async function act(path: string, body?: object): Promise<string> {
  */
 export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 
-async function asSession(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+async function asSession(method: 'GET' | 'POST', path: string, body?: object, key?: string): Promise<Answer> {
   const askedAt = Date.now();
   try {
-    const answer = await send(method, `/console/api${path}`, body);
+    const headers = key === undefined ? {} : { 'Idempotency-Key': key };
+    const answer = await read(await call(method, `/console/api${path}`, body, headers));
     // The renewal counts from the request: the reader may have left before the response came.
     if (askedAt >= renewedAt + RENEWED_EVERY_MS) void renew();
     return answer;
@@ -142,22 +172,37 @@ async function asSession(method: 'GET' | 'POST', path: string, body?: object): P
 }
 
 async function send(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Answer> {
-  const answered = await fetch(path, {
+  return read(await call(method, path, body, {}, signal));
+}
+
+async function read(answered: Response): Promise<Answer> {
+  if (!answered.ok) throw await refusalOf(answered);
+  return (await answered.json().catch(() => ({}))) as Answer;
+}
+
+const call = (
+  method: string,
+  path: string,
+  body: object | undefined,
+  headers: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Response> =>
+  fetch(path, {
     method,
     headers: {
+      ...headers,
       ...(csrfToken !== '' && { 'X-CSRF-Token': csrfToken }),
       ...(body && { 'Content-Type': 'application/json' }),
     },
     ...(body && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
-  }).catch(() => {
-    throw new Refusal(0, 'The service cannot be reached: look to your connection, and try again.');
-  });
+  }).catch(() => refuse('The service cannot be reached: look to your connection, and try again.'));
+
+async function refusalOf(answered: Response): Promise<Refusal> {
   const answer = (await answered.json().catch(() => ({}))) as Answer;
-  if (answered.ok) return answer;
   const retryAfter = answered.headers.get('Retry-After');
   const wait = retryAfter === null ? '' : ` Try again in ${retryAfter} s.`;
-  throw new Refusal(
+  return new Refusal(
     answered.status,
     `${answer.message ?? 'The service did not answer as it should.'}${wait}`,
   );

@@ -8,6 +8,8 @@ export interface Bars {
   /** Labels of the places on the axis. */
   labels: string[];
   series: { name: string; colour: 'accent' | 'bad'; values: number[] }[];
+  /** Told of the place and the series that was clicked, by their numbers. */
+  pick?: (place: number, series: number) => void;
 }
 
 const HEIGHT_PX = 220;
@@ -35,10 +37,10 @@ export function Chart({ bars, describe }: { bars: Bars; describe: string }) {
       chart.destroy();
     };
   }, [bars]);
-  return <div class="chart" ref={place} role="img" aria-label={describe} />;
+  return <div class={`chart ${bars.pick ? 'picked' : ''}`} ref={place} role="img" aria-label={describe} />;
 }
 
-function draw(at: HTMLElement, { labels, series }: Bars): UPlot {
+function draw(at: HTMLElement, { labels, series, pick }: Bars): UPlot {
   const colour = coloursOf(at);
   const width = 1 / (series.length + 0.5);
   const places = labels.map((_, i) => i);
@@ -48,7 +50,7 @@ function draw(at: HTMLElement, { labels, series }: Bars): UPlot {
     ticks: { show: false },
     font: '12px system-ui, sans-serif',
   };
-  return new UPlot(
+  const chart = new UPlot(
     {
       width: at.clientWidth,
       height: HEIGHT_PX,
@@ -84,6 +86,14 @@ function draw(at: HTMLElement, { labels, series }: Bars): UPlot {
     [places, ...series.map(({ values }) => values)],
     at,
   );
+  chart.root.addEventListener('click', ({ clientX }) => {
+    const value = chart.posToVal(clientX - chart.over.getBoundingClientRect().left, 'x');
+    const nearest = Math.round(value);
+    // A place has a stretch for each series, side by side.
+    const one = Math.floor((value - nearest + 0.5) * series.length);
+    pick?.(nearest, Math.min(series.length - 1, Math.max(0, one)));
+  });
+  return chart;
 }
 
 /** @param shift how many widths a bar stands beside the middle of its place */

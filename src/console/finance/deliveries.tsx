@@ -1,39 +1,26 @@
 import { useState } from 'preact/hooks';
 import type { Delivery } from '../../../packages/client/src/api.generated';
+import { Act } from './act';
 import { act, query } from './api';
+import { Badge } from './badge';
 import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
-import { inWords, Show, useLoaded } from './loaded';
+import { Show, useLoaded } from './loaded';
 import { Pages, Table } from './table';
-import { toneOf } from './words';
 
 const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
 
 /** Webhooks to the party's own URL, which the reader can send again. */
 export function Deliveries() {
   const { chosen: status, page, choose, go } = usePaged<keyof typeof STATES>('');
-  const [notice, setNotice] = useState<{ text: string; bad: boolean }>();
-  const [sending, setSending] = useState<string>();
+  const [notice, setNotice] = useState<string>();
   const loaded = useLoaded<'listDeliveries'>(`/v1/webhooks/deliveries${query({ status, page })}`);
   const moment = useMoment();
-
-  async function redeliver({ deliveryId, webhookType }: Delivery): Promise<void> {
-    setSending(deliveryId);
-    try {
-      await act(`/v1/webhooks/deliveries/${deliveryId}/redeliver`);
-      setNotice({ text: `${webhookType} ${deliveryId} is sent once more.`, bad: false });
-      loaded.reload();
-    } catch (refused) {
-      setNotice({ text: `It was not sent. ${inWords(refused)}`, bad: true });
-    } finally {
-      setSending(undefined);
-    }
-  }
 
   return (
     <section class="card stack">
       <Choice value={status} names={STATES} choose={choose} />
-      <div role="status">{notice && <p class={`notice ${notice.bad ? 'bad' : ''}`}>{notice.text}</p>}</div>
+      <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
       <Show loaded={loaded} what="The deliveries">
         {(found) => (
           <>
@@ -55,11 +42,7 @@ export function Deliveries() {
                 },
                 {
                   name: 'State',
-                  cell: (one) => (
-                    <span class={`badge ${toneOf(one.status)}`}>
-                      {one.withdrawnAt ? 'withdrawn' : one.status}
-                    </span>
-                  ),
+                  cell: (one) => <Badge of={one.withdrawnAt ? 'withdrawn' : one.status} />,
                 },
                 { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
                 {
@@ -68,14 +51,14 @@ export function Deliveries() {
                     one.withdrawnAt ? (
                       <span class="quiet small">Its subject has ended</span>
                     ) : (
-                      <button
-                        type="button"
-                        disabled={sending !== undefined}
-                        aria-label={`Send again: ${one.webhookType} ${one.deliveryId}`}
-                        onClick={() => void redeliver(one)}
-                      >
-                        Send again
-                      </button>
+                      <SendAgain
+                        id={one.deliveryId}
+                        webhookType={one.webhookType}
+                        done={(message) => {
+                          setNotice(message);
+                          loaded.reload();
+                        }}
+                      />
                     ),
                 },
               ]}
@@ -87,6 +70,30 @@ export function Deliveries() {
     </section>
   );
 }
+
+export const SendAgain = ({
+  id,
+  webhookType,
+  done,
+}: {
+  id: string;
+  webhookType: string;
+  done: (message: string) => void;
+}) => (
+  <Act
+    name="Send again …"
+    label={`Send again: ${webhookType} ${id}`}
+    title="Send it again?"
+    yes="Yes, send it"
+    send={async () => {
+      await act(`/v1/webhooks/deliveries/${id}/redeliver`);
+      return `${webhookType} is sent once more.`;
+    }}
+    done={done}
+  >
+    <p>The same webhook goes to your URL of now, under the same id.</p>
+  </Act>
+);
 
 export const attemptInWords = ({ error, status, durationMs }: Delivery['attempts'][number]) =>
   `${error ?? `answered ${status}`} after ${durationMs} ms`;

@@ -2,14 +2,15 @@ import { useRef, useState } from 'preact/hooks';
 import type { ReconciliationExceptionWithEvents } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { Alert } from './alert';
+import { Badge } from './badge';
 import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Facts, Id } from './facts';
 import { inWords, Show, useLoaded } from './loaded';
-import { SearchLink } from './search-link';
+import { RecordLink } from './record-link';
 import { Timeline } from './timeline';
-import { answerInWords, exceptionEventInWords, kindInWords, resolutionInWords, toneOf } from './words';
+import { answerInWords, exceptionEventInWords, kindInWords, resolutionInWords } from './words';
 
 export function ExceptionShown({ id }: { id: string }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
@@ -38,7 +39,29 @@ export function ExceptionShown({ id }: { id: string }) {
   );
 }
 
-function Found({ exception: one }: { exception: ReconciliationExceptionWithEvents }) {
+/** The same on the page of its payment. */
+export function ExceptionOfPayment({ id, done }: { id: string; done: (message: string) => void }) {
+  const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${id}`);
+  return (
+    <Show loaded={loaded} what="The exception">
+      {(exception) => (
+        <>
+          <Found exception={exception} besidePayment />
+          <Answer to={exception} done={done} />
+        </>
+      )}
+    </Show>
+  );
+}
+
+function Found({
+  exception: one,
+  besidePayment = false,
+}: {
+  exception: ReconciliationExceptionWithEvents;
+  /** Which tells the rest of the story. */
+  besidePayment?: boolean;
+}) {
   const moment = useMoment();
   return (
     <section class="card stack">
@@ -48,21 +71,22 @@ function Found({ exception: one }: { exception: ReconciliationExceptionWithEvent
           [
             'State',
             <>
-              <span class={`badge ${toneOf(one.state)}`}>{one.state}</span>
+              <Badge of={one.state} />
               {one.resolution && ` ${resolutionInWords(one.resolution)}`}
             </>,
           ],
           ['Amount', money(one, one.currency)],
           ['Opened', moment(one.openedAt)],
           one.resolvedAt !== null && ['Resolved', moment(one.resolvedAt)],
-          one.reference !== null && [
-            one.refundId === null ? 'Charge' : 'Refund',
-            <SearchLink of={one.reference} />,
-          ],
+          one.reference !== null &&
+            !besidePayment && [
+              one.refundId === null ? 'Charge' : 'Refund',
+              <RecordLink of={one.reference} />,
+            ],
           one.bankTransactionId !== undefined &&
             one.bankTransactionId !== null && ['Bank’s transaction', <Id of={one.bankTransactionId} />],
           one.note !== null && ['Note', one.note],
-          ['Id', <Id of={one.exceptionId} />],
+          !besidePayment && ['Id', <Id of={one.exceptionId} />],
         ]}
       />
       {one.answers.length > 0 && (
@@ -77,10 +101,18 @@ function Found({ exception: one }: { exception: ReconciliationExceptionWithEvent
           />
         </>
       )}
-      <h3>What has happened</h3>
-      <Timeline
-        of={one.events.map(({ type, at, cause }) => ({ at, what: cause, text: exceptionEventInWords(type) }))}
-      />
+      {!besidePayment && (
+        <>
+          <h3>What has happened</h3>
+          <Timeline
+            of={one.events.map(({ type, at, cause }) => ({
+              at,
+              what: cause,
+              text: exceptionEventInWords(type),
+            }))}
+          />
+        </>
+      )}
     </section>
   );
 }
@@ -218,9 +250,9 @@ function Answer({
           </button>
         </div>
       </form>
-      <dialog ref={question} aria-labelledby="sure">
+      <dialog ref={question} aria-label="Is that so?">
         <div class="stack">
-          <h2 id="sure">Is that so?</h2>
+          <h2>Is that so?</h2>
           <p>
             {money(exception, exception.currency)}: <strong>{chosen?.name}</strong>
             {said === 'reversed' && ` by ${bankTransactionId}`}. {chosen?.means}

@@ -6,7 +6,7 @@ import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
-import { SearchLink } from './search-link';
+import { RecordLink } from './record-link';
 import { Pages, Table } from './table';
 import { kindInWords, resolutionInWords, toneOf } from './words';
 
@@ -49,7 +49,7 @@ function WorkList() {
                 { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
                 {
                   name: 'Reference',
-                  cell: ({ reference }) => (reference === null ? '–' : <SearchLink of={reference} />),
+                  cell: ({ reference }) => (reference === null ? '–' : <RecordLink of={reference} />),
                 },
                 { name: 'Opened', cell: ({ openedAt }) => moment(openedAt) },
                 {

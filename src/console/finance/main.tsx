@@ -8,17 +8,23 @@ import { Deliveries } from './deliveries';
 import { Exceptions } from './exceptions';
 import './finance.css';
 import { inWords } from './loaded';
+import { Customers } from './customers';
 import { Overview } from './overview';
+import { Payments } from './payments';
 import { Schedules } from './schedules';
-import { Search } from './search';
 import { SignIn } from './sign-in';
 import { Statements } from './statements';
 
+/** A bank alone has customers whose names it knows. */
+const isFor = (role: Session['role']) => (one: (typeof PAGES)[number]) =>
+  one.page !== 'customers' || role === 'bank';
+
 const PAGES = [
   { page: 'overview', title: 'Overview', Content: Overview },
+  { page: 'payments', title: 'Payments', Content: Payments },
   { page: 'schedules', title: 'Schedules', Content: Schedules },
+  { page: 'customers', title: 'Customers', Content: Customers },
   { page: 'exceptions', title: 'Exceptions', Content: Exceptions },
-  { page: 'search', title: 'Search', Content: Search },
   { page: 'webhooks', title: 'Webhooks', Content: Deliveries },
   { page: 'statements', title: 'Statements', Content: Statements },
 ] as const;
@@ -69,7 +75,8 @@ function Console() {
 
 function Frame({ session, leave }: { session: Session; leave: () => void }) {
   const address = useAddress();
-  const { page, title, Content } = PAGES.find((one) => one.page === address.page) ?? PAGES[0];
+  const pages = PAGES.filter(isFor(session.role));
+  const { page, title, Content } = pages.find((one) => one.page === address.page) ?? PAGES[0];
   const heading = useRef<HTMLHeadingElement>(null);
   const [error, setError] = useState<string>();
   const isFirst = useRef(true);
@@ -78,7 +85,7 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
     // Keyboards and screen readers go on from the new page's heading.
     if (!isFirst.current) heading.current?.focus();
     isFirst.current = false;
-  }, [title]);
+  }, [title, address.id]);
 
   return (
     <>
@@ -89,7 +96,7 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
         <div class="bar-inner">
           <strong>Assent console</strong>
           <nav aria-label="Pages of the console">
-            {PAGES.map((one) => (
+            {pages.map((one) => (
               <a key={one.page} href={to(one.page)} aria-current={one.page === page ? 'page' : undefined}>
                 {one.title}
               </a>

@@ -2,10 +2,13 @@ import { useMemo, useState } from 'preact/hooks';
 import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { query, type DataOf } from './api';
+import { go } from './address';
 import { Chart, type Bars } from './chart';
+import { useSession } from './context';
 import { addDays, daysFrom, firstOfMonth, lastOfMonth, longDay, monthOf, shortDay } from './days';
 import { percent, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
+import { paymentsAt, type PaymentFilter } from './payment-filter';
 import { Table } from './table';
 import { reasonInWords } from './words';
 
@@ -89,6 +92,27 @@ function Month({ found }: { found: Summary }) {
   );
 }
 
+/** The payments that a figure counts: of a bank, those of its customers. */
+function useCounted(currency: string) {
+  const { role } = useSession();
+  return (what: Counted, from: string, to: string, reason?: string): string => {
+    const side: PaymentFilter = role === 'bank' ? { side: 'payer' } : {};
+    const settled = { settledFrom: from, settledTo: to };
+    const closed = { closedFrom: from, closedTo: to };
+    const of: Record<Counted, PaymentFilter> = {
+      charged: { type: 'charge', status: 'successful', ...settled },
+      declined: { type: 'charge', status: 'declined', ...(reason !== undefined && { reason }), ...closed },
+      refunded: { type: 'refund', ...settled },
+      returned: { type: 'refund_return', ...settled },
+      reversed: { type: 'reversal', ...settled },
+      decided: { type: 'charge', ...closed },
+    };
+    return paymentsAt({ ...of[what], ...side, currency });
+  };
+}
+
+type Counted = 'charged' | 'declined' | 'refunded' | 'returned' | 'reversed' | 'decided';
+
 interface OfCurrency {
   total: SummaryTotal;
   days: SummaryDay[];
@@ -105,41 +129,57 @@ function InCurrency({ total, days, today, month }: OfCurrency) {
         {today !== undefined && (
           <section class="card stack">
             <h3>Today, {longDay(today)}</h3>
-            {ofToday ? <Figures of={ofToday} /> : <p class="quiet">Nothing has moved today yet.</p>}
+            {ofToday ? (
+              <Figures of={ofToday} from={ofToday.date} to={ofToday.date} />
+            ) : (
+              <p class="quiet">Nothing has moved today yet.</p>
+            )}
           </section>
         )}
         <section class="card stack">
           <h3>
             {monthOf(month)} in {total.currency}
           </h3>
-          <Figures of={total} />
+          <Figures of={total} from={month} to={today ?? lastOfMonth(month)} />
         </section>
       </div>
       <section class="card stack">
         <h3>Day by day</h3>
         <Days days={days} currency={total.currency} from={month} to={today ?? lastOfMonth(month)} />
       </section>
-      {total.declined.count > 0 && <Declined declined={total.declined} currency={total.currency} />}
+      {total.declined.count > 0 && (
+        <Declined
+          declined={total.declined}
+          currency={total.currency}
+          from={month}
+          to={today ?? lastOfMonth(month)}
+        />
+      )}
     </>
   );
 }
 
-function Figures({ of }: { of: SummaryTotal }) {
+function Figures({ of, from, to }: { of: SummaryTotal; from: string; to: string }) {
+  const at = useCounted(of.currency);
   const { currency, charged, declined, refunded, returned, reversed, successRate } = of;
-  const shown = [
-    { name: 'Charged', of: charged, one: 'charge' },
-    { name: 'Declined', of: declined, one: 'charge' },
-    { name: 'Refunded', of: refunded, one: 'refund' },
-    ...(returned.count > 0 ? [{ name: 'Refunds that came back', of: returned, one: 'refund' }] : []),
-    ...(reversed.count > 0 ? [{ name: 'Reversed', of: reversed, one: 'charge' }] : []),
+  const shown: { name: string; what: Counted; of: typeof charged; one: string }[] = [
+    { name: 'Charged', what: 'charged', of: charged, one: 'charge' },
+    { name: 'Declined', what: 'declined', of: declined, one: 'charge' },
+    { name: 'Refunded', what: 'refunded', of: refunded, one: 'refund' },
+    ...(returned.count > 0
+      ? [{ name: 'Refunds that came back', what: 'returned' as const, of: returned, one: 'refund' }]
+      : []),
+    ...(reversed.count > 0
+      ? [{ name: 'Reversed', what: 'reversed' as const, of: reversed, one: 'charge' }]
+      : []),
   ];
   return (
     <dl class="figures">
-      {shown.map(({ name, of: sum, one }) => (
+      {shown.map(({ name, what, of: sum, one }) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            {money(sum, currency)}
+            <a href={at(what, from, to)}>{money(sum, currency)}</a>
             <small>
               {wholeNumber(sum.count)} {sum.count === 1 ? one : `${one}s`}
             </small>
@@ -150,7 +190,9 @@ function Figures({ of }: { of: SummaryTotal }) {
         <dt>Success rate</dt>
         <dd>
           {successRate === null ? '–' : percent(successRate)}
-          <small>of {wholeNumber(charged.count + declined.count)} decided</small>
+          <small>
+            of <a href={at('decided', from, to)}>{wholeNumber(charged.count + declined.count)} decided</a>
+          </small>
         </dd>
       </div>
     </dl>
@@ -168,6 +210,7 @@ function Days({
   from: string;
   to: string;
 }) {
+  const at = useCounted(currency);
   const bars = useMemo((): Bars => {
     const all = daysFrom(from, to);
     const of = new Map(days.map((day) => [day.date, day]));
@@ -177,6 +220,10 @@ function Days({
         { name: 'Charged', colour: 'accent', values: all.map((day) => of.get(day)?.charged.amount ?? 0) },
         { name: 'Declined', colour: 'bad', values: all.map((day) => of.get(day)?.declined.amount ?? 0) },
       ],
+      pick: (n, one) => {
+        const day = all[n];
+        if (day !== undefined) go(at(one === 0 ? 'charged' : 'declined', day, day));
+      },
     };
   }, [days, from, to]);
   return (
@@ -199,10 +246,26 @@ function Days({
           columns={[
             { name: 'Day', cell: ({ date }) => longDay(date) },
             { name: 'Charges', number: true, cell: ({ charged }) => wholeNumber(charged.count) },
-            { name: 'Charged', number: true, cell: ({ charged }) => money(charged, currency) },
+            {
+              name: 'Charged',
+              number: true,
+              cell: ({ charged, date }) => <a href={at('charged', date, date)}>{money(charged, currency)}</a>,
+            },
             { name: 'Declines', number: true, cell: ({ declined }) => wholeNumber(declined.count) },
-            { name: 'Declined', number: true, cell: ({ declined }) => money(declined, currency) },
-            { name: 'Refunded', number: true, cell: ({ refunded }) => money(refunded, currency) },
+            {
+              name: 'Declined',
+              number: true,
+              cell: ({ declined, date }) => (
+                <a href={at('declined', date, date)}>{money(declined, currency)}</a>
+              ),
+            },
+            {
+              name: 'Refunded',
+              number: true,
+              cell: ({ refunded, date }) => (
+                <a href={at('refunded', date, date)}>{money(refunded, currency)}</a>
+              ),
+            },
             {
               name: 'Success rate',
               number: true,
@@ -215,7 +278,18 @@ function Days({
   );
 }
 
-function Declined({ declined, currency }: { declined: SummaryTotal['declined']; currency: string }) {
+function Declined({
+  declined,
+  currency,
+  from,
+  to,
+}: {
+  declined: SummaryTotal['declined'];
+  currency: string;
+  from: string;
+  to: string;
+}) {
+  const at = useCounted(currency);
   return (
     <section class="card stack">
       <h3>Why charges were declined</h3>
@@ -225,7 +299,10 @@ function Declined({ declined, currency }: { declined: SummaryTotal['declined']; 
         keyOf={({ reason }) => reason}
         empty="No charge was declined."
         columns={[
-          { name: 'Reason', cell: ({ reason }) => reasonInWords(reason) },
+          {
+            name: 'Reason',
+            cell: ({ reason }) => <a href={at('declined', from, to, reason)}>{reasonInWords(reason)}</a>,
+          },
           { name: 'Charges', number: true, cell: ({ count }) => wholeNumber(count) },
           { name: 'Share', number: true, cell: ({ count }) => percent(count / declined.count) },
           { name: 'Amount', number: true, cell: (sum) => money(sum, currency) },

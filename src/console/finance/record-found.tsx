@@ -1,11 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import type { BankStatement, Delivery, Intent } from '../../../packages/client/src/api.generated';
+import type { BankStatement, Intent } from '../../../packages/client/src/api.generated';
 import { fileAt } from './api';
-import { to } from './address';
 import { useMoment } from './context';
-import { attemptInWords } from './deliveries';
 import { Facts, Id } from './facts';
-import { SearchLink } from './search-link';
+import { RecordLink } from './record-link';
 import { Timeline } from './timeline';
 import { reasonInWords, toneOf } from './words';
 
@@ -33,8 +31,8 @@ export function IntentFound({ intent }: { intent: Intent }) {
         of={[
           ['Currency', intent.currency],
           ['Answer by', moment(intent.expiresAt)],
-          ['Customer', <SearchLink of={intent.customerId} />],
-          ['Merchant', <SearchLink of={intent.entityId} />],
+          ['Customer', <RecordLink of={intent.customerId} />],
+          ['Merchant', <RecordLink of={intent.entityId} />],
           ['Id', <Id of={intent.intentId} />],
         ]}
       />
@@ -44,34 +42,6 @@ export function IntentFound({ intent }: { intent: Intent }) {
           ...(closedAt === null ? [] : [{ at: closedAt, what: status, text: `It ended: ${ended}` }]),
         ]}
       />
-    </Found>
-  );
-}
-
-export function DeliveryFound({ delivery }: { delivery: Delivery }) {
-  const { webhookType, status, createdAt, finishedAt, withdrawnAt, attempts } = delivery;
-  return (
-    <Found name={`Webhook ${webhookType}`} state={withdrawnAt === undefined ? status : 'withdrawn'}>
-      <Facts
-        of={[
-          ['Id', <Id of={delivery.deliveryId} />],
-          ['Event', <Id of={delivery.eventId} />],
-        ]}
-      />
-      <Timeline
-        of={[
-          { at: createdAt, what: 'made', text: 'It was announced to you' },
-          ...attempts.map((one) => ({ at: one.at, what: 'attempt', text: attemptInWords(one) })),
-          ...(withdrawnAt === undefined
-            ? finishedAt === null
-              ? []
-              : [{ at: finishedAt, what: status, text: `It was ${status}` }]
-            : [{ at: withdrawnAt, what: 'withdrawn', text: 'Its subject had ended' }]),
-        ]}
-      />
-      <p>
-        <a href={to('webhooks')}>All webhooks</a>
-      </p>
     </Found>
   );
 }

@@ -1,59 +1,165 @@
-import type { ScheduleWithBillings } from '../../../packages/client/src/api.generated';
+import { useState } from 'preact/hooks';
+import type {
+  ScheduleWithBillings,
+  SubscriptionWithBillings,
+} from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { useMoment } from './context';
+import { Act } from './act';
+import { to } from './address';
+import { act } from './api';
+import { Badge } from './badge';
+import { useMoment, useSession } from './context';
 import { Facts, Id } from './facts';
-import { SearchLink } from './search-link';
+import { Show, useLoaded } from './loaded';
+import { CancelSchedule, PauseSchedule } from './payment-acts';
+import { paymentsAt } from './payment-filter';
 import { Table } from './table';
-import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
+import { reasonInWords } from './words';
 
-export function ScheduleFound({ schedule }: { schedule: ScheduleWithBillings }) {
+type Either = ScheduleWithBillings | SubscriptionWithBillings;
+
+export function ScheduleShown({ id }: { id: string }) {
+  const { role } = useSession();
+  const at = encodeURIComponent(id);
+  const own = useLoaded<'getSchedule'>(role === 'bank' ? undefined : `/v1/billing/recurring/${at}`);
+  const ofBank = useLoaded<'getSubscription'>(
+    role === 'bank' ? `/v1/bank/customer/subscriptions/${at}` : undefined,
+  );
+  const [notice, setNotice] = useState<string>();
+  const done = (message: string) => {
+    setNotice(message);
+    own.reload();
+    ofBank.reload();
+  };
+  const shown = (schedule: Either) => <Found schedule={schedule} done={done} />;
+  return (
+    <>
+      <p>
+        <a href={to('schedules')}>All schedules</a>
+      </p>
+      <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
+      {role === 'bank' ? (
+        <Show loaded={ofBank} what="The schedule">
+          {shown}
+        </Show>
+      ) : (
+        <Show loaded={own} what="The schedule">
+          {shown}
+        </Show>
+      )}
+    </>
+  );
+}
+
+const ENDED = ['completed', 'cancelled', 'failed'];
+
+function Found({ schedule, done }: { schedule: Either; done: (message: string) => void }) {
+  const { role } = useSession();
   const moment = useMoment();
-  const { status, interval, frequency, nextBillingDate, retryAt } = schedule;
+  const { scheduleId: id, status, interval, frequency, nextBillingDate, retryAt } = schedule;
   return (
     <section class="card stack">
-      <h2>
-        {schedule.description ?? 'Schedule'} of {money(schedule, schedule.currency)}{' '}
-        <span class={`badge ${toneOf(status)}`}>{SCHEDULE_STATES[status]}</span>
-      </h2>
+      <div class="head">
+        <div>
+          <p class="quiet small">{schedule.description ?? 'Schedule'}</p>
+          <h2 class="sum">
+            {money(schedule, schedule.currency)} <Badge of={status} />
+          </h2>
+          <p>
+            {interval === 1 ? frequency : `${frequency}, every ${interval}`}, from{' '}
+            <strong>
+              {'customerName' in schedule
+                ? schedule.customerName
+                : `Customer …${schedule.customerId.slice(-6)}`}
+            </strong>{' '}
+            to <strong>{'merchant' in schedule ? schedule.merchant.name : schedule.merchantName}</strong>
+          </p>
+        </div>
+        {!ENDED.includes(status) && (
+          <div class="row">
+            {role !== 'bank' &&
+              (status === 'paused' ? <Resume id={id} done={done} /> : <PauseSchedule id={id} done={done} />)}
+            <CancelSchedule id={id} done={done} />
+          </div>
+        )}
+      </div>
       <Facts
         of={[
-          ['How often', interval === 1 ? frequency : `${frequency}, every ${interval}`],
           ['Next due', nextBillingDate === null ? 'Never again' : moment(nextBillingDate)],
           retryAt !== null && ['Tried again', moment(retryAt)],
-          ['Customer', <SearchLink of={schedule.customerId} />],
-          ['Id', <Id of={schedule.scheduleId} />],
+          [
+            'Customer',
+            <a
+              href={
+                role === 'bank'
+                  ? to('customers', schedule.customerId)
+                  : paymentsAt({ customerId: schedule.customerId })
+              }
+            >
+              {'customerName' in schedule ? schedule.customerName : 'Payments of this customer'}
+            </a>,
+          ],
+          ['Payments', <a href={paymentsAt({ scheduleId: id })}>All that it has charged</a>],
         ]}
       />
-      <Table
-        caption="Billings of the schedule"
-        rows={schedule.billings.toReversed()}
-        keyOf={({ n }) => String(n)}
-        empty="Nothing has fallen due yet."
-        columns={[
-          { name: 'Due', cell: ({ dueDate }) => moment(dueDate) },
-          {
-            name: 'State',
-            cell: (one) => (
-              <>
-                <span class={`badge ${toneOf(one.status)}`}>{one.status}</span>
-                {one.reason && <div class="small">{reasonInWords(one.reason)}</div>}
-              </>
-            ),
-          },
-          {
-            name: 'Charges made for it',
-            cell: ({ attempts }) =>
-              attempts.length === 0
-                ? '–'
-                : attempts.map(({ reference, declineReason, status: outcome }) => (
-                    <div key={reference}>
-                      <SearchLink of={reference} />{' '}
-                      {declineReason === null ? outcome : reasonInWords(declineReason)}
-                    </div>
-                  )),
-          },
-        ]}
-      />
+      <details>
+        <summary>Ids</summary>
+        <Facts
+          of={[
+            ['Schedule', <Id of={id} />],
+            ['Customer', <Id of={schedule.customerId} />],
+          ]}
+        />
+      </details>
+      <Billings of={schedule} />
     </section>
+  );
+}
+
+const Resume = ({ id, done }: { id: string; done: (message: string) => void }) => (
+  <Act
+    name="Resume it …"
+    title="Resume the schedule?"
+    yes="Yes, resume it"
+    send={() => act(`/v1/billing/recurring/${id}/resume`)}
+    done={done}
+  >
+    <p>It charges again from its next due date on.</p>
+  </Act>
+);
+
+function Billings({ of: schedule }: { of: Either }) {
+  const moment = useMoment();
+  return (
+    <Table
+      caption="Billings of the schedule"
+      rows={schedule.billings.toReversed()}
+      keyOf={({ n }) => String(n)}
+      empty="Nothing has fallen due yet."
+      columns={[
+        { name: 'Due', cell: ({ dueDate }) => moment(dueDate) },
+        {
+          name: 'State',
+          cell: (one) => (
+            <>
+              <Badge of={one.status} />
+              {one.reason && <div class="small">{reasonInWords(one.reason)}</div>}
+            </>
+          ),
+        },
+        {
+          name: 'Charges made for it',
+          cell: ({ attempts }) =>
+            attempts.length === 0
+              ? '–'
+              : attempts.map(({ reference, at, declineReason, status }) => (
+                  <div key={reference}>
+                    <a href={to('payments', reference)}>{moment(at)}</a>:{' '}
+                    {declineReason === null ? status : reasonInWords(declineReason)}
+                  </div>
+                )),
+        },
+      ]}
+    />
   );
 }

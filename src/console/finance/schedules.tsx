@@ -1,19 +1,23 @@
 import type { Schedule, Subscription } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { to } from './address';
+import { to, type Address } from './address';
 import { query } from './api';
 import { Choice, usePaged } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded } from './loaded';
-import { SearchLink } from './search-link';
+import { ScheduleShown } from './schedule-found';
 import { Pages, Table, type Column, type Paged } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
 
 type Status = Schedule['status'];
 type Listed = Schedule | Subscription;
 
+export function Schedules({ address: { id } }: { address: Address }) {
+  return id === undefined ? <ScheduleList /> : <ScheduleShown id={id} key={id} />;
+}
+
 /** Opens at the past due schedules, which need attention. */
-export function Schedules() {
+function ScheduleList() {
   const { role } = useSession();
   const { chosen: status, page, choose, go } = usePaged<Status>('past_due');
   const asked = query({ status, page });
@@ -55,15 +59,17 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
       name: 'Schedule',
       cell: (one) => (
         <>
-          {one.description ?? 'Without a description'}
-          <div class="mono quiet">
-            {role === 'bank' ? one.scheduleId : <a href={to('search', one.scheduleId)}>{one.scheduleId}</a>}
+          <a class="whole" href={to('schedules', one.scheduleId)}>
+            {one.description ?? 'Without a description'}
+          </a>
+          <div class="quiet small">
+            {one.interval === 1 ? one.frequency : `${one.frequency}, every ${one.interval}`}
           </div>
         </>
       ),
     },
     ...(role === 'merchant' ? [] : [{ name: 'Merchant', cell: merchantOf }]),
-    { name: 'Customer', cell: (one) => <span class="mono">{one.customerId}</span> },
+    { name: 'Customer', cell: customerOf },
     { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
     {
       name: status === 'past_due' ? 'Why' : 'State',
@@ -79,6 +85,7 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
   ];
   return (
     <Table
+      look="linked"
       caption={`Schedules: ${SCHEDULE_STATES[status]}`}
       columns={columns}
       rows={found}
@@ -88,8 +95,10 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
   );
 }
 
-const merchantOf = (one: Listed) =>
-  'merchant' in one ? one.merchant.name : <span class="mono">{one.merchantId}</span>;
+const merchantOf = (one: Listed) => ('merchant' in one ? one.merchant.name : one.merchantName);
+
+const customerOf = (one: Listed) =>
+  'customerName' in one ? one.customerName : <span class="quiet">Customer …{one.customerId.slice(-6)}</span>;
 
 function Why({ of: { status, lastDecline } }: { of: Listed }) {
   const moment = useMoment();
@@ -99,9 +108,7 @@ function Why({ of: { status, lastDecline } }: { of: Listed }) {
   return (
     <>
       {reasonInWords(lastDecline.reason)}
-      <div class="quiet small">
-        {moment(lastDecline.at)}, <SearchLink of={lastDecline.reference} />
-      </div>
+      <div class="quiet small">{moment(lastDecline.at)}</div>
     </>
   );
 }

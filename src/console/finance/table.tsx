@@ -18,16 +18,19 @@ export function Table<Row>({
   rows,
   keyOf,
   empty,
+  look = '',
 }: {
   caption: string;
   columns: Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   empty: string;
+  /** A class of the style sheet. */
+  look?: string;
 }) {
   if (rows.length === 0) return <p class="empty quiet">{empty}</p>;
   return (
-    <div class="scrolled rows" role="region" aria-label={caption} tabIndex={0}>
+    <div class={`scrolled rows ${look}`} role="region" aria-label={caption} tabIndex={0}>
       <table role="table">
         <caption class="heard-only">{caption}</caption>
         <thead role="rowgroup">

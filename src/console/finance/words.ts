@@ -2,11 +2,12 @@ import type {
   ReconciliationException,
   ReconciliationExceptionWithEvents,
   Schedule,
+  TransactionWithEvents,
 } from '../../../packages/client/src/api.generated';
 
 /* Words for the API's codes. A code that is new to this page is shown as it is. */
 
-const REASONS: Record<string, string> = {
+export const REASONS: Record<string, string> = {
   cancelled: 'Cancelled by the merchant',
   denied: 'The customer said no',
   expired: 'No answer in time',
@@ -19,6 +20,67 @@ const REASONS: Record<string, string> = {
 };
 
 export const reasonInWords = (reason: string) => REASONS[reason] ?? reason;
+
+const WHY: Record<string, string> = {
+  cancelled: 'It was cancelled before the customer approved it. No money moved.',
+  denied: 'The customer was asked, and refused. No money moved.',
+  expired: 'No answer came in time. The bank may have debited all the same: the exception tells.',
+  insufficient_funds: 'The bank found too little money in the account.',
+  limit_reached: 'It goes beyond a spending limit that the customer has set.',
+  not_delivered: 'The bank was not reached at any attempt, so no money moved.',
+  suspended: 'The customer has suspended payments to this merchant.',
+  temporarily_unavailable: 'The bank could not work on it at that time. It may succeed later.',
+};
+
+/** A sentence more about a decline than its reason. */
+export const whyDeclined = ({
+  declineReason,
+  bankName,
+}: Pick<TransactionWithEvents, 'declineReason' | 'bankName'>): string =>
+  WHY[declineReason ?? ''] ?? `These are the words of ${bankName}.`;
+
+export const TYPES: Record<TransactionWithEvents['type'], string> = {
+  charge: 'Charge',
+  refund: 'Refund',
+  refund_return: 'Refund return',
+  reversal: 'Reversal',
+};
+
+/** `past_due` as `Past due`. */
+export const stateInWords = (state: string) =>
+  state.charAt(0).toUpperCase() + state.slice(1).replaceAll('_', ' ');
+
+const EVENTS: Record<string, string> = {
+  'billing_request.accepted': 'The charge was accepted, and the bank asked for the money',
+  'billing_request.successful': 'The bank debited the customer: the money moved',
+  'billing_request.declined': 'The charge was declined',
+  'billing_request.reversed': 'The charge was reversed: its money did not stay',
+  'billing_request.credit_overdue': 'The payee’s bank was not told in time',
+  'billing_request.answer_refused': 'The bank declined late, which changes nothing',
+  'refund.requested': 'A refund was asked for, and the bank told to make it',
+  'refund.overdue': 'The refund is overdue: the bank was reminded',
+  'refund.completed': 'The bank sent the refund',
+  'refund.rejected': 'The bank rejected the refund: the money can be refunded again',
+  'refund.returned': 'The refund came back: its money can be refunded again',
+  'refund.answer_refused': 'The bank answered again, which changes nothing',
+  'reversal.completed': 'The reversal was booked',
+  'exception.opened': 'An exception was opened: the bank’s word and the network’s may differ',
+  'exception.updated': 'The bank has answered since',
+  'exception.investigating': 'The operator looks into the exception',
+  'exception.resolved': 'The exception was resolved',
+  'exception.answer_refused': 'An answer to the exception was not taken',
+};
+
+export const eventInWords = ({
+  type,
+  declineReason,
+  kind,
+}: Pick<TransactionWithEvents['events'][number], 'type' | 'declineReason' | 'kind'>): string =>
+  [
+    EVENTS[type] ?? type,
+    ...(declineReason === undefined ? [] : [reasonInWords(declineReason)]),
+    ...(kind === undefined ? [] : [kindInWords(kind)]),
+  ].join(': ');
 
 const KINDS: Record<ReconciliationException['kind'], string> = {
   unanswered: 'The bank did not answer in time',
@@ -94,3 +156,12 @@ export const SCHEDULE_STATES: Record<Schedule['status'], string> = {
   completed: 'Completed',
   cancelled: 'Cancelled',
 };
+
+/** For a merchant a customer has no name. */
+export const customerOf = ({
+  customerName,
+  customerId,
+}: {
+  customerName?: string | null;
+  customerId: string;
+}) => customerName ?? `Customer …${customerId.slice(-6)}`;

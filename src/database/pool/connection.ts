@@ -104,9 +104,10 @@ export function openDatabase(
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     keepAlive: true,
+    // Compiling a long statement takes longer than any run of it.
     // By default Postgres plans many prepared statements again for each run. That costs more than
     // the run: a third of the work for a charge.
-    options: `-c role=${role} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
+    options: `-c role=${role} -c timezone=UTC -c jit=off -c plan_cache_mode=force_generic_plan`,
     max: poolSize,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.

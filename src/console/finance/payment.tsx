@@ -1,0 +1,179 @@
+import type { TransactionWithEvents } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
+import { to } from './address';
+import { Badge } from './badge';
+import { useMoment, useSession } from './context';
+import { ExceptionOfPayment } from './exception';
+import { Facts, Id } from './facts';
+import { PaymentActs } from './payment-acts';
+import { paymentsAt } from './payment-filter';
+import { Table } from './table';
+import { Timeline } from './timeline';
+import { Webhook } from './webhook';
+import { customerOf, eventInWords, reasonInWords, TYPES, whyDeclined } from './words';
+
+interface Props {
+  of: TransactionWithEvents;
+  done: (message: string) => void;
+}
+
+/** The story of a payment: who paid whom, what became of it and why, and what can be done. */
+export function Payment({ of: one, done }: Props) {
+  return (
+    <>
+      <Head of={one} done={done} />
+      <Exceptions of={one} done={done} />
+      <div class="story">
+        <section class="card stack" aria-labelledby="happened">
+          <h2 id="happened">What has happened</h2>
+          <Timeline
+            of={one.events.map((event) => ({ at: event.at, what: event.cause, text: eventInWords(event) }))}
+          />
+          <details>
+            <summary>Every step, with ids</summary>
+            <Timeline of={one.timeline} />
+          </details>
+        </section>
+        <Details of={one} />
+      </div>
+      {one.related.length > 1 && <Related of={one} />}
+      {one.deliveryIds.length > 0 && (
+        <section class="card stack" aria-labelledby="told">
+          <h2 id="told">What you were told by webhook</h2>
+          {one.deliveryIds.map((id) => (
+            <Webhook id={id} key={id} />
+          ))}
+        </section>
+      )}
+    </>
+  );
+}
+
+function Head({ of: one, done }: Props) {
+  const why = one.declineReason === null ? undefined : whyDeclined(one);
+  return (
+    <section class="card stack">
+      <div class="head">
+        <div>
+          <p class="quiet small">{TYPES[one.type]}</p>
+          <h2 class="sum">
+            {money(one, one.currency)} <Badge of={one.status} />
+          </h2>
+          <p>
+            {one.type === 'charge' ? 'from' : 'of'} <strong>{customerOf(one)}</strong> at {one.bankName}
+            {one.merchantName !== null && (
+              <>
+                {' '}
+                to <strong>{one.merchantName}</strong>
+              </>
+            )}
+            {one.payeeName !== null && (
+              <>
+                {' '}
+                to <strong>{one.payeeName}</strong>
+              </>
+            )}
+            <span class="quiet"> · {one.description}</span>
+          </p>
+        </div>
+        <PaymentActs of={one} done={done} />
+      </div>
+      {why !== undefined && (
+        <p class="notice bad">
+          <strong>{reasonInWords(one.declineReason ?? '')}.</strong> {why}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Details({ of: one }: { of: TransactionWithEvents }) {
+  const { role } = useSession();
+  const moment = useMoment();
+  const part = (amount: number) => money({ amount }, one.currency);
+  return (
+    <section class="card stack" aria-labelledby="details">
+      <h2 id="details">Details</h2>
+      <Facts
+        of={[
+          ['Reference', <Id of={one.reference} />],
+          ['Made', moment(one.createdAt)],
+          ['Settled', one.settledAt === null ? 'Not settled' : moment(one.settledAt)],
+          one.refundedAmount > 0 && ['Refunded of it', part(one.refundedAmount)],
+          one.reversedAmount > 0 && ['Reversed of it', part(one.reversedAmount)],
+          [
+            'Customer',
+            <a
+              href={
+                role === 'bank' && one.customerName !== null
+                  ? to('customers', one.customerId)
+                  : paymentsAt({ customerId: one.customerId })
+              }
+            >
+              {customerOf(one)}
+            </a>,
+          ],
+          one.merchantId !== null &&
+            role !== 'merchant' && [
+              'Merchant',
+              <a href={paymentsAt({ merchantId: one.merchantId })}>{one.merchantName}</a>,
+            ],
+          one.scheduleId !== null && ['Made by', <a href={to('schedules', one.scheduleId)}>its schedule</a>],
+          ...Object.entries(one.metadata ?? {}).map(([name, value]) => [name, String(value)] as const),
+        ]}
+      />
+      <details>
+        <summary>Ids</summary>
+        <Facts
+          of={[
+            ['Transaction', <Id of={one.transactionId} />],
+            ['Charge', <Id of={one.billingRequestId} />],
+            ['Customer', <Id of={one.customerId} />],
+            one.merchantId !== null && ['Merchant', <Id of={one.merchantId} />],
+            ['Bank', <Id of={one.bankId} />],
+            one.scheduleId !== null && ['Schedule', <Id of={one.scheduleId} />],
+            one.bankTransactionId != null && ['At the bank', <Id of={one.bankTransactionId} />],
+          ]}
+        />
+      </details>
+    </section>
+  );
+}
+
+function Related({ of: one }: { of: TransactionWithEvents }) {
+  return (
+    <section class="card stack" aria-labelledby="related">
+      <h2 id="related">The charge and what became of it</h2>
+      <Table
+        caption="The charge, its refunds and reversals"
+        rows={one.related}
+        keyOf={({ reference }) => reference}
+        empty=""
+        columns={[
+          {
+            name: 'Payment',
+            cell: ({ type, reference }) =>
+              reference === one.reference ? (
+                <>{TYPES[type]}, this one</>
+              ) : (
+                <a href={to('payments', reference)}>{TYPES[type]}</a>
+              ),
+          },
+          { name: 'Amount', number: true, cell: (other) => money(other, other.currency) },
+          { name: 'Status', cell: ({ status }) => <Badge of={status} /> },
+        ]}
+      />
+    </section>
+  );
+}
+
+/** With what the bank answered, and for the bank the form to resolve it. */
+function Exceptions({ of: one, done }: Props) {
+  return (
+    <>
+      {one.exceptionIds.map((id) => (
+        <ExceptionOfPayment id={id} key={id} done={done} />
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,274 @@
+import { useState } from 'preact/hooks';
+import type { FoundTransaction } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
+import { go, to, type Address } from './address';
+import { Alert } from './alert';
+import { askFor, save, type DataOf } from './api';
+import { useMoment, useSession } from './context';
+import { wholeNumber } from './figures';
+import { inWords, Show, useAnswered, useLoaded } from './loaded';
+import { bodyOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filter';
+import { PaymentFilters } from './payment-filters';
+import { RecordFound } from './record';
+import { Table, type Column } from './table';
+import { Badge } from './badge';
+import { customerOf, reasonInWords, TYPES } from './words';
+
+const SEARCH = '/v1/transaction-history/search';
+const PER_PAGE = 25;
+/** The service looks through a part of a long history at a time. */
+const LOOKS_MAX = 50;
+
+export function Payments({ address: { id, parameters } }: { address: Address }) {
+  return id === undefined ? (
+    <PaymentList filter={filterOf(parameters)} />
+  ) : (
+    <RecordFound what={id} key={id} />
+  );
+}
+
+/** Whole references, and ids of records. */
+const NAMES_ONE = /^(?:[a-z]{3}_\w+|[0-9A-HJKMNP-TV-Z]{24})$/i;
+
+/** Kept here, and in no address: it may be a name. The reader who comes back finds it again. */
+let last = { sessionId: '', text: '' };
+
+function PaymentList({ filter }: { filter: PaymentFilter }) {
+  const { sessionId } = useSession();
+  const [text, setText] = useState(last.sessionId === sessionId ? last.text : '');
+  // A cheap span: the answer says what day it is by the party's clock.
+  const day = useLoaded<'getSummary'>('/v1/summary?from=2026-01-01&to=2026-01-01');
+  const body = bodyOf(filter, text);
+  const look = (next: string) => {
+    if (NAMES_ONE.test(next)) return go(to('payments', next));
+    last = { sessionId, text: next };
+    setText(next);
+  };
+  return (
+    <section class="card stack">
+      <form
+        role="search"
+        class="row fields"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const given = new FormData(event.currentTarget).get('text');
+          look(typeof given === 'string' ? given.trim() : '');
+        }}
+      >
+        <SearchField text={text} />
+        <button class="first" type="submit">
+          Search
+        </button>
+        {text !== '' && (
+          <button type="button" class="plain" onClick={() => look('')}>
+            Clear “{text}”
+          </button>
+        )}
+      </form>
+      <Show loaded={day} what="The day">
+        {({ today }) => (
+          <PaymentFilters filter={filter} today={today} choose={(next) => go(paymentsAt(next))} />
+        )}
+      </Show>
+      <Totals body={body} />
+      <Pages body={body} key={JSON.stringify(body)} />
+    </section>
+  );
+}
+
+function SearchField({ text }: { text: string }) {
+  const { role } = useSession();
+  const more = { bank: ', customer or merchant', provider: ' or merchant', merchant: '' }[role];
+  return (
+    <label class="wide">
+      Search by reference, description, amount{more}, or any id
+      <input
+        name="text"
+        type="search"
+        key={text}
+        defaultValue={text}
+        spellcheck={false}
+        autocapitalize="none"
+      />
+    </label>
+  );
+}
+
+type Totalled = DataOf<'totalTransactions'>;
+
+function Totals({ body }: { body: object }) {
+  const loaded = useAnswered(JSON.stringify(body), (what) =>
+    askFor<'totalTransactions'>('/v1/transaction-history/totals', JSON.parse(what) as object),
+  );
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  async function download(): Promise<void> {
+    setBusy(true);
+    setError(undefined);
+    await save(SEARCH, body).catch((failed: unknown) => setError(inWords(failed)));
+    setBusy(false);
+  }
+  return (
+    <>
+      <div class="head">
+        <Show loaded={loaded} what="The totals">
+          {(found) => <Sums of={found} />}
+        </Show>
+        <button type="button" disabled={busy} onClick={() => void download()}>
+          {busy ? 'Downloading …' : 'Download as CSV'}
+        </button>
+      </div>
+      {error !== undefined && <Alert>The file was not saved. {error}</Alert>}
+    </>
+  );
+}
+
+function Sums({ of: { count, countIsMinimum, moved, totals } }: { of: Totalled }) {
+  return (
+    <dl class="figures totals" aria-label="Totals of these payments">
+      <div>
+        <dt>Payments</dt>
+        <dd>
+          {wholeNumber(count)}
+          {countIsMinimum && '+'}
+        </dd>
+      </div>
+      {moved.map((sum) => (
+        <div key={sum.currency}>
+          <dt>Moved your balance by</dt>
+          <dd>{money(sum, sum.currency)}</dd>
+        </div>
+      ))}
+      {totals.map((one) => (
+        <div key={`${one.currency} ${one.type} ${one.status}`}>
+          <dt>
+            {TYPES[one.type]}s {one.status}
+          </dt>
+          <dd class="lesser">
+            {money(one, one.currency)}
+            <small>{wholeNumber(one.count)}</small>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+type Found = DataOf<'searchTransactions'>;
+
+async function pageOf(what: string): Promise<Found> {
+  let body = JSON.parse(what) as object;
+  for (let looks = 1; ; looks++) {
+    const found = await askFor<'searchTransactions'>(SEARCH, body);
+    if (found.transactions.length > 0 || found.next === null || looks === LOOKS_MAX) return found;
+    body = { ...body, cursor: found.next };
+  }
+}
+
+/** Pages before this one are known by where each began. */
+function Pages({ body }: { body: object }) {
+  const [begins, setBegins] = useState<string[]>([]);
+  const cursor = begins.at(-1);
+  const loaded = useAnswered(
+    JSON.stringify({ ...body, limit: PER_PAGE, ...(cursor !== undefined && { cursor }) }),
+    pageOf,
+  );
+  return (
+    <Show loaded={loaded} what="The payments">
+      {({ transactions, next }) => (
+        <>
+          <PaymentTable found={transactions} />
+          {(begins.length > 0 || next !== null) && (
+            <nav class="row" aria-label="Pages">
+              <button
+                type="button"
+                disabled={begins.length === 0}
+                onClick={() => setBegins(begins.slice(0, -1))}
+              >
+                Newer
+              </button>
+              <span class="quiet small">Page {begins.length + 1}</span>
+              <button
+                type="button"
+                disabled={next === null}
+                onClick={() => next !== null && setBegins([...begins, next])}
+              >
+                Older
+              </button>
+            </nav>
+          )}
+        </>
+      )}
+    </Show>
+  );
+}
+
+function PaymentTable({ found }: { found: FoundTransaction[] }) {
+  const { role } = useSession();
+  const moment = useMoment();
+  const columns: Column<FoundTransaction>[] = [
+    {
+      name: 'Amount',
+      number: true,
+      cell: (one) => (
+        <a class="whole" href={to('payments', one.reference)}>
+          <strong>{money(one, one.currency)}</strong>
+        </a>
+      ),
+    },
+    {
+      name: 'Status',
+      cell: (one) => (
+        <>
+          <Badge of={one.status} /> {one.type !== 'charge' && <span class="small">{TYPES[one.type]}</span>}
+          <Why of={one} />
+        </>
+      ),
+    },
+    {
+      name: 'Description',
+      cell: (one) => (
+        <>
+          {one.description}
+          <div class="mono quiet">{one.reference}</div>
+        </>
+      ),
+    },
+    {
+      name: 'Customer',
+      cell: (one) => (
+        <>
+          <span class={one.customerName === null ? 'quiet' : ''}>{customerOf(one)}</span>
+          {one.payeeName !== null && <div class="small quiet">to {one.payeeName}</div>}
+        </>
+      ),
+    },
+    ...(role === 'merchant'
+      ? []
+      : [{ name: 'Merchant', cell: (one: FoundTransaction) => one.merchantName ?? 'Between customers' }]),
+    { name: 'Date', cell: ({ createdAt }) => <span class="quiet">{moment(createdAt)}</span> },
+  ];
+  return (
+    <Table
+      look="linked payments"
+      caption="Payments"
+      rows={found}
+      keyOf={({ transactionId }) => transactionId}
+      empty="No payment of yours matches all of this."
+      columns={columns}
+    />
+  );
+}
+
+function Why({ of: one }: { of: FoundTransaction }) {
+  if (one.declineReason !== null) {
+    return <div class="small quiet">{reasonInWords(one.declineReason)}</div>;
+  }
+  if (one.reversedAmount > 0) return <div class="small quiet">Reversed</div>;
+  if (one.refundedAmount > 0) {
+    return (
+      <div class="small quiet">{one.refundedAmount === one.amount ? 'Refunded' : 'Partly refunded'}</div>
+    );
+  }
+  return null;
+}
