@@ -90,7 +90,7 @@ function inWords(event: RecordedAuditEvent, names: ReadonlyMap<string, string>):
     return name === undefined ? id : `${name} (${id})`;
   };
   const below = [
-    ['of', entityId && named(entityId)],
+    ['of', entityId !== actor && entityId !== null && named(entityId)],
     ['before', before && JSON.stringify(before).slice(0, VALUE_MAX)],
     ['after', after && JSON.stringify(after).slice(0, VALUE_MAX)],
     ['reason', reason],
