@@ -184,8 +184,14 @@ export async function signalWaiting(
   );
 }
 
+/**
+ * SQL: nobody has leased the message, nor does it wait after a refusal. Both last for seconds: a
+ * moment further ahead is of a clock that has been set back since, or of a Postgres that failed.
+ */
+const DUE = `not_before NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute'`;
+
 const nextOwner = (rank: OutboxRank, after: string) => `SELECT owner_id FROM outbox
-  WHERE rank = ${RANK[rank]} AND owner_id > ${after} AND not_before <= clock_timestamp() ORDER BY owner_id LIMIT 1`;
+  WHERE rank = ${RANK[rank]} AND owner_id > ${after} AND ${DUE} ORDER BY owner_id LIMIT 1`;
 
 /** Most rows of a rank that are counted: a higher count would say no more, and take longer. */
 const BACKLOG_MAX = 10_000;
@@ -264,7 +270,7 @@ export async function leaseOutboxRows(
      ), turn AS (
        SELECT row.at FROM owners o, LATERAL (
          SELECT ctid AS at FROM outbox
-         WHERE rank = ${RANK[rank]} AND owner_id = o.owner_id AND not_before <= clock_timestamp()
+         WHERE rank = ${RANK[rank]} AND owner_id = o.owner_id AND ${DUE}
          ORDER BY id LIMIT (SELECT :limit::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
      )
      UPDATE outbox SET not_before = statement_timestamp() + :leaseS::int * interval '1 second'

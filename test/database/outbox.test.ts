@@ -187,6 +187,15 @@ it('wakes the relays once messages are committed', async () => {
   await relays.destroy();
 });
 
+it('is carried though the clock that leased it was an hour ahead', async () => {
+  await rows(test.db, `DELETE FROM outbox`);
+  await signals('bnk_1', 1);
+  await leaseOutboxRows(test.db, 'call', 10, 10);
+  expect(await take(test.db, 'call', 10)).toEqual([]);
+  await rows(test.db, `UPDATE outbox SET not_before = not_before + interval '1 hour'`);
+  expect(await take(test.db, 'call', 10)).toHaveLength(1);
+});
+
 it('takes no messages out of a database that is not its own', async () => {
   await enqueueSignals(test.db, 'bankAnswered', [{ workflowId: 'intent/int_9' }]);
   const astray = openOutbox(
