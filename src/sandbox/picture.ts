@@ -10,6 +10,8 @@ export type Known = Pick<Customer, 'customerId' | 'lookupID' | 'name'> & { tempe
 
 /** Newest records of each kind for the page; older records are in the history. */
 const SHOWN = 100;
+/** Newest schedules whose retries and skips are told: each takes a call of its own. */
+const SCHEDULES_TOLD = 10;
 
 /**
  * Reads everything from the API again, so that the page is right even if a webhook is lost. The
@@ -29,6 +31,19 @@ export async function takePicture(
     shop.call('listRefunds', { query: newest }),
     shop.call('getClock'),
   ]);
+  const told = await Promise.all(
+    schedules.data.schedules
+      .slice(0, SCHEDULES_TOLD)
+      .map(({ scheduleId }) => shop.call('getSchedule', { path: { scheduleId } })),
+  );
+  const billingsOf = new Map(told.map(({ data }) => [data.scheduleId, data.billings]));
+  const attemptOf = new Map(
+    [...billingsOf.values()]
+      .flat()
+      .flatMap(({ attempts }) =>
+        attempts.map(({ billingRequestId }, n) => [billingRequestId, n + 1] as const),
+      ),
+  );
   const openAbout = new Map(
     exceptions.data.exceptions
       .filter(({ state }) => state !== 'resolved')
@@ -42,10 +57,10 @@ export async function takePicture(
     clock: { now: clock.data.now, target: clock.data.target },
     customers: known.map((one) => customerOf(one, decisions.data.decisions)),
     charges: transactions.data.transactions.map((one) =>
-      chargeOf(one, openAbout.get(one.billingRequestId) ?? null),
+      chargeOf(one, openAbout.get(one.billingRequestId) ?? null, attemptOf.get(one.billingRequestId) ?? 1),
     ),
     refunds: refunds.data.refunds.map(refundOf),
-    schedules: schedules.data.schedules.map(scheduleOf),
+    schedules: schedules.data.schedules.map((one) => scheduleOf(one, billingsOf.get(one.scheduleId) ?? [])),
   };
 }
 
@@ -62,7 +77,7 @@ function customerOf(known: Known, decisions: Decisions): Customer {
   };
 }
 
-function chargeOf(transaction: Transaction, exception: string | null): Charge {
+function chargeOf(transaction: Transaction, exception: string | null, attempt: number): Charge {
   const { billingRequestId, scheduleId, reference, customerId, amount, currency, description } = transaction;
   return {
     billingRequestId,
@@ -75,6 +90,7 @@ function chargeOf(transaction: Transaction, exception: string | null): Charge {
     declineReason: transaction.declineReason,
     refundedAmount: transaction.refundedAmount,
     scheduleId,
+    attempt,
     at: transaction.createdAt,
     exception,
     workflowId:
@@ -88,7 +104,12 @@ function refundOf(refund: AnswerOf<'listRefunds'>['data']['refunds'][number]): R
   return { refundId, originalReference, amount, currency, status, at: createdAt, workflowId };
 }
 
-function scheduleOf(schedule: AnswerOf<'listSchedules'>['data']['schedules'][number]): Schedule {
+type Billings = AnswerOf<'getSchedule'>['data']['billings'];
+
+function scheduleOf(
+  schedule: AnswerOf<'listSchedules'>['data']['schedules'][number],
+  billings: Billings,
+): Schedule {
   const { scheduleId, customerId, amount, currency, description, status } = schedule;
   const { nextBillingDate, billingsCompleted } = schedule;
   return {
@@ -100,6 +121,9 @@ function scheduleOf(schedule: AnswerOf<'listSchedules'>['data']['schedules'][num
     status,
     nextBillingDate,
     billingsCompleted,
+    skips: billings
+      .filter((billing) => billing.status === 'skipped')
+      .map(({ dueDate, reason }) => ({ at: dueDate, reason: reason ?? null })),
     workflowId: workflowIds.recurring(scheduleId),
   };
 }

@@ -119,7 +119,7 @@ it('lets months pass by the slider, and shows one charge for each', async () => 
   await expectShown(charge('a month from Adaeze').getByText('4 billed'));
   await expectShown(page.getByText('That was the main road.'));
 
-  const months = page.locator('.months > li');
+  const months = page.locator('.months > li:not(.ahead)');
   await eventually(async () => (await months.count()) === 4);
   const ofSchedule = (await charges()).filter(({ scheduleId }) => scheduleId !== null);
   expect(ofSchedule.map(({ status }) => status)).toEqual(Array(4).fill('successful'));
@@ -276,6 +276,7 @@ it('needs no mouse, from a permission to months of charges', async () => {
   await tabTo(page.getByRole('button', { name: 'Every time', exact: true }));
   await page.keyboard.press('Enter');
   await expectShown(till().getByText('of NGN 4,000.00 today'));
+  await eventually(async () => (await page.locator('#phone:focus').count()) === 1);
   await tabTo(page.getByRole('button', { name: 'Charge each month', exact: true }));
   await page.keyboard.press('Enter');
   await expectShown(charge('a month from Fatima').getByText('1 billed'));
@@ -298,15 +299,43 @@ it('shows the newest month where there are more than fit, and is a good page the
   await charge('a month from Babatunde').getByRole('button', { name: 'Cancel' }).click();
   await page.getByLabel('How far').press('End');
   await page.getByLabel('How far').press('ArrowLeft');
+  const wide = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 844 });
   await press('Move the clock by 6 months');
   await eventually(() => charge('a month from Fatima').getByText('7 billed').isVisible());
   const beyond = await page.evaluate<number>(`(() => {
     const rightOf = (selector) => document.querySelector(selector).getBoundingClientRect().right;
-    return Math.abs(rightOf('.months > li:last-child') - rightOf('.clock .scrolled'));
+    return Math.abs(rightOf('.months > .now') - rightOf('.clock .scrolled'));
   })()`);
   expect(beyond).toBeLessThan(2);
+  if (wide) await page.setViewportSize(wide);
   await wire().locator('summary').first().click();
   await expectGoodPage(page);
+});
+
+it('tells a retry and a skip from a charge, and the story of a charge by one press of its mark', async () => {
+  const schedule = charge('a month from Fatima');
+  await schedule.getByRole('button', { name: 'Pause' }).click();
+  await expectShown(schedule.locator('.badge').getByText('paused'));
+  await page.getByLabel('How far').press('Home');
+  await page.getByLabel('How far').press('ArrowRight');
+  await page.getByLabel('How far').press('ArrowRight');
+  await press('Move the clock by 1 month');
+  await expectShown(page.locator('.months .skip').getByText(/Fatima Bello, skipped/));
+
+  const retry = page.locator('.months .dot.retry').first();
+  await expect(retry.innerText()).resolves.toMatch(/Babatunde Adeyemi, declined: not enough money, try 2/);
+  await retry.focus();
+  await page.keyboard.press('Enter');
+  const story = page.getByRole('region', { name: 'The story of this charge' });
+  await expectShown(story.getByRole('heading').and(page.locator(':focus')));
+  await expectShown(story.getByText(', try 2'));
+  await expectShown(story.locator('.exchanges').getByText('billing.request'));
+  expect(await story.locator('.exchanges').getByText('sandbox/clock').count()).toBe(0);
+  await expectGoodPage(page);
+  await page.keyboard.press('Escape');
+  await story.waitFor({ state: 'hidden' });
+  await expectShown(retry.and(page.locator(':focus')));
 });
 
 it('shows every tab the same, and goes on after a restart with the same parties and an empty wire', async () => {

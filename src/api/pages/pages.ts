@@ -34,6 +34,11 @@ type AppName = Exclude<PageName, 'docs'>;
 
 const TITLES: Record<AppName, string> = { sandbox: 'Assent sandbox', console: 'Assent console' };
 
+/** The mark of `src/console/parts/mark.tsx`, in a blue that shows on light and dark tabs. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3b82dd" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"><path d="M4 20 12 4l8 16"/><path d="m8 14.5 3 3 5.5-6"/></svg>',
+)}`;
+
 let made: Promise<PageBundle> | undefined;
 
 /** Made when the first page is asked for: most processes never are. */
@@ -53,7 +58,7 @@ export const ownPartsOnly: RequestHandler = contentSecurityPolicy({
     scriptSrc: ["'self'"],
     styleSrc: ["'self'"],
     connectSrc: ["'self'"],
-    // The icon, which is none.
+    // The icon is in the document.
     imgSrc: ["'self'", 'data:'],
     baseUri: ["'none'"],
     formAction: ["'none'"],
@@ -69,7 +74,7 @@ function documentOf(title: string, { script, style }: PageBundle['pages'][PageNa
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <title>${title}</title>
-    <link rel="icon" href="data:," />
+    <link rel="icon" href="${ICON}" />
     <link rel="stylesheet" href="/pages/${style}" />
     <script type="module" src="/pages/${script}"></script>
   </head>

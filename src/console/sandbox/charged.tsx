@@ -83,7 +83,7 @@ function Charges({ state }: { state: SandboxState }) {
   return (
     <div class="stack">
       {state.schedules.length > 0 && <h3>Charges</h3>}
-      {charges.length === 0 && <p class="quiet small">None yet.</p>}
+      {charges.length === 0 && <p class="quiet small">None yet: press “Charge once” in the shop.</p>}
       <ul class="items">
         {shown.map((charge) => (
           <ChargeItem key={charge.billingRequestId} charge={charge} state={state} />
@@ -98,7 +98,7 @@ function Charges({ state }: { state: SandboxState }) {
   );
 }
 
-function ChargeItem({ charge, state }: { charge: Charge; state: SandboxState }) {
+export function ChargeItem({ charge, state }: { charge: Charge; state: SandboxState }) {
   const act = useAct();
   const { reference, exception, status, amount, currency, refundedAmount } = charge;
   const name = nameOf(state, charge.customerId);
@@ -116,6 +116,7 @@ function ChargeItem({ charge, state }: { charge: Charge; state: SandboxState }) 
       <div class="row apart">
         <span class="small quiet">
           {charge.description}, {momentIn(state.timeZone, 'minute')(charge.at)}
+          {charge.attempt > 1 && `, try ${charge.attempt}`}
         </span>
         <span class="row">
           {refund && (
@@ -140,6 +141,6 @@ function ChargeItem({ charge, state }: { charge: Charge; state: SandboxState }) 
   );
 }
 
-function nameOf({ customers }: SandboxState, customerId: string): string {
+export function nameOf({ customers }: SandboxState, customerId: string): string {
   return customers.find((one) => one.customerId === customerId)?.name ?? 'a customer';
 }

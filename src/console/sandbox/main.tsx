@@ -1,3 +1,4 @@
+import { Mark } from '../parts/mark';
 import { show } from '../parts/show';
 import { Charged } from './charged';
 import { Clock } from './clock';
@@ -18,7 +19,10 @@ function Sandbox() {
   return (
     <main class="page stack sandbox">
       <header>
-        <h1>Assent sandbox</h1>
+        <h1>
+          <Mark />
+          Assent sandbox
+        </h1>
         <p class="quiet">
           A shop, a bank and its customers, on the real engine. No money moves, whatever you press.
         </p>
@@ -35,7 +39,7 @@ function Sandbox() {
           <div class="panes">
             <Shop state={state} next={isPermissionAsked ? undefined : next} />
             <Phone state={state} isNext={next === 'approve' || isPermissionAsked} />
-            <Clock state={state} isNext={next === 'clock'} />
+            <Clock state={state} wire={wire} isNext={next === 'clock'} />
             <Charged state={state} />
             <Wire wire={wire} state={state} />
           </div>

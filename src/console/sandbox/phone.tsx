@@ -10,11 +10,15 @@ export function Phone({ state, isNext }: { state: SandboxState; isNext: boolean 
   return (
     <section class={`card stack phone ${isNext ? 'next' : ''}`} aria-labelledby="phone">
       <div>
-        <h2 id="phone">The phone: {bank.name}</h2>
+        <h2 id="phone" tabIndex={-1}>
+          The phone: {bank.name}
+        </h2>
         <p class="quiet small">What the bank asks its customers.</p>
       </div>
       <div class="stack screen" role="log" aria-label="Questions on the phone">
-        {prompts.length === 0 && <p class="quiet">Nothing to answer.</p>}
+        {prompts.length === 0 && (
+          <p class="quiet">Nothing to answer. What the shop asks a customer comes here.</p>
+        )}
         {prompts.map((prompt, n) => (
           <Question key={prompt.id} prompt={prompt} state={state} isNext={isNext && n === 0} />
         ))}
@@ -31,7 +35,14 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
   const name =
     state.customers.find(({ customerId }) => customerId === prompt.customerId)?.name ?? 'A customer';
   const isClosed = prompt.state === 'closed';
-  const answer = (decision: string, more: object = {}) => void act.press('answer', { id, decision, ...more });
+  const answer = async (decision: string, more: object = {}) => {
+    const isAnswered = await act.press('answer', { id, decision, ...more });
+    const at = document.activeElement;
+    // An answered question goes, and the focus with it: the next one is below the heading.
+    if (isAnswered && decision !== 'leave' && (at === document.body || at?.closest('.phone'))) {
+      document.getElementById('phone')?.focus({ preventScroll: true });
+    }
+  };
 
   const permit = () => {
     const limits: Record<string, number> = {};
@@ -41,7 +52,7 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
       if (!(value > 0)) return act.refuse('A limit is a number above nothing, or left empty for no limit.');
       limits[period] = value;
     }
-    return answer('approve_recurring', limits);
+    return void answer('approve_recurring', limits);
   };
 
   return (
@@ -87,7 +98,7 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
       )}
       <div class="row">
         {isClosed ? (
-          <button type="button" disabled={act.isBusy} onClick={() => answer('approve_once')}>
+          <button type="button" disabled={act.isBusy} onClick={() => void answer('approve_once')}>
             Approve, too late
           </button>
         ) : kind === 'charge' ? (
@@ -96,11 +107,11 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
               type="button"
               class={isNext ? 'first' : ''}
               disabled={act.isBusy}
-              onClick={() => answer('approve_once')}
+              onClick={() => void answer('approve_once')}
             >
               Approve
             </button>
-            <button type="button" disabled={act.isBusy} onClick={() => answer('approve_recurring')}>
+            <button type="button" disabled={act.isBusy} onClick={() => void answer('approve_recurring')}>
               Approve, and every time
             </button>
           </>
@@ -109,18 +120,18 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
             <button type="button" class={isNext ? 'first' : ''} disabled={act.isBusy} onClick={permit}>
               Every time
             </button>
-            <button type="button" disabled={act.isBusy} onClick={() => answer('approve_once')}>
+            <button type="button" disabled={act.isBusy} onClick={() => void answer('approve_once')}>
               Ask me each time
             </button>
           </>
         )}
         {!isClosed && (
-          <button type="button" disabled={act.isBusy} onClick={() => answer('deny')}>
+          <button type="button" disabled={act.isBusy} onClick={() => void answer('deny')}>
             Refuse
           </button>
         )}
         {prompt.state === 'waiting' && (
-          <button type="button" class="plain" disabled={act.isBusy} onClick={() => answer('leave')}>
+          <button type="button" class="plain" disabled={act.isBusy} onClick={() => void answer('leave')}>
             Leave it
           </button>
         )}

@@ -1,4 +1,4 @@
-import { useEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import type { Exchange, SandboxState } from './state';
 
 /** The state so far. The server sends all of it again whenever a connection begins. */
@@ -95,7 +95,15 @@ export function useAct(waiting = 0): Act {
     if (waiting < before.current) setOutcome((said) => (said?.isGood ? undefined : said));
     before.current = waiting;
   }, [waiting]);
+  const pressed = useRef<Element | null>(null);
+  useLayoutEffect(() => {
+    // A browser takes the focus from a button that is disabled while its act lasts.
+    const { current: button } = pressed;
+    if (isBusy || document.activeElement !== document.body) return;
+    if (button instanceof HTMLElement) button.focus({ preventScroll: true });
+  }, [isBusy]);
   const press = async (act: string, body: object) => {
+    pressed.current = document.activeElement;
     setBusy(true);
     setOutcome(undefined);
     const result = await send(act, body);

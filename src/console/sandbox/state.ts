@@ -51,6 +51,8 @@ export interface Charge {
   declineReason: string | null;
   refundedAmount: number;
   scheduleId: string | null;
+  /** Counts the tries of one due date from 1; 1 without a schedule. */
+  attempt: number;
   /** By the test clock, RFC 3339. */
   at: string;
   /** Kind of the charge's exception, until the bank has explained. */
@@ -77,6 +79,8 @@ export interface Schedule {
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
   nextBillingDate: string | null;
   billingsCompleted: number;
+  /** Due dates that passed without a charge, oldest first. */
+  skips: { at: string; reason: string | null }[];
   workflowId: string;
 }
 

@@ -16,7 +16,11 @@ export function Wire({ wire, state }: { wire: readonly Exchange[]; state: Sandbo
           Each call and each webhook, newest first, as your own code would send and get them.
         </p>
       </div>
-      {wire.length === 0 && <p class="quiet small">Nothing was sent yet.</p>}
+      {wire.length === 0 && (
+        <p class="quiet small">
+          Nothing was sent yet. Whatever you press in the shop or on the phone stands here at once.
+        </p>
+      )}
       <ol class="exchanges" reversed start={wire.at(-1)?.n ?? 1}>
         {shown.map((exchange) => (
           <li key={exchange.n}>
@@ -33,7 +37,7 @@ export function Wire({ wire, state }: { wire: readonly Exchange[]; state: Sandbo
   );
 }
 
-function ExchangeItem({ exchange, state }: { exchange: Exchange; state: SandboxState }) {
+export function ExchangeItem({ exchange, state }: { exchange: Exchange; state: SandboxState }) {
   const [isOpen, setOpen] = useState(false);
   const { kind, party, method, path, status, ms, signature, webhookType } = exchange;
   const who = party === 'shop' ? 'Shop' : 'Bank';

@@ -52,6 +52,11 @@ export function exceptionWords(kind: string): string {
   return EXCEPTIONS.get(kind) ?? kind.replaceAll('_', ' ');
 }
 
+/** Why a due date has no charge, as the end of a sentence. */
+export function skipWords(reason: string | null): string {
+  return reason === null ? '' : `: ${reason.replaceAll('_', ' ')}`;
+}
+
 /** A state in words, and whether it is good news. */
 export interface Standing {
   words: string;
