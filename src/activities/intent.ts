@@ -31,7 +31,9 @@ export function createIntentActivities(db: Database, keyring: Keyring): IntentAc
 }
 
 function decided(state: IntentState): Decided {
-  return { did: inWords(state), status: state.status, closes: state.closes };
+  const { status, reason, closes } = state;
+  // Nobody has decided: an operator tells that apart from a customer’s no.
+  return { did: inWords(state), status: reason === 'expired' ? reason : status, closes };
 }
 
 function inWords({ reference, status, reason, customerDecision, closes, afterS }: IntentState): string {

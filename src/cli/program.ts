@@ -43,6 +43,11 @@ const COMMANDS: [name: string, description: string, load: () => Module][] = [
     () => require('./why') as Module,
   ],
   [
+    'queries',
+    'links to lists of the Temporal UI: what waits, was declined, has expired, is past due, is stuck',
+    () => require('./queries') as Module,
+  ],
+  [
     'reconcile',
     'find work that is overdue or has no workflow, and workflows without a row',
     () => require('./reconcile') as Module,

@@ -2,7 +2,7 @@ import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/clien
 import type { Config } from '../settings/config';
 import { OperatorError } from '../domain/failures';
 import { lazyClient } from '../temporal/connection';
-import { notGiven } from './engine';
+import { engineOf, notGiven } from './engine';
 
 /**
  * The Temporal of the same engine; it is connected to when it is first used.
@@ -12,6 +12,15 @@ import { notGiven } from './engine';
 export function openTemporal({ TEMPORAL_ADDRESS, ...config }: Config): Client {
   if (TEMPORAL_ADDRESS === undefined) throw notGiven('TEMPORAL_ADDRESS');
   return lazyClient({ ...config, TEMPORAL_ADDRESS });
+}
+
+/**
+ * The list of workflows in the Temporal UI.
+ *
+ * @param uiUrl of another UI than that of `npm start`; where there is none, the link is its path
+ */
+export function workflowsUrl(config: Config, uiUrl = engineOf(config)?.temporalUiUrl ?? ''): string {
+  return `${uiUrl}/namespaces/${config.TEMPORAL_NAMESPACE}/workflows`;
 }
 
 /**

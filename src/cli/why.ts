@@ -6,7 +6,8 @@ import { formatAmount } from '../domain/money';
 import type { TimelineStep } from '../domain/words/timeline';
 import { sentenceOf } from '../domain/words/timeline-words';
 import { onEngine, takingJson } from './command';
-import { anyRing, engineOf } from './engine';
+import { anyRing } from './engine';
+import { workflowsUrl } from './temporal';
 
 /** `assent why`: the timeline of a reference or id, in words. */
 
@@ -40,10 +41,9 @@ type WorkflowLinks = (workflowId: string) => { command: string; ui: string };
 /** Commands and a link to the Temporal UI that show a workflow. */
 function workflowLinks(config: Config): WorkflowLinks {
   const namespace = config.TEMPORAL_NAMESPACE;
-  const uiUrl = engineOf(config)?.temporalUiUrl ?? '';
   return (workflowId) => ({
     command: `temporal workflow show --namespace ${namespace} --workflow-id ${workflowId}`,
-    ui: `${uiUrl}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}`,
+    ui: `${workflowsUrl(config)}/${encodeURIComponent(workflowId)}`,
   });
 }
 

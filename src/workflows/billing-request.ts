@@ -90,7 +90,12 @@ function inWords({
   return `${how} after ${spanInWords(afterS * 1000)}: ${amount}, reference ${reference}.`;
 }
 
+/** Ends that no bank has caused, which an operator tells apart from a bank’s refusal. */
+const OWN_ENDS = ['expired', 'not_delivered', 'cancelled'];
+
+/** Whoever looks through a list looks for trouble: one charge of a call that was not paid. */
 function statusOf(ends: EndedCharge[]): string {
-  const [first] = ends;
-  return ends.length === 1 && first !== undefined ? first.status : 'closed';
+  const shown = ends.find(({ status }) => status !== 'successful') ?? ends[0];
+  if (shown === undefined) return 'closed';
+  return OWN_ENDS.find((own) => own === shown.declineReason) ?? shown.status;
 }

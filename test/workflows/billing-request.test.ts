@@ -204,19 +204,25 @@ describe('the workflow of a bill', () => {
 
   it('tells of each charge of a call as it ends, and asks no more about it', async () => {
     call.rows.set('brq_2', { status: 'pending' });
-    await run(async (handle) => {
+    const events = await run(async (handle) => {
       await environment.sleep(HOUR_MS);
-      answer('brq_2', 'declined');
+      answer('brq_2', 'successful');
       await handle.signal('bankAnswered');
     });
     expect(call.done).toEqual([
       'ask',
       'await 2',
       'await 2',
-      'tell pending, declined',
+      'tell pending, successful',
       'close 1',
-      'tell declined, declined',
+      'tell declined, successful',
     ]);
+    // An operator who looks for what was declined finds the call.
+    const indexed = events.flatMap(({ upsertWorkflowSearchAttributesEventAttributes: upserted }) => {
+      const status = upserted?.searchAttributes?.indexedFields?.['AssentStatus'];
+      return status ? [Buffer.from(status.data ?? []).toString()] : [];
+    });
+    expect(indexed).toEqual(['"declined"']);
   });
 
   it('that is started again without its charges tells the ends that an earlier run left untold', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type ScheduleHandle } from '@temporalio/client';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
+import { operatorQueries } from '../../../src/temporal/operator-queries';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../../support/cast';
 import { eventually } from '../../support/engine';
 import { holdAt } from '../../support/held-step';
@@ -9,6 +10,8 @@ import { engine } from './engine';
 type Payload = { data?: Uint8Array | null } | null | undefined;
 
 const text = (payload: Payload) => Buffer.from(payload?.data ?? []).toString();
+
+const HOUR_MS = 3_600_000;
 
 /** The workflow that it has started last. */
 async function startedBy(schedule: ScheduleHandle): Promise<string> {
@@ -310,6 +313,56 @@ describe('a history', () => {
       `billing.intent.response delivered at attempt 1 to Palm Grocers`,
     ]);
     await expectNoTaskFailed(workflowIds.intent(intentId));
+  });
+
+  test('each query for operators finds, of all workflows of a merchant, those that it is for', async () => {
+    const now = new Date();
+    await bank.answerCharges('silence', { times: 1 });
+    const expired = await bill();
+    await bank.hears('billing.request', expired.billingRequestId);
+    await merchant.advanceClock('PT25H');
+    await bank.answerCharges('insufficient_funds', { times: 2 });
+    const declined = await bill();
+    await merchant.hears('billing.response', declined.billingRequestId);
+    const pastDue = await scheduled({ frequency: 'monthly' });
+    await firstBillingIs(pastDue, 'retrying');
+    const startDate = new Date(now.getTime() + 26 * HOUR_MS).toISOString();
+    const due = await scheduled({ frequency: 'monthly', startDate });
+    await merchant.server.misbehave({ kind: 'status', status: 500, times: 100, type: 'billing.response' });
+    const paid = await merchant.charge({ paymentIDs: [paymentID] }, 10);
+    await bank.hears('billing.request', paid.billingRequestId);
+    await bank.answerCharges('silence', { times: 1 });
+    const open = await bill();
+
+    async function found(at: Date): Promise<Record<string, string[]>> {
+      const lists = Object.entries(operatorQueries(at, 'Africa/Lagos')).map(async ([words, query]) => {
+        const ids = [];
+        const ofMerchant = { query: `(${query}) AND AssentMerchant = "${merchant.entityId}"` };
+        for await (const { workflowId } of temporal.workflow.list(ofMerchant)) ids.push(workflowId);
+        return [words, ids.toSorted()] as const;
+      });
+      return Object.fromEntries(await Promise.all(lists));
+    }
+    const waiting = workflowIds.billingRequest(open.billingRequestId);
+    // The list is some moments behind.
+    await eventually(async () => {
+      const { 'waits for a bank': waits, 'webhook fails': failing, 'past due': late } = await found(now);
+      return waits?.join() === waiting && failing?.length === 1 && late?.length === 1;
+    });
+    expect(await found(now)).toEqual({
+      'waits for a bank': [waiting],
+      'declined today': [workflowIds.billingRequest(declined.billingRequestId)],
+      'expired today': [workflowIds.billingRequest(expired.billingRequestId)],
+      'past due': [workflowIds.recurring(pastDue)],
+      'webhook fails': [expect.stringMatching(/^webhook-delivery\//)],
+      'stuck for a day': [],
+    });
+    const later = await found(new Date(now.getTime() + 72 * HOUR_MS));
+    expect(later).toMatchObject({
+      'declined today': [],
+      'expired today': [],
+      'stuck for a day': [waiting, workflowIds.recurring(due)],
+    });
   });
 
   test('an effect that Postgres cut off tells so in words, and is made at the next attempt', async () => {

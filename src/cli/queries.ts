@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import type { Config } from '../settings/config';
+import { accept, refuse } from '../domain/parsed';
+import { operatorQueries } from '../temporal/operator-queries';
+import { reporting, takingJson } from './command';
+import { parsedOption } from './options';
+import { factsOf } from './output';
+import { workflowsUrl } from './temporal';
+
+/** `assent queries`: links to the Temporal UI, to keep open or to send to a colleague. */
+export function fill(command: Command): void {
+  takingJson(command)
+    .addOption(
+      parsedOption('--ui <url>', 'address of the Temporal UI, where it is not that of npm start', readUrl),
+    )
+    .action(
+      reporting((config, { ui }: { ui?: string }) => {
+        const links = linksOf(config, ui);
+        return Promise.resolve({ json: Object.fromEntries(links), text: factsOf(links) });
+      }),
+    );
+}
+
+const readUrl = (given: string) =>
+  /^https?:\/\//.test(given) && URL.canParse(given)
+    ? accept(given.replace(/\/$/, ''))
+    : refuse('is no address: write it as in https://temporal.example.com');
+
+function linksOf(config: Config, ui?: string): [string, string][] {
+  const queries = operatorQueries(new Date(), config.NETWORK_TIMEZONE);
+  return Object.entries(queries).map(([words, query]) => [
+    words,
+    `${workflowsUrl(config, ui)}?${new URLSearchParams({ query }).toString()}`,
+  ]);
+}
