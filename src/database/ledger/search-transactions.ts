@@ -135,7 +135,6 @@ async function textOf(
   };
 }
 
-/** Merchants with the text in their name. */
 async function merchantsNamed(db: Executor, { entityId, role }: Party, name: string): Promise<string[]> {
   const found = await rows<{ id: string }>(
     db,
@@ -146,9 +145,7 @@ async function merchantsNamed(db: Executor, { entityId, role }: Party, name: str
   return found.map(({ id }) => id);
 }
 
-/** A way to read a text. */
 type Reading = Pick<Part, 'where' | 'looked'>;
-
 const WITHOUT_TEXT: Reading[] = [{ where: [], looked: [] }];
 
 const either = (conditions: string[]) => `(${conditions.map((one) => `(${one})`).join(' OR ')})`;
@@ -369,6 +366,13 @@ export interface TransactionTotal {
   moved: bigint;
 }
 
+/** Each condition by its own index, without the rows of those before: an OR would use none. */
+const readingsOf = ({ indexed, looked }: Text): Reading[] =>
+  [...indexed, looked].map((one, n, all) => ({
+    where: [one, n > 0 && `${either(all.slice(0, n))} IS NOT TRUE`],
+    looked: [],
+  }));
+
 /** @returns the totals, and whether there are more rows than are added up */
 export async function totalTransactions(
   db: Executor,
@@ -377,8 +381,7 @@ export async function totalTransactions(
   filter: TransactionSearch,
 ): Promise<{ totals: TransactionTotal[]; more: boolean }> {
   const text = filter.search === undefined ? undefined : await textOf(db, party, currencies, filter.search);
-  const readings = text && [{ where: [either([...text.indexed, text.looked])], looked: [] }];
-  const parts = partsOf(party, filter, readings ?? WITHOUT_TEXT).map(
+  const parts = partsOf(party, filter, text ? readingsOf(text) : WITHOUT_TEXT).map(
     ({ where, looked, sign }) =>
       `SELECT currency, type, status, amount::bigint AS amount,
          CASE WHEN settled_at IS NOT NULL THEN ${sign} * amount ELSE 0 END AS moved
