@@ -104,7 +104,7 @@ describe('an answer that comes while the workflow starts to wait', () => {
 test('a window that has passed is closed by the workflow itself, which nobody signals', async () => {
   const intentId = await ask();
   await moveClock(db, standing.merchantId, '25 hours');
-  expect(await readDecision(intentId)).toMatchObject({ status: 'declined', closes: null });
+  expect(await readDecision(intentId)).toMatchObject({ status: 'expired', closes: null });
   expect(await signalsOf(intentId)).toEqual([]);
 });
 
