@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Mark } from '../parts/mark';
 import { show } from '../parts/show';
 import { Alert } from './alert';
 import { to, useAddress } from './address';
@@ -94,7 +95,10 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
       </a>
       <header class="bar">
         <div class="bar-inner">
-          <strong>Assent console</strong>
+          <strong>
+            <Mark />
+            Assent console
+          </strong>
           <nav aria-label="Pages of the console">
             {pages.map((one) => (
               <a key={one.page} href={to(one.page)} aria-current={one.page === page ? 'page' : undefined}>

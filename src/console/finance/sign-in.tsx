@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Mark } from '../parts/mark';
 import { Alert } from './alert';
 import { signIn, type Session } from './api';
 import { inWords } from './loaded';
@@ -27,7 +28,10 @@ export function SignIn({ ended, done }: { ended: boolean; done: (session: Sessio
 
   return (
     <main class="sign-in stack">
-      <h1>Assent console</h1>
+      <h1>
+        <Mark />
+        Assent console
+      </h1>
       {ended && (
         <p class="notice" role="status">
           Your session has ended. Sign in again to go on where you were.
