@@ -21,7 +21,7 @@ const LOT = 200;
 
 interface Minute {
   perSecond: number;
-  /** Of all processes of the engine and of Temporal, a charge. */
+  /** A charge takes this much in all processes of the engine and of Temporal. */
   cpuMs: number;
   p95Ms: number;
   apiMb: number;

@@ -43,7 +43,7 @@ function linesOf(changes: readonly ApiChange[]): string[] {
       placeOf(operation, path),
     ]),
   );
-  // What the same operations have in common stands in one line.
+  // Changes that the same operations share stand in one line.
   const texts = grouped(
     [...places].map(([told, at]) => {
       const named = [...new Set(at)].toSorted();

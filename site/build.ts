@@ -117,7 +117,7 @@ function pageOf(file: string, text: string, known: ReadonlySet<string>): Page {
   return { path: pathOf(file), title: headings[0]?.title ?? file, html, headings };
 }
 
-/** Of the README the site has what leads to a first charge. */
+/** The site has the part of the README that leads to a first charge. */
 function quickstart(readme: string): string {
   const [start = ''] = /^```sh\n[^]*?^```\n/m.exec(readme) ?? [];
   const minutes = readme.slice(readme.indexOf('## Five minutes'), readme.indexOf('## More'));

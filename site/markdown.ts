@@ -24,11 +24,11 @@ export interface Heading {
   level: number;
   id: string;
   title: string;
-  /** What stands below it, for the search. */
+  /** Text below the heading, for the search. */
   text: string;
 }
 
-/** What the rules below tell of the page at hand. */
+/** Findings of the rules below about the page at hand. */
 interface Environment {
   /** The address of a link's target; undefined where the site has no such page. */
   addressOf: (target: string) => string | undefined;

@@ -87,7 +87,7 @@ export interface Page {
   headings: Heading[];
 }
 
-/** What a page loads, as `src/api/pages` serves it. */
+/** Files that a page loads, as `src/api/pages` serves them. */
 export interface Parts {
   script: string;
   style: string;

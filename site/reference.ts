@@ -160,7 +160,7 @@ function fields(given: JsonSchema, document: OpenApiDocument, depth = 0): string
   return rows.length > 0 ? `<ul class="fields">${rows.join('')}</ul>` : '';
 }
 
-/** What is worth drawing: objects, and arrays of them. */
+/** Schemas worth drawing: objects, and arrays of them. */
 function kindsOf(schema: JsonSchema, document: OpenApiDocument): JsonSchema[] {
   const several = (schema['anyOf'] ?? schema['oneOf']) as JsonSchema[] | undefined;
   if (several) return several.flatMap((one) => kindsOf(resolved(one, document), document));
@@ -198,7 +198,7 @@ function field(
   ].join('');
 }
 
-/** What many items are says the schema of one. */
+/** The schema of one item describes a list of them. */
 function aboutOf({ description, items }: JsonSchema, document: OpenApiDocument): string | undefined {
   if (description !== undefined || items === undefined) return description as string | undefined;
   return aboutOf(resolved(items as JsonSchema, document), document);
@@ -225,7 +225,7 @@ function exampleOf(given: JsonSchema, document: OpenApiDocument): unknown {
   return first ?? one ?? (kind ? exampleOf(kind, document) : (minimum ?? 'x'));
 }
 
-/** What a call cannot do without, by name. */
+/** Names that a call cannot do without. */
 function needed(one: Described, where: Parameter['in']): [name: string, value: unknown][] {
   return parametersOf(one)
     .filter((each) => each.in === where && each.required)

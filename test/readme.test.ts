@@ -65,9 +65,9 @@ const answersOf = (title: string) => answersIn(printed.get(title) ?? '');
 const REFUSED = 'Try to take too much.';
 const LAST = 'Put the receiver away.';
 const ANSWERED = 'The bank answers';
-/** What a reader pastes again in a new shell, as the first of them says. */
+/** Blocks that a reader pastes again in a new shell, as the first of them says. */
 const AGAIN = ['Shortcuts', 'A token for each', 'A receiver of webhooks'];
-/** What came on the terminal of the shell before. */
+/** Output of the shell before. */
 let printedBefore = '';
 
 /** As if the terminal had been closed, and with it the receiver. */

@@ -120,7 +120,7 @@ test('each operation is called with curl as a shell reads it', () => {
   expect(told.match(/^http:\/\/a\/\S*$/gm)).toHaveLength(operations.length);
 });
 
-/** What it printed, also where it failed. */
+/** Its output, also where it failed. */
 function run(command: string, args: string[]): string {
   try {
     return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });

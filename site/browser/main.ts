@@ -1,7 +1,7 @@
 import { search } from './search';
 import './docs.css';
 
-/* What a page of the documentation does, beside being read. Without scripts it can be read, too. */
+/* Search, colours and tabs of the documentation. Without scripts its pages can be read, too. */
 
 const root = document.documentElement;
 const THEME = 'docs-theme';

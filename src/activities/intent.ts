@@ -32,7 +32,7 @@ export function createIntentActivities(db: Database, keyring: Keyring): IntentAc
 
 function decided(state: IntentState): Decided {
   const { status, reason, closes } = state;
-  // Nobody has decided: an operator tells that apart from a customer’s no.
+  // An operator tells a missing decision apart from a customer’s no.
   return { did: inWords(state), status: reason === 'expired' ? reason : status, closes };
 }
 

@@ -9,7 +9,7 @@ const { billingRequest, intent, refund, recurring, webhookDelivery } = WORKFLOW_
 const ASKS_BANK = `WorkflowType IN ("${billingRequest}", "${intent}", "${refund}")`;
 
 /**
- * What an operator looks for among workflows, and the query of the Temporal UI that finds it.
+ * Workflows that an operator looks for, each with its query of the Temporal UI.
  *
  * @param timeZone of the network, whose day is today
  */

@@ -669,7 +669,7 @@ describe('the console', () => {
 const balancesOf = async (day: string) =>
   (await call('merchant', 'GET', `/v1/statements?date=${day}`)).body.data as Record<string, number>;
 
-/** What a finance team does each day, by mouse. */
+/** The daily work of a finance team, by mouse. */
 describe('with the console', () => {
   it('a bank finds a declined charge of a customer by name, and says why', async () => {
     const page = await pageOf('bank', 'overview');

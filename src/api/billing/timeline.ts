@@ -28,7 +28,7 @@ export function timelineOf({ about, steps }: Timeline, caller: Caller, payeeBank
 const MONEY = ['charge', 'refund', 'refund_return', 'reversal'] as const;
 const isMoney = (kind: string): kind is (typeof MONEY)[number] => (MONEY as readonly string[]).includes(kind);
 
-/** What belongs to a charge, with the webhooks about it to this party. */
+/** Records of a charge, with the webhooks about it to this party. */
 export function belongingTo({ about, steps }: Timeline, { entityId }: Caller) {
   return {
     related: about.flatMap(({ kind, reference, status, amount, currency }) =>

@@ -17,7 +17,7 @@ export function Customers({ address: { id } }: { address: Address }) {
 const nameOf = ({ firstname, middlename, lastname }: Customer) =>
   [firstname, middlename, lastname].filter((one) => one !== null).join(' ');
 
-/** What is asked for stands in the body alone, for it is a name. */
+/** The text stands in the body alone, for it is a name. */
 const found = (what: string) => {
   const { page, ...body } = JSON.parse(what) as { page: number };
   return askFor<'searchCustomers'>(`/v1/bank/customers/search?page=${page}`, body);
@@ -128,7 +128,7 @@ function CustomerShown({ id }: { id: string }) {
   );
 }
 
-/** What the customer allows each merchant. */
+/** Agreements of the customer with merchants. */
 function Allowed({ id }: { id: string }) {
   const loaded = useLoaded<'listDecisions'>(`/v1/bank/customer-decisions${query({ customerId: id })}`);
   return (

@@ -10,7 +10,7 @@ interface Props {
   done: (message: string) => void;
 }
 
-/** What can be done about a payment, by who may do it. */
+/** Acts on a payment, for the party that may take them. */
 export function PaymentActs({ of: one, done }: Props) {
   const { role } = useSession();
   if (one.type !== 'charge') return null;

@@ -1,6 +1,6 @@
 import { addDays, firstOfMonth, lastOfMonth } from './days';
 
-/* What the list of payments shows, as its address holds it. A text may be a name: none holds that. */
+/* The filter of payments, as the page's address holds it. A text may be a name: none holds that. */
 
 const NAMES = [
   'type',

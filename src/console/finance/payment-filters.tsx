@@ -169,7 +169,7 @@ const NARROWED = {
   side: 'Payments by customers only',
 } as const;
 
-/** What links have narrowed the list to, each to be taken away again. */
+/** Filters that links have set, each to be taken away again. */
 function Chips({ filter, choose }: Props) {
   const chosen = (Object.keys(NARROWED) as (keyof typeof NARROWED)[]).filter((name) => filter[name]);
   const isNarrow = Object.keys(filter).length > 0;

@@ -35,15 +35,15 @@ export interface TransactionSearch {
   merchantId?: string | undefined;
   customerId?: string | undefined;
   scheduleId?: string | undefined;
-  /** Of a bank: only payments by its customers, or only those to them. */
+  /** A bank's choice: only payments by its customers, or only those to them. */
   side?: 'payer' | 'payee' | undefined;
   /** The beginning of a reference, a part of a description, an amount, or a name. */
   search?: string | undefined;
 }
 
 /**
- * Where a page begins: after a row, or with all rows of a moment, in microseconds since 1970. What
- * an index finds by a text comes first, and `rest` is what is found by looking through.
+ * The beginning of a page: after a row, or with all rows of a moment, in microseconds since 1970.
+ * Rows that an index finds by a text come first; `rest` are those found by looking through.
  */
 export interface Place {
   rest: boolean;
@@ -79,7 +79,7 @@ interface Part {
 
 type Bindings = Record<string, unknown>;
 
-/** What a text may mean. */
+/** Readings of a text. */
 interface Text {
   bindings: Bindings;
   /** Conditions that have an index each. */
@@ -362,7 +362,7 @@ export interface TransactionTotal {
   status: TransactionRecord['status'];
   count: number;
   amount: bigint;
-  /** What of it has moved the party's balance, negative where that is lower now. */
+  /** The part that has moved the party's balance, negative where that is lower now. */
   moved: bigint;
 }
 

@@ -187,7 +187,7 @@ async function manyLater(count: number): Promise<void> {
   );
 }
 
-/** Of new customers of the bank. */
+/** New customers of the bank. */
 async function lookupIds(count: number): Promise<string[]> {
   const customers = Array.from({ length: count }, () => {
     const clientRef = `c-${Math.random()}`;

@@ -7,7 +7,7 @@ import { openApiDocument } from '../../../src/api/openapi/document';
 import { Failure } from '../../../src/domain/failures';
 import { readConfig } from '../../../src/settings/config';
 
-/* What docs/api-policy.md promises of an operation that will go. Today there is none. */
+/* The promise of docs/api-policy.md for an operation that will go. Today there is none. */
 
 const deprecated = { since: '2027-01-15', sunset: '2027-08-01' };
 const [row] = routes({ config: readConfig({}) }).filter(({ operation }) => operation.id === 'getForecast');
