@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readAuditEvents, type RecordedAuditEvent } from '../database/record/audit-event';
-import { findEntity, listEntities } from '../database/entity/create-entity';
+import { findEntity, entityNames } from '../database/entity/create-entity';
 import { counted } from '../domain/words/counted';
 import { onEngine, takingJson, unknownEntity } from './command';
 import { anyRing } from './engine';
@@ -38,7 +38,7 @@ export function fill(audit: Command): void {
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
         const events = readAuditEvents(db, { entityId: entity, since });
         if (json) return writeJson(events);
-        const names = new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
+        const names = await entityNames(db);
         await writeInWords(names, events);
       }, anyRing),
     );

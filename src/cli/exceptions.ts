@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { listEntities } from '../database/entity/create-entity';
+import { entityNames } from '../database/entity/create-entity';
 import {
   operatorsExceptions,
   readException,
@@ -19,7 +19,7 @@ import {
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
 import { operator, parsedOption, reasonOption, type Explained } from './options';
-import { factsOf, shownName, tableOf } from './output';
+import { factsOf, shortName, tableOf } from './output';
 
 /**
  * `assent exceptions`: records of the network and a bank that may differ, for the operator to
@@ -52,7 +52,7 @@ export function fill(exceptions: Command): void {
         if (found.length > LISTED_MAX) {
           process.stderr.write(`These are the oldest ${LISTED_MAX}: narrow it with --kind or --entity.\n`);
         }
-        const names = new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
+        const names = await entityNames(db);
         return { json: { exceptions: listed.map(shown) }, text: exceptionsTable(listed, names) };
       }, anyRing),
     );
@@ -135,7 +135,7 @@ function shown(exception: ExceptionRecord) {
 
 /** @param names of the parties, by id */
 function exceptionsTable(exceptions: ExceptionRecord[], names: ReadonlyMap<string, string>): string {
-  const nameOf = (id: string | null) => (id === null ? '' : shownName(names.get(id) ?? id));
+  const nameOf = (id: string | null) => (id === null ? '' : shortName(names.get(id) ?? id));
   const head = ['exception\nreference', 'kind\nstate, owner', 'age', 'amount\nheld', 'bank\nmerchant'];
   const table = exceptions.map((one) => [
     `${one.exceptionId}\n${one.reference ?? ''}`,

@@ -16,7 +16,7 @@ const shown = (cell: Cell) => (cell instanceof Date ? cell.toISOString() : (cell
 /** Most characters of a name in a table, so that a table with ids fits 100 columns. */
 const NAME_SHOWN = 18;
 
-export const shownName = (name: string) =>
+export const shortName = (name: string) =>
   name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN - 1)}…` : name;
 
 export function tableOf(head: string[], rows: Cell[][]): string {

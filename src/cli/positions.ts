@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Database } from '../database/pool/connection';
-import { listEntities } from '../database/entity/create-entity';
+import { entityNames } from '../database/entity/create-entity';
 import {
   readNetworkPositions,
   type NetworkDay,
@@ -15,7 +15,7 @@ import { accept, refuse } from '../domain/parsed';
 import { onEngine, takingJson, type Outcome } from './command';
 import { anyRing } from './engine';
 import { dayOption, parsedOption } from './options';
-import { progress, shownName, tableOf } from './output';
+import { progress, shortName, tableOf } from './output';
 
 /** Some 150 MB of memory; on a day of most networks there are a hundredth of that. */
 const POSITIONS_MAX = 200_000;
@@ -79,7 +79,7 @@ async function readAll(db: Database, of: NetworkDay): Promise<PositionsOfDay> {
       `there are more than ${POSITIONS_MAX} positions on ${of.date}: narrow it with --currency, or have each party ask for its own`,
     );
   }
-  const names = new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
+  const names = await entityNames(db);
   return {
     of,
     final,
@@ -142,8 +142,8 @@ function inWords({ of: { date, currency }, final, positions, totals }: Positions
   const head = ['party', 'counterparty', '', 'is owed', 'owes', 'net'];
   const table = [...listed, ...totals].map(({ partyId, name, counterparty, sums, ...line }) => {
     const { owedToIt, owedByIt, net } = sumsInFull(sums, line.currency);
-    const party = name === '' ? partyId : `${shownName(name)}\n${partyId}`;
-    return [party, shownName(counterparty), line.currency, owedToIt, owedByIt, net];
+    const party = name === '' ? partyId : `${shortName(name)}\n${partyId}`;
+    return [party, shortName(counterparty), line.currency, owedToIt, owedByIt, net];
   });
   const verdicts = totals.map((line) => {
     const sum = isRight(line)

@@ -93,7 +93,7 @@ function inWords({
 /** Ends that no bank has caused, which an operator tells apart from a bank’s refusal. */
 const OWN_ENDS = ['expired', 'not_delivered', 'cancelled'];
 
-/** Whoever looks through a list looks for trouble: one charge of a call that was not paid. */
+/** A list of workflows is read for trouble: one charge of a call that was not paid. */
 function statusOf(ends: EndedCharge[]): string {
   const shown = ends.find(({ status }) => status !== 'successful') ?? ends[0];
   if (shown === undefined) return 'closed';

@@ -6,7 +6,7 @@ import { Payment } from './payment';
 import { BankStatementFound, IntentFound } from './record-found';
 import { Webhook } from './webhook';
 
-/** Whatever goes by a reference or an id. */
+/** The record of a reference or an id. */
 export function RecordFound({ what }: { what: string }) {
   const { role } = useSession();
   const loaded = useAnswered(what, (one) => search(one, role));

@@ -86,6 +86,11 @@ export async function listEntities(db: Executor): Promise<Entity[]> {
   return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
 }
 
+/** Names of all entities, by id. */
+export async function entityNames(db: Executor): Promise<ReadonlyMap<string, string>> {
+  return new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
+}
+
 export interface Standing {
   role: Role;
   active: boolean;
