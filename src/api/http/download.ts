@@ -30,6 +30,9 @@ export async function sendDownload(res: Response, file: Download): Promise<void>
     // The receiver hung up.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
     return;
+  } finally {
+    // Pages without rows would be read on: a reader is stopped at a row alone.
+    await pages.return();
   }
   await sent?.(hash.digest('hex'));
 }

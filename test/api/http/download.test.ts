@@ -125,6 +125,34 @@ test('a receiver that hangs up ends the reading, and is nobody’s fault', async
   expect(failures).toEqual([]);
 });
 
+test('one that hangs up while nothing is found ends it, too, and has its place until then', async () => {
+  const reading = new EventEmitter();
+  const ended = once(reading, 'ended');
+  const left = once(reading, 'left');
+  const pages = (async function* () {
+    try {
+      yield [{ id: 1, note: 'x'.repeat(100_000) }];
+      for (;;) yield await new Promise<[]>((resolve) => setImmediate(resolve, []));
+    } finally {
+      reading.emit('ended');
+    }
+  })();
+  const app = express();
+  app.get('/', (_req, res) =>
+    sendDownload(res, { fileName: 'things.csv', columns: ['id', 'note'], pages }).then(() => {
+      reading.emit('left');
+    }),
+  );
+
+  await withServer(app, async (ask) => {
+    const answer = await ask('/');
+    await once(answer, 'data');
+    answer.destroy();
+    const first = await Promise.race([ended.then(() => 'ended'), left.then(() => 'left')]);
+    expect(first).toBe('ended');
+  });
+});
+
 const ROW_EVERY_MS = 20;
 /**
  * A file that never ends, a row at a time: what fills sockets would take a processor for a minute.
