@@ -87,7 +87,7 @@ const written = ({ rest, micros = '', id }: Place) =>
   `${rest ? 'r' : ''}${micros}${id === undefined ? '' : `.${id}`}`;
 
 function found(one: FoundTransaction, caller: SearchCall['caller']) {
-  const { sign: _, merchantName, bankName, customerName, payeeName, closedAt, ...record } = one;
+  const { sign: _, moved: __, merchantName, bankName, customerName, payeeName, closedAt, ...record } = one;
   return { ...shown(record, caller), merchantName, bankName, customerName, payeeName, closedAt };
 }
 
@@ -137,14 +137,13 @@ async function* fileOf(
 /** Amounts have the sign by which they change, or would change, what the network owes the party. */
 function lineOf(one: FoundTransaction, party: SearchCall['caller'], timeZone: string) {
   const { currency, createdAt, closedAt, settledAt } = one;
-  const amount = BigInt(one.sign) * one.amount;
   const local = (moment: Date | null) =>
     moment === null ? null : wallClock(moment, timeZone).replace('T', ' ');
   return {
     ...one,
     bankTransactionId: bankTransactionIdFor(party, one),
-    amount: inDecimals(amount, currency),
-    moved: inDecimals(settledAt === null ? 0n : amount, currency),
+    amount: inDecimals(BigInt(one.sign) * one.amount, currency),
+    moved: inDecimals(one.moved, currency),
     createdAt: local(createdAt),
     closedAt: local(closedAt),
     settledAt: local(settledAt),

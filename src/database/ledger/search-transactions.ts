@@ -55,6 +55,8 @@ export interface FoundTransaction extends TransactionRecord, Names {
   closedAt: Date | null;
   /** 1 if it raises what the party is owed, -1 if it lowers that, 0 between its customers. */
   sign: number;
+  /** By how much it has changed what the party is owed. */
+  moved: bigint;
 }
 
 /** Rows that a page looks through, in some ten milliseconds of Postgres for each ten thousand. */
@@ -185,6 +187,12 @@ function partsOf({ role }: Party, filter: TransactionSearch, readings: Reading[]
 
 const BILLERS_SIGN = `CASE WHEN type IN ('charge', 'refund_return') THEN 1 ELSE -1 END`;
 const PAYERS_SIGN = `CASE WHEN payee_bank_id = bank_id THEN 0 WHEN type IN ('charge', 'refund_return') THEN -1 ELSE 1 END`;
+/** The network's own part of a reversal goes to no bank: it had let the bank off before. */
+const TO_NETWORK = `CASE type WHEN 'reversal' THEN coalesce((
+  SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
+  WHERE e.resource_id = transactions.id AND e.kind = 'reversal' AND p.party_id = :entityId), 0) ELSE 0 END`;
+const movedBy = (sign: string) =>
+  `CASE WHEN settled_at IS NOT NULL THEN ${sign} * amount - ${TO_NETWORK} ELSE 0 END::bigint AS moved`;
 
 function sidesOf(role: Party['role'], only: TransactionSearch['side']): { side: string; sign: string }[] {
   if (role !== 'bank') return [{ side: OWN[role], sign: BILLERS_SIGN }];
@@ -303,13 +311,13 @@ async function pageOf(
   };
   const found = parts.map(
     (part) => `(SELECT * FROM (
-       ${rowsOf(part, place, `*, ${part.by} AS moment, ${part.sign} AS sign`)} LIMIT :lookedThrough) AS looked
+       ${rowsOf(part, place, `*, ${part.by} AS moment, ${part.sign} AS sign, ${movedBy(part.sign)}`)} LIMIT :lookedThrough) AS looked
      ${isLooked(part) ? `WHERE ${allOf(...part.looked)}` : ''} ${inOrder('moment')} LIMIT :most)`,
   );
   const read = await rows<FoundTransaction & { id: string; micros: string; found: number; bytes: unknown }>(
     db,
     `SELECT * FROM (
-       SELECT ${RECORD_COLUMNS}, ${namesFor(party)}, closed_at, sign, id, ${MICROS} AS micros,
+       SELECT ${RECORD_COLUMNS}, ${namesFor(party)}, closed_at, sign, moved, id, ${MICROS} AS micros,
          count(*) OVER ()::int AS found,
          sum(octet_length(metadata::text)) OVER (${inOrder('moment')}) AS bytes
        FROM (SELECT DISTINCT ON (moment, id) * FROM (${found.join(' UNION ALL ')}) AS found
@@ -383,8 +391,7 @@ export async function totalTransactions(
   const text = filter.search === undefined ? undefined : await textOf(db, party, currencies, filter.search);
   const parts = partsOf(party, filter, text ? readingsOf(text) : WITHOUT_TEXT).map(
     ({ where, looked, sign }) =>
-      `SELECT currency, type, status, amount::bigint AS amount,
-         CASE WHEN settled_at IS NOT NULL THEN ${sign} * amount ELSE 0 END AS moved
+      `SELECT currency, type, status, amount::bigint AS amount, ${movedBy(sign)}
        FROM transactions WHERE ${allOf(...where, ...looked)}`,
   );
   type Summed = Omit<TransactionTotal, 'amount' | 'moved'> & { amount: string; moved: string };

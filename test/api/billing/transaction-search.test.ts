@@ -1,6 +1,6 @@
 import { rows } from '../../../src/database/pool/connection';
 import { letMidnightPass } from '../../support/midnight';
-import { payAnother, settleOfEachKind } from '../../support/settled';
+import { answerBill, payAnother, resolveAsOperator, settleOfEachKind } from '../../support/settled';
 import {
   approve,
   bill,
@@ -238,6 +238,19 @@ describe('totals of payments, and their file', () => {
         (await file(caller, day)).map((line) => line['moved']),
       );
     }
+  });
+
+  it('move a bank by nothing where the network had let it off before the reversal', async () => {
+    const { id } = await charge(parties);
+    for (const resolution of ['written_off', 'no_money_moved'] as const) {
+      await answerBill(served.db, served.ring, parties, id, null);
+      await resolveAsOperator(served.db, served.ring, id, resolution);
+    }
+    const reversed = { type: 'reversal' };
+    expect((await totals(parties.bank, {})).moved).toEqual([{ currency: 'NGN', amount: -100 }]);
+    expect(await file(parties.bank, reversed)).toMatchObject([{ amount: '100.00', moved: '0.00' }]);
+    for (const biller of [parties.merchant, parties.provider])
+      expect(await file(biller, reversed)).toMatchObject([{ amount: '-100.00', moved: '-100.00' }]);
   });
 
   it('has decimals of the currency, times of the network’s zone, and no formula', async () => {
