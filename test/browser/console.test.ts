@@ -705,6 +705,27 @@ describe('with the console', () => {
     expect(await refunds()).toEqual([{ amount: 25, reason: 'Too small', status: 'pending' }]);
   });
 
+  it('a refund whose answer was lost is not sent a second time, though the amount was changed', async () => {
+    const { id, reference } = await charge(test.db, api.deps.ring, data);
+    const page = await pageOf('merchant', `payments/${reference}`);
+    const lost = async (asked: Route) => {
+      await asked.fetch();
+      await asked.abort();
+    };
+    await page.route('**/v1/refunds/initiate', lost, { times: 1 });
+    await button(page, 'Refund …').click();
+    const amount = page.getByLabel(/^Amount, of NGN\s1.00 that is left/);
+    await amount.fill('0.25');
+    await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
+    await page.getByText('The service cannot be reached').waitFor();
+    await amount.fill('0.20');
+    await page.getByRole('button', { name: /^Yes, refund NGN\s0.20$/ }).click();
+    await page.getByText(/An earlier try may have arrived|0.20 is on its way back/).waitFor();
+    expect(
+      await rows(test.db, 'SELECT amount::int FROM refunds WHERE billing_request_id = :id', { id }),
+    ).toEqual([{ amount: 25 }]);
+  });
+
   it('a merchant cancels a charge that waits for its customer, and pauses and resumes a schedule', async () => {
     const lookupIDs = [await lookupIdOf(test.db, data.customerId)];
     const wish = { lookupIDs, amount: 3, currency: 'NGN', description: 'Salt' };

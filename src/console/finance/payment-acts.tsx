@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { TransactionWithEvents } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { Act } from './act';
-import { act } from './api';
+import { act, Refusal } from './api';
 import { useSession } from './context';
 
 interface Props {
@@ -74,10 +74,20 @@ export function CancelSchedule({ id, done }: Named) {
 /** The same request sent again, because its answer was lost, makes no second refund. */
 const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join('-');
 
+const UNSURE = 'An earlier try may have arrived: reload this page to see, before you try again.';
+
 function Refund({ of: one, left, done }: Props & { left: number }) {
   const [amount, setAmount] = useState(String(left));
   const [reason, setReason] = useState('');
   const [key, setKey] = useState(newKey);
+  const [isUnsure, setUnsure] = useState(false);
+  const taking =
+    (set: (text: string) => void) =>
+    ({ currentTarget: { value } }: { currentTarget: HTMLInputElement }) => {
+      set(value);
+      // One that may have arrived keeps its key, by which the service refuses a changed one.
+      if (!isUnsure) setKey(newKey());
+    };
   return (
     <Act
       name="Refund …"
@@ -86,8 +96,11 @@ function Refund({ of: one, left, done }: Props & { left: number }) {
       send={async () => {
         const sum = Number(amount);
         const wish = { reference: one.reference, amount: sum, ...(reason !== '' && { reason }) };
-        await act('/v1/refunds/initiate', wish, key);
-        setKey(newKey());
+        await act('/v1/refunds/initiate', wish, key).catch((error: unknown) => {
+          const isRefused = error instanceof Refusal && error.status >= 400 && error.status < 500;
+          setUnsure(isUnsure || !isRefused);
+          throw isUnsure ? new Refusal(0, UNSURE) : error;
+        });
         return `${money({ amount: sum }, one.currency)} is on its way back: the bank makes the transfer.`;
       }}
       done={done}
@@ -101,22 +114,12 @@ function Refund({ of: one, left, done }: Props & { left: number }) {
           max={left}
           step="any"
           value={amount}
-          onInput={(event) => {
-            setAmount(event.currentTarget.value);
-            setKey(newKey());
-          }}
+          onInput={taking(setAmount)}
         />
       </label>
       <label>
         Reason, for the customer
-        <input
-          maxLength={500}
-          value={reason}
-          onInput={(event) => {
-            setReason(event.currentTarget.value);
-            setKey(newKey());
-          }}
-        />
+        <input maxLength={500} value={reason} onInput={taking(setReason)} />
       </label>
     </Act>
   );
