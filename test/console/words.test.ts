@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exceptionEventInWords } from '../../src/console/finance/words';
+import { exceptionEventInWords, reasonInWords, whyDeclined } from '../../src/console/finance/words';
 
 const folder = join(__dirname, '../../src/database');
 const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -15,4 +15,9 @@ it('has words for whatever is recorded of an exception', () => {
   const types = new Set([...named, 'exception.answer_refused']);
   expect(types.size).toBeGreaterThan(4);
   expect([...types].filter((type) => exceptionEventInWords(type) === type)).toEqual([]);
+});
+
+it.each(['constructor', '__proto__', 'toString'])('shows %s as the words of its bank', (declineReason) => {
+  expect(reasonInWords(declineReason)).toBe(declineReason);
+  expect(whyDeclined({ declineReason, bankName: 'First Bank' })).toBe('These are the words of First Bank.');
 });

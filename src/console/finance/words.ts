@@ -19,7 +19,11 @@ export const REASONS: Record<string, string> = {
   temporarily_unavailable: 'The bank was unavailable',
 };
 
-export const reasonInWords = (reason: string) => REASONS[reason] ?? reason;
+/** A bank may write `constructor`, which each object has. */
+const own = (words: Record<string, string>, code: string) =>
+  Object.hasOwn(words, code) ? words[code] : undefined;
+
+export const reasonInWords = (reason: string) => own(REASONS, reason) ?? reason;
 
 const WHY: Record<string, string> = {
   cancelled: 'It was cancelled before the customer approved it. No money moved.',
@@ -37,7 +41,7 @@ export const whyDeclined = ({
   declineReason,
   bankName,
 }: Pick<TransactionWithEvents, 'declineReason' | 'bankName'>): string =>
-  WHY[declineReason ?? ''] ?? `These are the words of ${bankName}.`;
+  own(WHY, declineReason ?? '') ?? `These are the words of ${bankName}.`;
 
 export const TYPES: Record<TransactionWithEvents['type'], string> = {
   charge: 'Charge',
