@@ -106,6 +106,11 @@ async function goTo(page: Page, title: string): Promise<void> {
   await heading.and(page.locator(':focus')).waitFor();
 }
 
+async function loseAnswer(asked: Route): Promise<void> {
+  await asked.fetch();
+  await asked.abort();
+}
+
 const exceptionState = () =>
   row(test.db, 'SELECT state, resolution FROM reconciliation_exceptions WHERE id = :exceptionId', {
     exceptionId: data.exceptionId,
@@ -545,6 +550,21 @@ describe('the console', () => {
     await page.unroute('**/v1/transaction-history/search');
   });
 
+  it('says of totals that they are of a part, where more payments match than are added up', async () => {
+    const totals = '**/v1/transaction-history/totals';
+    const page = await pageOf('bank', 'payments');
+    await shows(page, 'Payments');
+    await page.route(totals, async (asked) => {
+      const response = await asked.fetch();
+      const { data: all } = (await response.json()) as { data: object };
+      await asked.fulfill({ response, json: { data: { ...all, countIsMinimum: true } } });
+    });
+    await page.reload();
+    await shows(page, 'Only a part: narrow the filter for all');
+    expect(await page.getByLabel('Totals of these payments').innerText()).toMatch(/^\d+\+$/m);
+    await page.unroute(totals);
+  });
+
   it('keeps what a bank searches for out of every address', async () => {
     const asked: string[] = [];
     const page = await pageOf('bank', 'payments');
@@ -708,11 +728,7 @@ describe('with the console', () => {
   it('a refund whose answer was lost is not sent a second time, though the amount was changed', async () => {
     const { id, reference } = await charge(test.db, api.deps.ring, data);
     const page = await pageOf('merchant', `payments/${reference}`);
-    const lost = async (asked: Route) => {
-      await asked.fetch();
-      await asked.abort();
-    };
-    await page.route('**/v1/refunds/initiate', lost, { times: 1 });
+    await page.route('**/v1/refunds/initiate', loseAnswer, { times: 1 });
     await button(page, 'Refund …').click();
     const amount = page.getByLabel(/^Amount, of NGN\s1.00 that is left/);
     await amount.fill('0.25');

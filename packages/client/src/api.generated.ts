@@ -3408,7 +3408,10 @@ export interface Operations {
       data: {
         /** How many transactions match */
         count: number;
-        /** Present where more than the 1 000 000 match that are added up */
+        /**
+         * Present where more than the 1 000 000 are to be looked through that totals are
+         * taken of
+         */
         countIsMinimum?: true;
         /**
          * What they have changed what the network owes you, per currency: negative where

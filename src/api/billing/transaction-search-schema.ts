@@ -108,7 +108,7 @@ const exact = shown.seldom(
 export const totals = z.strictObject({
   count: shown.count('How many transactions match', 2),
   countIsMinimum: z.literal(true).optional().meta({
-    description: 'Present where more than the 1 000 000 match that are added up',
+    description: 'Present where more than the 1 000 000 are to be looked through that totals are taken of',
     examples: [],
   }),
   moved: z

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import {
   searchTransactions,
-  totalTransactions,
   type FoundTransaction,
   type Place,
   type TransactionSearch,
 } from '../../database/ledger/search-transactions';
+import { totalTransactions } from '../../database/ledger/total-transactions';
 import { addDays, startOfDay, wallClock } from '../../domain/calendar';
 import { inDecimals, parseAmount, shownSum } from '../../domain/money';
 import { bankTransactionIdFor } from '../../files/transaction-record';
@@ -161,7 +161,7 @@ async function showTotals({ caller, body, deps }: Call<Filter>) {
   const moved = new Map<string, bigint>();
   for (const one of totals) moved.set(one.currency, (moved.get(one.currency) ?? 0n) + one.moved);
   return {
-    message: `${more ? 'More than ' : ''}${count} ${count === 1 ? 'transaction' : 'transactions'}`,
+    message: `${more ? 'At least ' : ''}${count} ${count === 1 ? 'transaction' : 'transactions'}`,
     data: {
       count,
       ...(more && { countIsMinimum: true as const }),

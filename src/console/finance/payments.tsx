@@ -127,11 +127,8 @@ function Sums({ of: { count, countIsMinimum, moved, totals } }: { of: Totalled }
   return (
     <dl class="figures totals" aria-label="Totals of these payments">
       <div>
-        <dt>Payments</dt>
-        <dd>
-          {wholeNumber(count)}
-          {countIsMinimum && '+'}
-        </dd>
+        <dt>{countIsMinimum ? 'Only a part: narrow the filter for all' : 'Payments'}</dt>
+        <dd>{countIsMinimum ? `${wholeNumber(count)}+` : wholeNumber(count)}</dd>
       </div>
       {moved.map((sum) => (
         <div key={sum.currency}>

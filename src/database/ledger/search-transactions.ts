@@ -14,9 +14,9 @@ import {
 } from './list-transactions';
 
 /**
- * Payments by any filter and text, page after page to the end of a long history, and their totals.
- * No index is for this alone, for each would make every charge dearer. Whatever no index narrows is
- * looked for among rows that are read in order of time, a bounded number for a page.
+ * Payments by any filter and text, page after page to the end of a long history. No index is for
+ * this alone, for each would make every charge dearer. Whatever no index narrows is looked for
+ * among rows that are read in order of time, a bounded number for a page.
  */
 
 export interface TransactionSearch {
@@ -61,8 +61,6 @@ export interface FoundTransaction extends TransactionRecord, Names {
 
 /** Rows that a page looks through, in some ten milliseconds of Postgres for each ten thousand. */
 const LOOKED_THROUGH = 20_000;
-/** Rows that totals add up: a second of Postgres. */
-const ADDED_UP = 1_000_000;
 /** Customers of one name. With more, the name says little. */
 const NAMED_MAX = 1_000;
 /** A shorter beginning of a reference has too many matches in the index. */
@@ -82,7 +80,7 @@ interface Part {
 type Bindings = Record<string, unknown>;
 
 /** Readings of a text. */
-interface Text {
+export interface Text {
   bindings: Bindings;
   /** Conditions that have an index each. */
   indexed: string[];
@@ -91,7 +89,7 @@ interface Text {
 }
 
 /** @throws Failure invalid_request if the text is a name of too many customers */
-async function textOf(
+export async function textOf(
   db: Executor,
   { entityId, role }: Party,
   currencies: string[],
@@ -147,12 +145,12 @@ async function merchantsNamed(db: Executor, { entityId, role }: Party, name: str
   return found.map(({ id }) => id);
 }
 
-type Reading = Pick<Part, 'where' | 'looked'>;
-const WITHOUT_TEXT: Reading[] = [{ where: [], looked: [] }];
+export type Reading = Pick<Part, 'where' | 'looked'>;
+export const WITHOUT_TEXT: Reading[] = [{ where: [], looked: [] }];
 
-const either = (conditions: string[]) => `(${conditions.map((one) => `(${one})`).join(' OR ')})`;
+export const either = (conditions: string[]) => `(${conditions.map((one) => `(${one})`).join(' OR ')})`;
 
-function partsOf({ role }: Party, filter: TransactionSearch, readings: Reading[]): Part[] {
+export function partsOf({ role }: Party, filter: TransactionSearch, readings: Reading[]): Part[] {
   const { reason, status, type } = filter;
   const where = [
     type !== undefined && `type = ${literal(type)}`,
@@ -191,7 +189,7 @@ const PAYERS_SIGN = `CASE WHEN payee_bank_id = bank_id THEN 0 WHEN type IN ('cha
 const TO_NETWORK = `CASE type WHEN 'reversal' THEN coalesce((
   SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
   WHERE e.resource_id = transactions.id AND e.kind = 'reversal' AND p.party_id = :entityId), 0) ELSE 0 END`;
-const movedBy = (sign: string) =>
+export const movedBy = (sign: string) =>
   `CASE WHEN settled_at IS NOT NULL THEN ${sign} * amount - ${TO_NETWORK} ELSE 0 END::bigint AS moved`;
 
 function sidesOf(role: Party['role'], only: TransactionSearch['side']): { side: string; sign: string }[] {
@@ -235,7 +233,11 @@ function timesOf(filter: TransactionSearch): Pick<Part, 'by' | 'where'>[] {
   ];
 }
 
-const bound = ({ entityId }: Party, filter: TransactionSearch, text: Bindings | undefined): Bindings => ({
+export const bound = (
+  { entityId }: Party,
+  filter: TransactionSearch,
+  text: Bindings | undefined,
+): Bindings => ({
   ...filter,
   ...text,
   entityId,
@@ -362,46 +364,4 @@ async function lookedUntil(
     'custom plan',
   );
   return micros === null ? undefined : BigInt(micros);
-}
-
-export interface TransactionTotal {
-  currency: string;
-  type: TransactionRecord['type'];
-  status: TransactionRecord['status'];
-  count: number;
-  amount: bigint;
-  /** The part that has moved the party's balance, negative where that is lower now. */
-  moved: bigint;
-}
-
-/** Each condition by its own index, without the rows of those before: an OR would use none. */
-const readingsOf = ({ indexed, looked }: Text): Reading[] =>
-  [...indexed, looked].map((one, n, all) => ({
-    where: [one, n > 0 && `${either(all.slice(0, n))} IS NOT TRUE`],
-    looked: [],
-  }));
-
-/** @returns the totals, and whether there are more rows than are added up */
-export async function totalTransactions(
-  db: Executor,
-  party: Party,
-  currencies: string[],
-  filter: TransactionSearch,
-): Promise<{ totals: TransactionTotal[]; more: boolean }> {
-  const text = filter.search === undefined ? undefined : await textOf(db, party, currencies, filter.search);
-  const parts = partsOf(party, filter, text ? readingsOf(text) : WITHOUT_TEXT).map(
-    ({ where, looked, sign }) =>
-      `SELECT currency, type, status, amount::bigint AS amount, ${movedBy(sign)}
-       FROM transactions WHERE ${allOf(...where, ...looked)}`,
-  );
-  type Summed = Omit<TransactionTotal, 'amount' | 'moved'> & { amount: string; moved: string };
-  const found = await rows<Summed>(
-    db,
-    `SELECT currency, type, status, count(*)::int AS count, sum(amount)::text AS amount, sum(moved)::text AS moved
-     FROM (${parts.join(' UNION ALL ')} LIMIT :most) AS found GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
-    { ...bound(party, filter, text?.bindings), most: ADDED_UP + 1 },
-    'custom plan',
-  );
-  const totals = found.map((one) => ({ ...one, amount: BigInt(one.amount), moved: BigInt(one.moved) }));
-  return { totals, more: totals.reduce((sum, { count }) => sum + count, 0) > ADDED_UP };
 }

@@ -1,3 +1,4 @@
+import { totalTransactions } from '../../../src/database/ledger/total-transactions';
 import { rows } from '../../../src/database/pool/connection';
 import { letMidnightPass } from '../../support/midnight';
 import { answerBill, payAnother, resolveAsOperator, settleOfEachKind } from '../../support/settled';
@@ -173,8 +174,12 @@ describe('a search for payments', () => {
   });
 });
 
-/** Charges of an hour from now on, a millisecond apart. */
+/** Charges of an hour from now on, a millisecond apart; a statement has ten seconds. */
 async function manyLater(count: number): Promise<void> {
+  for (let n = 1; n <= count; n += 2_000) await someLater(n, n + 1_999);
+}
+
+async function someLater(from: number, to: number): Promise<void> {
   await rows(
     served.db,
     `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
@@ -182,8 +187,8 @@ async function manyLater(count: number): Promise<void> {
      SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
        a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
        now() + interval '1 hour' + n * interval '1 millisecond'
-     FROM agreements a, generate_series(1, :count::int) AS n WHERE a.id = :agreementId`,
-    { count, agreementId: parties.agreementId },
+     FROM agreements a, generate_series(:from::int, :to::int) AS n WHERE a.id = :agreementId`,
+    { from, to, agreementId: parties.agreementId },
   );
 }
 
@@ -238,6 +243,18 @@ describe('totals of payments, and their file', () => {
         (await file(caller, day)).map((line) => line['moved']),
       );
     }
+  });
+
+  it('are of the payments that were looked through, and say so where there are more', async () => {
+    await charge(parties, { description: 'Tea' });
+    for (let n = 0; n < 3; n++) await bill(parties);
+    const party = { entityId: parties.merchantId, role: 'merchant' } as const;
+    const of = (filter: object, most: number) => totalTransactions(served.db, party, ['NGN'], filter, most);
+    for (const filter of [{ search: 'tea' }, { currency: 'NGN', amountFrom: 10_000n, status: 'successful' }])
+      expect(await of(filter, 4)).toMatchObject({ totals: [{ count: 1, amount: 10_000n }], more: false });
+    expect((await of({ search: 'tea' }, 3)).more).toBe(true);
+    expect((await of({ currency: 'USD' }, 3)).more).toBe(true);
+    expect(await of({ currency: 'USD' }, 4)).toEqual({ totals: [], more: false });
   });
 
   it('move a bank by nothing where the network had let it off before the reversal', async () => {

@@ -1,0 +1,73 @@
+import { rows, type Executor } from '../pool/connection';
+import { allOf } from '../query/list-page';
+import type { Party } from '../query/party';
+import type { TransactionRecord } from './list-transactions';
+import {
+  bound,
+  either,
+  movedBy,
+  partsOf,
+  textOf,
+  WITHOUT_TEXT,
+  type Reading,
+  type Text,
+  type TransactionSearch,
+} from './search-transactions';
+
+/** Totals of the payments that a search finds. */
+
+/** Rows that totals look through: a second of Postgres, which the party's charges must not miss. */
+const ADDED_UP = 1_000_000;
+
+interface TransactionTotal {
+  currency: string;
+  type: TransactionRecord['type'];
+  status: TransactionRecord['status'];
+  count: number;
+  amount: bigint;
+  /** The part that has moved the party's balance, negative where that is lower now. */
+  moved: bigint;
+}
+
+/** Each condition by its own index, without the rows of those before: an OR would use none. */
+const readingsOf = ({ indexed, looked }: Text): Reading[] =>
+  [...indexed, looked].map((one, n, all) => ({
+    where: [n < indexed.length && one, n > 0 && `${either(all.slice(0, n))} IS NOT TRUE`],
+    looked: [n === indexed.length && one],
+  }));
+
+/**
+ * @param most rows that are looked through
+ * @returns the totals, and whether there are more rows than that
+ */
+export async function totalTransactions(
+  db: Executor,
+  party: Party,
+  currencies: string[],
+  filter: TransactionSearch,
+  most = ADDED_UP,
+): Promise<{ totals: TransactionTotal[]; more: boolean }> {
+  const text = filter.search === undefined ? undefined : await textOf(db, party, currencies, filter.search);
+  const parts = partsOf(party, filter, text ? readingsOf(text) : WITHOUT_TEXT).map(
+    ({ where, looked, sign }) =>
+      `SELECT currency, type, status, amount::bigint AS amount, ${movedBy(sign)}, ${allOf('true', ...looked)} AS matches
+       FROM transactions WHERE ${allOf(...where)}`,
+  );
+  type Summed = Omit<TransactionTotal, 'amount' | 'moved'> & {
+    amount: string;
+    moved: string;
+    looked: number;
+  };
+  const found = await rows<Summed>(
+    db,
+    `SELECT currency, type, status, count(*)::int AS looked, (count(*) FILTER (WHERE matches))::int AS count,
+       (sum(amount) FILTER (WHERE matches))::text AS amount, (sum(moved) FILTER (WHERE matches))::text AS moved
+     FROM (${parts.join(' UNION ALL ')} LIMIT :most) AS found GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+    { ...bound(party, filter, text?.bindings), most: most + 1 },
+    'custom plan',
+  );
+  const totals = found
+    .filter(({ count }) => count > 0)
+    .map((one) => ({ ...one, amount: BigInt(one.amount), moved: BigInt(one.moved) }));
+  return { totals, more: found.reduce((sum, { looked }) => sum + looked, 0) > most };
+}
