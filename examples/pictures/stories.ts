@@ -138,6 +138,7 @@ async function untilBillings({ shop, signal }: Stage, scheduleId: string, status
     const { data } = await shop.api.call('getSchedule', { path: { scheduleId } });
     // The last one is that which comes next, if there is one.
     const seen = data.billings.map(({ status }) => status);
-    holds(seen.slice(0, statuses.length).join() === statuses.join(), `they are ${seen.join()}`);
+    // An OperatorError, as `holds` throws, would end the wait.
+    if (seen.slice(0, statuses.length).join() !== statuses.join()) throw new Error(`they are ${seen.join()}`);
   });
 }
