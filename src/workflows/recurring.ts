@@ -73,7 +73,7 @@ async function run(scheduleId: string, reportedUntil: number, signals: Signals):
     sequence = state.sequence;
     done = [...state.did, ...state.told];
     setCurrentDetails(state.waitingFor);
-    index(state.facts.status, state.nextBillingDate);
+    index(state);
     return state;
   }
 
@@ -145,15 +145,17 @@ const at = (state: ScheduleState, moment: number): ScheduleState => ({
 
 /**
  * Updates the search attributes. Each change is an event in the history, so only changes are sent.
+ * A billing's date stays until its bank has answered: a date gone by finds what waits.
  */
-function index(status: string, nextBillingDate: string | null): void {
+function index({ facts, nextBillingDate }: ScheduleState): void {
   const indexed = workflowInfo().typedSearchAttributes;
   const changed: SearchAttributeUpdatePair[] = [];
-  if (indexed.get(SEARCH_ATTRIBUTE.status) !== status) {
-    changed.push({ key: SEARCH_ATTRIBUTE.status, value: status });
+  if (indexed.get(SEARCH_ATTRIBUTE.status) !== facts.status) {
+    changed.push({ key: SEARCH_ATTRIBUTE.status, value: facts.status });
   }
   const date = nextBillingDate === null ? null : new Date(nextBillingDate);
-  if (indexed.get(SEARCH_ATTRIBUTE.nextBillingDate)?.getTime() !== date?.getTime()) {
+  const isMoved = indexed.get(SEARCH_ATTRIBUTE.nextBillingDate)?.getTime() !== date?.getTime();
+  if (isMoved && !isAsked(facts.open)) {
     changed.push({ key: SEARCH_ATTRIBUTE.nextBillingDate, value: date });
   }
   if (changed.length > 0) upsertSearchAttributes(changed);

@@ -333,6 +333,9 @@ describe('a history', () => {
     await bank.hears('billing.request', paid.billingRequestId);
     await bank.answerCharges('silence', { times: 1 });
     const open = await bill();
+    await bank.answerCharges('silence', { times: 1 });
+    const asking = workflowIds.recurring(await scheduled({ frequency: 'monthly', amount: 10 }));
+    await untilWaiting(asking);
 
     async function found(at: Date): Promise<Record<string, string[]>> {
       const lists = Object.entries(operatorQueries(at, 'Africa/Lagos')).map(async ([words, query]) => {
@@ -357,11 +360,14 @@ describe('a history', () => {
       'webhook fails': [expect.stringMatching(/^webhook-delivery\//)],
       'stuck for a day': [],
     });
+    // By the merchant's clock, which is ahead.
+    const { 'waits for a bank': waits } = await found(new Date(now.getTime() + 25.5 * HOUR_MS));
+    expect(waits).toEqual([waiting, asking]);
     const later = await found(new Date(now.getTime() + 72 * HOUR_MS));
     expect(later).toMatchObject({
       'declined today': [],
       'expired today': [],
-      'stuck for a day': [waiting, workflowIds.recurring(due)],
+      'stuck for a day': [waiting, ...[asking, workflowIds.recurring(due)].toSorted()],
     });
   });
 
@@ -377,7 +383,7 @@ describe('a history', () => {
       return false;
     });
     await held.release('undone');
-    // The Schedule names a run some moments late, and a trigger that came late may have begun another.
+    // The Schedule names a run some moments late, and a late trigger may have begun another.
     let cutOff: { workflowId: string; said: string } | undefined;
     await eventually(async () => {
       for (const { action } of (await chain.describe()).info.recentActions) {
