@@ -52,7 +52,7 @@ export function PaymentFilters(props: Props) {
             onChange={(event) => choose({ ...filter, reason: event.currentTarget.value })}
           >
             <option value="">Any</option>
-            {named(REASONS)}
+            {named(Object.fromEntries(REASONS))}
           </select>
         </label>
         <Amounts {...props} />

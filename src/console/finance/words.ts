@@ -7,41 +7,38 @@ import type {
 
 /* Words for the API's codes. A code that is new to this page is shown as it is. */
 
-export const REASONS: Record<string, string> = {
-  cancelled: 'Cancelled by the merchant',
-  denied: 'The customer said no',
-  expired: 'No answer in time',
-  insufficient_funds: 'Not enough money',
-  limit_reached: 'A limit of the customer',
-  not_delivered: 'The bank was never reached',
-  other: 'Other reasons of the bank',
-  suspended: 'Suspended by the customer',
-  temporarily_unavailable: 'The bank was unavailable',
-};
+/** In a map, for a bank may write `constructor`, which each object has. */
+export const REASONS = new Map([
+  ['cancelled', 'Cancelled by the merchant'],
+  ['denied', 'The customer said no'],
+  ['expired', 'No answer in time'],
+  ['insufficient_funds', 'Not enough money'],
+  ['limit_reached', 'A limit of the customer'],
+  ['not_delivered', 'The bank was never reached'],
+  ['other', 'Other reasons of the bank'],
+  ['suspended', 'Suspended by the customer'],
+  ['temporarily_unavailable', 'The bank was unavailable'],
+]);
 
-/** A bank may write `constructor`, which each object has. */
-const own = (words: Record<string, string>, code: string) =>
-  Object.hasOwn(words, code) ? words[code] : undefined;
+export const reasonInWords = (reason: string) => REASONS.get(reason) ?? reason;
 
-export const reasonInWords = (reason: string) => own(REASONS, reason) ?? reason;
-
-const WHY: Record<string, string> = {
-  cancelled: 'It was cancelled before the customer approved it. No money moved.',
-  denied: 'The customer was asked, and refused. No money moved.',
-  expired: 'No answer came in time. The bank may have debited all the same: the exception tells.',
-  insufficient_funds: 'The bank found too little money in the account.',
-  limit_reached: 'It goes beyond a spending limit that the customer has set.',
-  not_delivered: 'The bank was not reached at any attempt, so no money moved.',
-  suspended: 'The customer has suspended payments to this merchant.',
-  temporarily_unavailable: 'The bank could not work on it at that time. It may succeed later.',
-};
+const WHY = new Map([
+  ['cancelled', 'It was cancelled before the customer approved it. No money moved.'],
+  ['denied', 'The customer was asked, and refused. No money moved.'],
+  ['expired', 'No answer came in time. The bank may have debited all the same: the exception tells.'],
+  ['insufficient_funds', 'The bank found too little money in the account.'],
+  ['limit_reached', 'It goes beyond a spending limit that the customer has set.'],
+  ['not_delivered', 'The bank was not reached at any attempt, so no money moved.'],
+  ['suspended', 'The customer has suspended payments to this merchant.'],
+  ['temporarily_unavailable', 'The bank could not work on it at that time. It may succeed later.'],
+]);
 
 /** A sentence more about a decline than its reason. */
 export const whyDeclined = ({
   declineReason,
   bankName,
 }: Pick<TransactionWithEvents, 'declineReason' | 'bankName'>): string =>
-  own(WHY, declineReason ?? '') ?? `These are the words of ${bankName}.`;
+  WHY.get(declineReason ?? '') ?? `These are the words of ${bankName}.`;
 
 export const TYPES: Record<TransactionWithEvents['type'], string> = {
   charge: 'Charge',

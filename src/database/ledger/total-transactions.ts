@@ -53,21 +53,16 @@ export async function totalTransactions(
       `SELECT currency, type, status, amount::bigint AS amount, ${movedBy(sign)}, ${allOf('true', ...looked)} AS matches
        FROM transactions WHERE ${allOf(...where)}`,
   );
-  type Summed = Omit<TransactionTotal, 'amount' | 'moved'> & {
-    amount: string;
-    moved: string;
-    looked: number;
-  };
-  const found = await rows<Summed>(
+  const found = await rows<TransactionTotal & { looked: number }>(
     db,
     `SELECT currency, type, status, count(*)::int AS looked, (count(*) FILTER (WHERE matches))::int AS count,
-       (sum(amount) FILTER (WHERE matches))::text AS amount, (sum(moved) FILTER (WHERE matches))::text AS moved
+       (sum(amount) FILTER (WHERE matches))::bigint AS amount, (sum(moved) FILTER (WHERE matches))::bigint AS moved
      FROM (${parts.join(' UNION ALL ')} LIMIT :most) AS found GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
     { ...bound(party, filter, text?.bindings), most: most + 1 },
     'custom plan',
   );
-  const totals = found
-    .filter(({ count }) => count > 0)
-    .map((one) => ({ ...one, amount: BigInt(one.amount), moved: BigInt(one.moved) }));
-  return { totals, more: found.reduce((sum, { looked }) => sum + looked, 0) > most };
+  return {
+    totals: found.filter(({ count }) => count > 0),
+    more: found.reduce((sum, { looked }) => sum + looked, 0) > most,
+  };
 }
