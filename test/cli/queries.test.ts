@@ -21,3 +21,8 @@ it('refuses an address that no browser opens', async () => {
   const { code, err } = await runAssent(['queries', '--ui', 'temporal.example.com'], environment);
   expect([code, err]).toEqual([1, expect.stringContaining('--ui is no address')]);
 });
+
+it('asks for the address of a UI that it does not know, and prints no links without one', async () => {
+  const { code, out, err } = await runAssent(['queries'], environment);
+  expect([code, out, err]).toEqual([1, '', expect.stringContaining('name the Temporal UI: --ui')]);
+});
