@@ -117,6 +117,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (type = 'merchant' OR (provider_id IS NULL AND trust_level = 'untrusted')),
       CHECK (client_ref IS NULL OR provider_id IS NOT NULL)
     );
+    CREATE INDEX merchants_by_name ON entities (name, id) WHERE type = 'merchant';
     CREATE INDEX entities_advancing ON entities (id) WHERE clock_target IS NOT NULL;
     CREATE INDEX entities_ahead ON entities (clock_offset) WHERE clock_offset > '0';
     -- Whether any has been moved is asked at each new connection of production.

@@ -254,6 +254,13 @@ export type LinkedDevice = {
   linkedAt: string;
 };
 
+export type NamedMerchant = {
+  /** Id of a merchant */
+  merchantId: string;
+  /** Name shown to customers */
+  name: string;
+};
+
 export type Intent = {
   /** Id of a billing intent */
   intentId: string;
@@ -2528,6 +2535,40 @@ export interface Operations {
       };
     };
   };
+  /** Search merchants */
+  searchMerchants: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+    };
+    body: {
+      /** The beginning of a name, in small or capital letters */
+      name?: string | undefined;
+      /** Only those of a merchant with this id */
+      merchantId?: string | undefined;
+    };
+    answer: {
+      /** The HTTP status */
+      statusCode: 200;
+      success: true;
+      /** Human-readable text; do not parse it */
+      message: string;
+      data: {
+        /** The entries of this page */
+        merchants: Array<NamedMerchant>;
+        /** Number of entries on all pages, counted up to 10 000 */
+        total: number;
+        /** Present when there are more than the 10 000 entries that are counted */
+        totalIsMinimum?: true;
+        /** Number of this page, from 1 */
+        page: number;
+        /** Entries per page */
+        limit: number;
+      };
+    };
+  };
   /** Set a merchant’s trust level */
   setMerchantTrust: {
     body: {
@@ -3414,8 +3455,9 @@ export interface Operations {
          */
         countIsMinimum?: true;
         /**
-         * What they have changed what the network owes you, per currency: negative where
-         * it is less now. As on the statements of their settlement days
+         * By how much these transactions have raised what the network owes you, per
+         * currency: negative where they have lowered it. The same sums as on the
+         * statements of their settlement days
          */
         moved: Array<MovedTotal>;
         /** In order of currency, type and status */
@@ -4122,6 +4164,7 @@ export const OPERATIONS = {
   listDevices: {'method':'GET','path':'/v1/bank/devices/list','list':{'items':'devices','next':'page'}},
   lookUpDevice: {'method':'POST','path':'/v1/customer/device/lookup'},
   createMerchants: {'method':'POST','path':'/v1/provider/merchants','keyed':true},
+  searchMerchants: {'method':'POST','path':'/v1/merchants/search'},
   setMerchantTrust: {'method':'PATCH','path':'/v1/provider/merchant/trust'},
   sendIntents: {'method':'POST','path':'/v1/billing/intent','keyed':true},
   answerIntent: {'method':'POST','path':'/v1/billing/intent-response'},

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../settings/config';
 import { TRUST_LEVELS } from '../../domain/entity';
-import { email, id, NAME_MAX, oneOf, textFor, webUrl } from '../http/request-fields';
+import { email, id, idFilter, NAME_MAX, oneOf, pagination, textFor, webUrl } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { webhookUrl } from '../webhook/webhook-schema';
 
@@ -47,6 +47,20 @@ export const merchantsBody = (config: Config) =>
         { when: ({ value }) => Array.isArray(value) },
       ),
   });
+
+export const merchantSearch = z.strictObject({
+  name: textFor('The beginning of a name, in small or capital letters', NAME_MAX, 'palm').optional(),
+  merchantId: idFilter('merchant').optional(),
+});
+const { page, limit } = pagination(['name']);
+export const merchantPage = z.strictObject({ page, limit });
+
+export const namedMerchant = z
+  .strictObject({
+    merchantId: shown.id('merchant'),
+    name: shown.words('Name shown to customers', 'Palm Grocers'),
+  })
+  .meta({ id: 'NamedMerchant' });
 
 export const trustBody = z.strictObject({
   merchantId: id('merchant'),

@@ -3,14 +3,17 @@ import type { Config } from '../../settings/config';
 import type { Transaction } from '../../database/pool/connection';
 import { admitEntity, changeTrust } from '../../database/entity-control/control-entity';
 import { holdActive } from '../../database/entity/create-entity';
+import { listMerchants } from '../../database/entity/list-merchants';
 import { Failure } from '../../domain/failures';
-import { PROVIDER } from '../http/callers';
+import { PROVIDER, SEES_MERCHANTS } from '../http/callers';
 import { acceptedItem } from '../http/items';
 import { actorOf, type Call } from '../http/call';
+import { listAnswer } from '../http/list';
+import { pageOf } from '../http/response-fields';
 import { section } from '../http/route';
 import * as schema from './merchant-schema';
 
-/** Merchants, as their providers manage them. */
+/** Merchants, as their providers manage them, and as those who see several find them. */
 
 type MerchantsBody = z.output<ReturnType<typeof schema.merchantsBody>>;
 
@@ -68,6 +71,16 @@ async function setTrust(call: Call<z.output<typeof schema.trustBody>>) {
   });
 }
 
+async function searchMerchants({
+  body,
+  caller,
+  deps,
+  query: page,
+}: Call<z.output<typeof schema.merchantSearch>, z.output<typeof schema.merchantPage>>) {
+  const found = await listMerchants(deps.db, caller, body, page);
+  return listAnswer(['merchant', 'merchants'], found, page, (merchant) => merchant);
+}
+
 const route = section('Merchants');
 
 export const merchantRoutes = (config: Config) => [
@@ -88,6 +101,15 @@ export const merchantRoutes = (config: Config) => [
     },
     refusedWith: { 409: { data: schema.refusedMerchants } },
     handle: createMerchants,
+  }),
+  route('post', '/v1/merchants/search', {
+    id: 'searchMerchants',
+    summary: 'Search merchants',
+    description:
+      'For a provider its merchants, for a bank those that have charged its customers, in order of their names. The text stands in the body, as in other searches.',
+    takes: { ...SEES_MERCHANTS, body: schema.merchantSearch, query: schema.merchantPage },
+    answers: { 200: { description: '1 merchant', data: pageOf('merchants', schema.namedMerchant) } },
+    handle: searchMerchants,
   }),
   route('patch', '/v1/provider/merchant/trust', {
     id: 'setMerchantTrust',

@@ -2,6 +2,7 @@ import { KINDS_OF_REASON, type KindOfReason } from '../../domain/charge';
 import { invalidRequest } from '../../domain/failures';
 import { parseDecimalAmount } from '../../domain/money';
 import { customersNamed } from '../customer/list-customers';
+import { merchantsNamed } from '../entity/list-merchants';
 import { oneRow, rows, type Executor } from '../pool/connection';
 import { allOf, literal } from '../query/list-page';
 import { OWN, SIDES, type Party } from '../query/party';
@@ -91,10 +92,11 @@ export interface Text {
 /** @throws Failure invalid_request if the text is a name of too many customers */
 export async function textOf(
   db: Executor,
-  { entityId, role }: Party,
+  party: Party,
   currencies: string[],
   search: string,
 ): Promise<Text> {
+  const { entityId, role } = party;
   const upper = search.toUpperCase();
   const isReference = /^[0-9A-Z]{1,24}$/.test(upper);
   const isIndexed = isReference && upper.length >= REFERENCE_MIN;
@@ -103,7 +105,7 @@ export async function textOf(
     const message = `is in the names of more than ${NAMED_MAX} of your customers: give more of it, or a customerId`;
     throw invalidRequest([{ path: 'search', message }]);
   }
-  const merchants = role === 'merchant' ? [] : await merchantsNamed(db, { entityId, role }, search);
+  const merchants = role === 'merchant' ? [] : await merchantsNamed(db, party, search, NAMED_MAX);
   const sums = currencies.flatMap((currency) => {
     const parsed = parseDecimalAmount(search.replace(/^[a-z]{3}\s/i, '').replaceAll(',', ''), currency);
     return parsed.ok ? `${currency} ${parsed.value}` : [];
@@ -133,16 +135,6 @@ export async function textOf(
     indexed,
     looked: `(${looked.join(' OR ')})`,
   };
-}
-
-async function merchantsNamed(db: Executor, { entityId, role }: Party, name: string): Promise<string[]> {
-  const found = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM entities WHERE type = 'merchant' AND strpos(lower(name), lower(:name::text)) > 0
-       ${role === 'provider' ? 'AND provider_id = :entityId' : ''} LIMIT ${NAMED_MAX}`,
-    { name, entityId },
-  );
-  return found.map(({ id }) => id);
 }
 
 export type Reading = Pick<Part, 'where' | 'looked'>;

@@ -174,6 +174,42 @@ describe('a search for payments', () => {
   });
 });
 
+/** How many, and the names of the page. */
+async function merchantsFound(caller: Caller, body: object, query = ''): Promise<(number | string)[]> {
+  const { body: answer } = await caller.post(`/v1/merchants/search${query}`, body);
+  const { merchants, total } = answer.data as unknown as { merchants: { name: string }[]; total: number };
+  return [total, ...merchants.map(({ name }) => name)];
+}
+
+describe('a search for merchants', () => {
+  it('finds a provider’s by the beginning of a name, and a bank’s once they have charged its customers', async () => {
+    const merchants = ['Merry Shop', 'Salt', 'ẸBÙN%'].map((name) => ({
+      name,
+      email: 'shop@example.com',
+      clientRef: name,
+    }));
+    await parties.provider.post('/v1/provider/merchants', { merchants });
+    expect(await merchantsFound(parties.provider, { name: 'mER' })).toEqual([2, 'Merchant', 'Merry Shop']);
+    expect(await merchantsFound(parties.provider, { name: 'mer' }, '?limit=1&page=2')).toEqual([
+      2,
+      'Merry Shop',
+    ]);
+    expect(await merchantsFound(parties.provider, { name: 'ẹb' })).toEqual([1, 'ẸBÙN%']);
+    expect(await merchantsFound(parties.provider, { name: '%' })).toEqual([0]);
+    expect(await merchantsFound(parties.bank, {})).toEqual([0]);
+    await charge(parties);
+    const others = await served.parties();
+    await charge(others);
+    const { merchantId } = parties;
+    for (const role of ['provider', 'bank'] as const) {
+      expect(await merchantsFound(parties[role], { merchantId })).toEqual([1, 'Merchant']);
+      expect(await merchantsFound(others[role], { merchantId })).toEqual([0]);
+      expect(await merchantsFound(others[role], { name: 'mer' })).toEqual([1, 'Merchant']);
+    }
+    expect((await parties.merchant.post('/v1/merchants/search', {})).status).toBe(403);
+  });
+});
+
 /** Charges of an hour from now on, a millisecond apart; a statement has ten seconds. */
 async function manyLater(count: number): Promise<void> {
   for (let n = 1; n <= count; n += 2_000) await someLater(n, n + 1_999);
