@@ -119,7 +119,7 @@ export const totals = z.strictObject({
     )
     .meta({
       description:
-        'What they have changed what the network owes you, per currency: negative where it is less now. As on the statements of their settlement days',
+        'By how much these transactions have raised what the network owes you, per currency: negative where they have lowered it. The same sums as on the statements of their settlement days',
     }),
   totals: z
     .array(
