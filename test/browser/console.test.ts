@@ -519,6 +519,45 @@ describe('the console', () => {
     expect(await Promise.all(chosen)).toEqual(['successful', 'today', 'settled']);
   });
 
+  it('narrows payments to a merchant that a provider chooses by the beginning of its name', async () => {
+    const merchants = ['Merry Shop', 'Salt'].map((name) => ({
+      name,
+      email: 'shop@example.test',
+      clientRef: name,
+    }));
+    await call('provider', 'POST', '/v1/provider/merchants', { merchants });
+    const page = await pageOf('provider', 'payments');
+    const field = page.getByRole('combobox', { name: 'Merchant', exact: true });
+    const offered = page.getByRole('listbox', { name: 'Merchants' }).getByRole('option');
+    await tabTo(field);
+    await page.keyboard.type('MER');
+    await offered.nth(1).waitFor();
+    expect(await offered.allTextContents()).toEqual(['Merchant', 'Merry Shop']);
+    await expectGoodPage(page);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await shows(page, 'No payment of yours matches all of this.');
+    expect(await field.inputValue()).toBe('Merry Shop');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('merc');
+    await offered.filter({ hasText: 'Merchant' }).waitFor();
+    await page.keyboard.press('Enter');
+    await shows(page, 'Gold plan', 'to Merchant');
+    await page.reload();
+    await eventually(async () => (await field.inputValue()) === 'Merchant');
+    await tabTo(field);
+    await page.keyboard.press('ArrowDown');
+    await offered.first().waitFor();
+    expect(await offered.allTextContents()).toEqual(['Any', 'Merchant', 'Merry Shop', 'Salt']);
+    await page.keyboard.press('Escape');
+    expect(await offered.count()).toBe(0);
+    expect(page.url()).toContain(data.merchantId);
+    await page.keyboard.press('ArrowDown');
+    await offered.first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => !url.href.includes(data.merchantId));
+  });
+
   it('goes from page to page of payments, and saves all that the filter finds as the API’s own file', async () => {
     const page = await pageOf('bank', 'payments?type=charge');
     const first = page.getByRole('table', { name: 'Payments' }).getByRole('link').first();
@@ -689,8 +728,14 @@ describe('the console', () => {
 const balancesOf = async (day: string) =>
   (await call('merchant', 'GET', `/v1/statements?date=${day}`)).body.data as Record<string, number>;
 
+const widen = (to: number) =>
+  Promise.all(Object.values(pages).map((page) => page.setViewportSize({ width: to, height: 900 })));
+
 /** The daily work of a finance team, by mouse. */
-describe('with the console', () => {
+describe.each([1280, 768, 390])('with the console, %i pixels wide,', (width) => {
+  beforeAll(() => widen(width));
+  afterAll(() => widen(1280));
+
   it('a bank finds a declined charge of a customer by name, and says why', async () => {
     const page = await pageOf('bank', 'overview');
     await link(page, 'Payments').click();

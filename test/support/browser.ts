@@ -29,6 +29,7 @@ export interface TestBrowser {
 const SHOWN_WITHIN_MS = 30_000;
 const INSTALLED_WITHIN_MS = 200_000;
 const WIDE = { width: 1280, height: 900 };
+const MEDIUM = { width: 768, height: 1024 };
 const NARROW = { width: 360, height: 740 };
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 const CONTRAST = 'color-contrast';
@@ -37,8 +38,8 @@ interface Look {
   name: string;
   viewport: typeof WIDE;
   colorScheme: 'light' | 'dark';
-  /** Options of axe. */
-  rules: object;
+  /** Options of axe, which is asked where they are given. */
+  rules?: object;
 }
 
 /** The width changes no colour, and another scheme nothing but colours. */
@@ -50,6 +51,7 @@ const LOOKS: Look[] = [
     colorScheme: 'dark',
     rules: { runOnly: { type: 'rule', values: [CONTRAST] } },
   },
+  { name: 'medium, light', viewport: MEDIUM, colorScheme: 'light' },
   {
     name: 'narrow, light',
     viewport: NARROW,
@@ -175,7 +177,8 @@ export async function tabTo(there: Locator): Promise<void> {
 /**
  * Nothing has gone wrong since the page was opened: no error in its console, no request to another
  * host, nothing that its policy refused. And as it stands now anybody can use it: WCAG 2.2 AA, as
- * far as axe can tell, and nothing to be scrolled sideways, in light and dark, wide and narrow.
+ * far as axe can tell, and nothing to be scrolled sideways, in light and dark, wide, medium and
+ * narrow.
  *
  * @param lacks what a page that others have made has not: rules of axe, and `reflow`
  */
@@ -190,6 +193,7 @@ export async function expectGoodPage(page: Page, lacks: readonly string[] = []):
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
     if (tooWide > 0 && !lacks.includes('reflow')) found.push(`${name}: ${tooWide} px wider than the screen`);
+    if (rules === undefined) continue;
     const options = JSON.stringify({ ...rules, resultTypes: ['violations'] });
     const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`);
     const held = violations.filter(({ id }) => !lacks.includes(id));

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
+import { todayOf } from '../../database/clock/today';
 import { endConsoleSession } from '../../database/entity/console-session';
 import { findEntity } from '../../database/entity/create-entity';
 import { formatInstant } from '../../domain/calendar';
@@ -61,13 +62,15 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     const caller = await authenticate(asApiCall(req, session), res);
     await meterCaller(deps, res, 'caller', caller);
     const { entityId, role } = caller;
-    const entity = await findEntity(db, entityId);
+    const timezone = config.NETWORK_TIMEZONE;
+    const [entity, today] = await Promise.all([findEntity(db, entityId), todayOf(db, entityId, timezone)]);
     return {
       entityId,
       role,
       name: entity?.name ?? '',
       expiresAt: formatInstant(new Date(session.endsAt)),
-      timezone: config.NETWORK_TIMEZONE,
+      timezone,
+      today,
       currencies: config.ACCEPTED_CURRENCIES,
       sessionId: session.id,
       csrfToken: session.csrfToken,

@@ -11,6 +11,8 @@ export interface Session {
   name: string;
   expiresAt: string;
   timezone: string;
+  /** By the party's clock: a test clock may be years ahead of the reader's. */
+  today: string;
   currencies: string[];
   /** Part of download links: see {@link fileAt}. */
   sessionId: string;
@@ -39,7 +41,7 @@ interface Answer {
 
 let csrfToken = '';
 let sessionId = '';
-let onEnd = () => {};
+let listener: SessionListener = { ended: () => {}, renewed: () => {} };
 /** Unix milliseconds by the browser's clock. */
 let endsAt = Infinity;
 let renewedAt = 0;
@@ -49,15 +51,21 @@ const RENEWED_EVERY_MS = 60_000;
 /** Polled, because a timer stands still while a machine sleeps. */
 const CHECK_EVERY_MS = 5_000;
 
-/** @param listener called when the session ends: its time is up, or a call found it ended */
-export function whenSessionEnds(listener: () => void): void {
-  onEnd = listener;
+interface SessionListener {
+  /** Its time is up, or a call found it ended. */
+  ended: () => void;
+  /** Its day may be another. */
+  renewed: (session: Session) => void;
+}
+
+export function watchSession(by: SessionListener): void {
+  listener = by;
   setInterval(() => void (Date.now() >= endsAt && end()), CHECK_EVERY_MS);
 }
 
 function end(): void {
   forget();
-  onEnd();
+  listener.ended();
 }
 
 function forget(): void {
@@ -77,7 +85,10 @@ async function renew(): Promise<void> {
   const { signal } = renewal;
   try {
     const answer = await send('GET', '/console/session', undefined, signal);
-    if (!signal.aborted && keep(answer, askedAt) === undefined) end();
+    if (signal.aborted) return;
+    const session = keep(answer, askedAt);
+    if (session) listener.renewed(session);
+    else end();
   } catch (error) {
     // The next call of the page shows the reason of the refusal.
     if (!(error instanceof Refusal)) throw error;

@@ -8,6 +8,7 @@ import { useMoment } from './context';
 import { Facts, Id } from './facts';
 import { Show, useAnswered, useLoaded } from './loaded';
 import { paymentsAt } from './payment-filter';
+import { SearchForm } from './search-form';
 import { Pages, Table } from './table';
 
 export function Customers({ address: { id } }: { address: Address }) {
@@ -29,23 +30,11 @@ function CustomerList() {
   const moment = useMoment();
   return (
     <section class="card stack">
-      <form
-        role="search"
-        class="row fields"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const given = new FormData(event.currentTarget).get('text');
-          look({ text: typeof given === 'string' ? given.trim() : '', page: 1 });
-        }}
-      >
-        <label class="wide">
-          Name, e-mail address, lookupID or your own reference
-          <input name="text" type="search" spellcheck={false} autocapitalize="none" />
-        </label>
-        <button class="first" type="submit">
-          Search
-        </button>
-      </form>
+      <SearchForm
+        name="Name, e-mail address, lookupID or your own reference"
+        text={text}
+        look={(next) => look({ text: next, page: 1 })}
+      />
       <Show loaded={loaded} what="The customers">
         {(listed) => (
           <>

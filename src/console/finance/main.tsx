@@ -3,7 +3,7 @@ import { Mark } from '../parts/mark';
 import { show } from '../parts/show';
 import { Alert } from './alert';
 import { to, useAddress } from './address';
-import { readSession, signOut, whenSessionEnds, type Session } from './api';
+import { readSession, signOut, watchSession, type Session } from './api';
 import { Signed } from './context';
 import { Deliveries } from './deliveries';
 import { Exceptions } from './exceptions';
@@ -36,11 +36,9 @@ function Console() {
   const [{ session, known, ended }, setWho] = useState<Who>({ known: false, ended: false });
   const [error, setError] = useState<string>();
   useEffect(() => {
-    whenSessionEnds(() => setWho({ known: true, ended: true }));
-    readSession().then(
-      (found) => setWho({ session: found, known: true, ended: false }),
-      (failed: unknown) => setError(inWords(failed)),
-    );
+    const found = (own?: Session) => setWho({ session: own, known: true, ended: false });
+    watchSession({ ended: () => setWho({ known: true, ended: true }), renewed: found });
+    readSession().then(found, (failed: unknown) => setError(inWords(failed)));
   }, []);
 
   if (error !== undefined) {

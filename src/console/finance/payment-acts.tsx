@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { TransactionWithEvents } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { Act } from './act';
-import { act, Refusal } from './api';
+import { act, Refusal, type Session } from './api';
 import { useSession } from './context';
 
 interface Props {
@@ -55,15 +55,18 @@ export const PauseSchedule = ({ id, done }: Named) => (
   </Act>
 );
 
+/** A bank sees schedules as what its customers have subscribed to. */
+export const schedulesFor = (role: Session['role']) =>
+  role === 'bank' ? '/v1/bank/customer/subscriptions' : '/v1/billing/recurring';
+
 export function CancelSchedule({ id, done }: Named) {
   const { role } = useSession();
-  const at = role === 'bank' ? '/v1/bank/customer/subscriptions' : '/v1/billing/recurring';
   return (
     <Act
       name="Cancel its schedule …"
       title="Cancel the schedule?"
       yes="Yes, cancel it for good"
-      send={() => act(`${at}/${id}/cancel`)}
+      send={() => act(`${schedulesFor(role)}/${id}/cancel`)}
       done={done}
     >
       <p>It ends for good. A charge that is pending runs to its end; the other side is told.</p>

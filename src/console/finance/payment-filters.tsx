@@ -1,4 +1,5 @@
 import { useSession } from './context';
+import { MerchantPicker } from './merchant-picker';
 import {
   CLOCKS,
   daysOf,
@@ -17,8 +18,6 @@ import { REASONS } from './words';
 
 interface Props {
   filter: PaymentFilter;
-  /** By the party's clock. */
-  today: string;
   choose: (filter: PaymentFilter) => void;
 }
 
@@ -32,9 +31,10 @@ const named = <Name extends string>(of: Readonly<Record<Name, string | { name: s
 export function PaymentFilters(props: Props) {
   const { filter, choose } = props;
   const { type: _, status: __, ...others } = filter;
+  const { role } = useSession();
   return (
     <>
-      <div class="row fields">
+      <div class="filters">
         <label>
           Show
           <select
@@ -55,6 +55,12 @@ export function PaymentFilters(props: Props) {
             {named(Object.fromEntries(REASONS))}
           </select>
         </label>
+        {role !== 'merchant' && (
+          <MerchantPicker
+            chosen={filter.merchantId}
+            choose={(merchantId) => choose({ ...filter, merchantId })}
+          />
+        )}
         <Amounts {...props} />
       </div>
       <Chips {...props} />
@@ -62,7 +68,8 @@ export function PaymentFilters(props: Props) {
   );
 }
 
-function Days({ filter, today, choose }: Props) {
+function Days({ filter, choose }: Props) {
+  const { today } = useSession();
   const span = spanOf(filter);
   const name = nameOfSpan(span, today);
   const change = (next: Partial<typeof span>) => choose(withSpan(filter, { ...span, ...next }));
@@ -131,7 +138,6 @@ function Amounts({ filter, choose }: Props) {
     <label>
       {label}
       <input
-        class="sum"
         type="number"
         min="0"
         step="any"
@@ -164,7 +170,6 @@ function Amounts({ filter, choose }: Props) {
 
 const NARROWED = {
   customerId: 'One customer',
-  merchantId: 'One merchant',
   scheduleId: 'One schedule',
   side: 'Payments by customers only',
 } as const;

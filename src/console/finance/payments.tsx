@@ -6,10 +6,11 @@ import { Alert } from './alert';
 import { askFor, save, type DataOf } from './api';
 import { useMoment, useSession } from './context';
 import { wholeNumber } from './figures';
-import { inWords, Show, useAnswered, useLoaded } from './loaded';
+import { inWords, Show, useAnswered } from './loaded';
 import { bodyOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filter';
 import { PaymentFilters } from './payment-filters';
 import { RecordFound } from './record';
+import { SearchForm } from './search-form';
 import { Table, type Column } from './table';
 import { Badge } from './badge';
 import { customerOf, reasonInWords, TYPES } from './words';
@@ -34,10 +35,8 @@ const NAMES_ONE = /^(?:[a-z]{3}_\w+|[0-9A-HJKMNP-TV-Z]{24})$/i;
 let last = { sessionId: '', text: '' };
 
 function PaymentList({ filter }: { filter: PaymentFilter }) {
-  const { sessionId } = useSession();
+  const { role, sessionId } = useSession();
   const [text, setText] = useState(last.sessionId === sessionId ? last.text : '');
-  // A cheap span: the answer says what day it is by the party's clock.
-  const day = useLoaded<'getSummary'>('/v1/summary?from=2026-01-01&to=2026-01-01');
   const body = bodyOf(filter, text);
   const look = (next: string) => {
     if (NAMES_ONE.test(next)) return go(to('payments', next));
@@ -46,53 +45,20 @@ function PaymentList({ filter }: { filter: PaymentFilter }) {
   };
   return (
     <section class="card stack">
-      <form
-        role="search"
-        class="row fields"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const given = new FormData(event.currentTarget).get('text');
-          look(typeof given === 'string' ? given.trim() : '');
-        }}
-      >
-        <SearchField text={text} />
-        <button class="first" type="submit">
-          Search
-        </button>
-        {text !== '' && (
-          <button type="button" class="plain" onClick={() => look('')}>
-            Clear “{text}”
-          </button>
-        )}
-      </form>
-      <Show loaded={day} what="The day">
-        {({ today }) => (
-          <PaymentFilters filter={filter} today={today} choose={(next) => go(paymentsAt(next))} />
-        )}
-      </Show>
+      <SearchForm
+        name={`Search by reference, description, amount${SEARCHED[role]}, or any id`}
+        text={text}
+        look={look}
+      />
+      <PaymentFilters filter={filter} choose={(next) => go(paymentsAt(next))} />
       <Totals body={body} />
       <Pages body={body} key={JSON.stringify(body)} />
     </section>
   );
 }
 
-function SearchField({ text }: { text: string }) {
-  const { role } = useSession();
-  const more = { bank: ', customer or merchant', provider: ' or merchant', merchant: '' }[role];
-  return (
-    <label class="wide">
-      Search by reference, description, amount{more}, or any id
-      <input
-        name="text"
-        type="search"
-        key={text}
-        defaultValue={text}
-        spellcheck={false}
-        autocapitalize="none"
-      />
-    </label>
-  );
-}
+/** What a text may be besides. */
+const SEARCHED = { bank: ', customer, merchant', provider: ', merchant', merchant: '' } as const;
 
 type Totalled = DataOf<'totalTransactions'>;
 
@@ -236,13 +202,12 @@ function PaymentTable({ found }: { found: FoundTransaction[] }) {
       cell: (one) => (
         <>
           <span class={one.customerName === null ? 'quiet' : ''}>{customerOf(one)}</span>
-          {one.payeeName !== null && <div class="small quiet">to {one.payeeName}</div>}
+          {role !== 'merchant' && (
+            <div class="small quiet">to {one.payeeName ?? one.merchantName ?? 'another customer'}</div>
+          )}
         </>
       ),
     },
-    ...(role === 'merchant'
-      ? []
-      : [{ name: 'Merchant', cell: (one: FoundTransaction) => one.merchantName ?? 'Between customers' }]),
     { name: 'Date', cell: ({ createdAt }) => <span class="quiet">{moment(createdAt)}</span> },
   ];
   return (

@@ -11,7 +11,7 @@ import { Badge } from './badge';
 import { useMoment, useSession } from './context';
 import { Facts, Id } from './facts';
 import { Show, useLoaded } from './loaded';
-import { CancelSchedule, PauseSchedule } from './payment-acts';
+import { CancelSchedule, PauseSchedule, schedulesFor } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
 import { reasonInWords } from './words';
@@ -20,33 +20,23 @@ type Either = ScheduleWithBillings | SubscriptionWithBillings;
 
 export function ScheduleShown({ id }: { id: string }) {
   const { role } = useSession();
-  const at = encodeURIComponent(id);
-  const own = useLoaded<'getSchedule'>(role === 'bank' ? undefined : `/v1/billing/recurring/${at}`);
-  const ofBank = useLoaded<'getSubscription'>(
-    role === 'bank' ? `/v1/bank/customer/subscriptions/${at}` : undefined,
+  const loaded = useLoaded<'getSchedule' | 'getSubscription'>(
+    `${schedulesFor(role)}/${encodeURIComponent(id)}`,
   );
   const [notice, setNotice] = useState<string>();
   const done = (message: string) => {
     setNotice(message);
-    own.reload();
-    ofBank.reload();
+    loaded.reload();
   };
-  const shown = (schedule: Either) => <Found schedule={schedule} done={done} />;
   return (
     <>
       <p>
         <a href={to('schedules')}>All schedules</a>
       </p>
       <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
-      {role === 'bank' ? (
-        <Show loaded={ofBank} what="The schedule">
-          {shown}
-        </Show>
-      ) : (
-        <Show loaded={own} what="The schedule">
-          {shown}
-        </Show>
-      )}
+      <Show loaded={loaded} what="The schedule">
+        {(schedule) => <Found schedule={schedule} done={done} />}
+      </Show>
     </>
   );
 }

@@ -5,8 +5,9 @@ import { query } from './api';
 import { Choice, usePaged } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded } from './loaded';
+import { schedulesFor } from './payment-acts';
 import { ScheduleShown } from './schedule-found';
-import { Pages, Table, type Column, type Paged } from './table';
+import { Pages, Table, type Column } from './table';
 import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
 
 type Status = Schedule['status'];
@@ -20,29 +21,20 @@ export function Schedules({ address: { id } }: { address: Address }) {
 function ScheduleList() {
   const { role } = useSession();
   const { chosen: status, page, choose, go } = usePaged<Status>('past_due');
-  const asked = query({ status, page });
-  const ofBank = useLoaded<'listSubscriptions'>(
-    role === 'bank' ? `/v1/bank/customer/subscriptions${asked}` : undefined,
-  );
-  const own = useLoaded<'listSchedules'>(role === 'bank' ? undefined : `/v1/billing/recurring${asked}`);
-  const shown = (all: Listed[], listed: Paged) => (
-    <>
-      <Found found={all} status={status} />
-      <Pages listed={listed} go={go} />
-    </>
+  const loaded = useLoaded<'listSubscriptions' | 'listSchedules'>(
+    `${schedulesFor(role)}${query({ status, page })}`,
   );
   return (
     <section class="card stack">
       <Choice value={status} names={SCHEDULE_STATES} choose={choose} />
-      {role === 'bank' ? (
-        <Show loaded={ofBank} what="The schedules">
-          {(found) => shown(found.subscriptions, found)}
-        </Show>
-      ) : (
-        <Show loaded={own} what="The schedules">
-          {(found) => shown(found.schedules, found)}
-        </Show>
-      )}
+      <Show loaded={loaded} what="The schedules">
+        {(found) => (
+          <>
+            <Found found={'schedules' in found ? found.schedules : found.subscriptions} status={status} />
+            <Pages listed={found} go={go} />
+          </>
+        )}
+      </Show>
     </section>
   );
 }

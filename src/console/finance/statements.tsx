@@ -9,18 +9,8 @@ import { Show, useLoaded } from './loaded';
 import { Table } from './table';
 
 export function Statements() {
-  // The service knows the day: a merchant's test clock may be years ahead of the reader's.
-  const summary = useLoaded<'getSummary'>('/v1/summary');
-  return (
-    <Show loaded={summary} what="The day">
-      {({ today }) => <OfDay first={addDays(today, -1)} />}
-    </Show>
-  );
-}
-
-function OfDay({ first }: { first: string }) {
-  const { currencies } = useSession();
-  const [date, setDate] = useState(first);
+  const { currencies, today } = useSession();
+  const [date, setDate] = useState(addDays(today, -1));
   const [currency, setCurrency] = useState(currencies[0] ?? '');
   const asked = query({ date, currency });
   const statement = useLoaded<'getStatement'>(`/v1/statements${asked}`);

@@ -58,7 +58,7 @@ export function Table<Row>({
   );
 }
 
-export interface Paged {
+interface Paged {
   total: number;
   totalIsMinimum?: true;
   page: number;
