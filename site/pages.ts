@@ -1,3 +1,4 @@
+import { ICON } from '../src/api/pages/pages';
 import type { Heading } from './markdown';
 
 /** Which pages the site has, in the order of its contents. */
@@ -116,14 +117,14 @@ export function documentOf(
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <title>${page.title} – Assent</title>
-    <link rel="icon" href="data:," />
+    <link rel="icon" href="${ICON}" />
     <link rel="stylesheet" href="/pages/${style}" />
     <script type="module" blocking="render" src="/pages/${script}"></script>
   </head>
   <body>
     <a class="skip" href="#main">To the text</a>
     <header>
-      <a class="brand" href="/docs">Assent <span>docs</span></a>
+      <a class="brand" href="/docs"><img class="mark-of-assent" src="${ICON}" alt="" />Assent <span>docs</span></a>
       <div class="search">
         <input type="search" id="search" role="combobox" aria-expanded="false" aria-controls="found" aria-autocomplete="list" placeholder="Search" aria-label="Search the documentation" autocomplete="off" />
         <ul id="found" role="listbox" aria-label="Found" hidden></ul>

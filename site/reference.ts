@@ -36,6 +36,11 @@ interface Described {
   document: OpenApiDocument;
 }
 
+/** The build knows no engine's settings. */
+const DEFAULTS = `<p class="small quiet">Currencies and limits are the defaults here, and the test clock is the
+  sandbox's. <a href="/openapi.json">/openapi.json</a> has the currencies and operations of this engine, the header
+  <code>RateLimit-Policy</code> of each response its limits.</p>`;
+
 const METHODS = ['get', 'post', 'put', 'patch'] as const;
 
 export function referencePages(document: OpenApiDocument): ReferencePage[] {
@@ -50,7 +55,7 @@ export function referencePages(document: OpenApiDocument): ReferencePage[] {
         title: String(operation['summary']),
         text: `${path} ${id}`,
       })),
-      html: `<h1>${name}</h1>${render(description).html}${own.map(drawn).join('')}`,
+      html: `<h1>${name}</h1>${render(description).html}${DEFAULTS}${own.map(drawn).join('')}`,
     };
   });
 }

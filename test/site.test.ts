@@ -62,6 +62,13 @@ test('the search knows each operation and each section of a page', () => {
   expect(ids).toContain('/docs/guides/merchant#bill');
 });
 
+test('each page of the reference says that it has the defaults, and what has those of the engine', () => {
+  const silent = pages.filter(
+    ([name, html]) => name.startsWith('reference') && !html.includes('<a href="/openapi.json">'),
+  );
+  expect(silent).toEqual([]);
+});
+
 /** The text of each block of a language, by operation. */
 function blocks(language: string): Map<string, string> {
   const found = pages.flatMap(([, html]) => [

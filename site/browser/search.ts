@@ -82,7 +82,8 @@ function option({ id, page, title, text }: Entry, n: number, words: string): HTM
   item.role = 'option';
   item.setAttribute('aria-selected', 'false');
   item.dataset['address'] = id;
-  const at = Math.max(text.toLowerCase().indexOf(words.toLowerCase()) - WORDS_AROUND / 2, 0);
+  const near = Math.max(text.toLowerCase().indexOf(words.toLowerCase()) - WORDS_AROUND / 2, 0);
+  const at = text.lastIndexOf(' ', near) + 1;
   item.append(part('strong', title), part('span', page), part('small', text.slice(at, at + WORDS_AROUND)));
   return item;
 }

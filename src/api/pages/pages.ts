@@ -35,7 +35,7 @@ type AppName = Exclude<PageName, 'docs'>;
 const TITLES: Record<AppName, string> = { sandbox: 'Assent sandbox', console: 'Assent console' };
 
 /** The mark of `src/console/parts/mark.tsx`, in a blue that shows on light and dark tabs. */
-const ICON = `data:image/svg+xml,${encodeURIComponent(
+export const ICON = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3b82dd" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"><path d="M4 20 12 4l8 16"/><path d="m8 14.5 3 3 5.5-6"/></svg>',
 )}`;
 
