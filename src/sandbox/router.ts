@@ -96,6 +96,12 @@ export function sandboxRouter(sandbox: Sandbox): RequestHandler {
       sandbox.repaint();
     }
   };
+  router.get('/stories/:reference', (req, res, next) => {
+    sandbox.storyOf(req.params.reference).then(
+      (data) => void res.json({ statusCode: 200, success: true, message: 'The story', data }),
+      (error: unknown) => next(new Failure('sandbox_refused', inWords(error))),
+    );
+  });
   router.post('/acts/:act', (req, res, next) => {
     press(req, res, next).catch(next);
   });

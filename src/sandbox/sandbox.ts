@@ -86,6 +86,12 @@ export class Sandbox {
     this.repaint();
   }
 
+  /** @param reference of a charge */
+  async storyOf(reference: string) {
+    const { data } = await this.quiet.shop.call('getTransaction', { query: { reference } });
+    return { events: data.events, timeline: data.timeline };
+  }
+
   /** Sends the state to the pages soon, together with later changes. */
   repaint(): void {
     this.isStale = true;

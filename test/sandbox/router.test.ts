@@ -119,12 +119,14 @@ test.each<[string, string, string | Buffer, () => Record<string, string>, number
   expect(await send(path, body, headers())).toMatchObject({ status });
 });
 
-test('the stream is read by no site that has its name lead here, nor by one in another tab', async () => {
+test('stream and stories are read by no site that has its name lead here, nor by one in another tab', async () => {
   for (const headers of [{ host: 'shop.example.com' }, { 'sec-fetch-site': 'cross-site' }]) {
-    const asked = request({ port: port(), path: '/sandbox/events', headers }).end();
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-    answer.resume();
-    expect(answer.statusCode).toBe(403);
+    for (const path of ['/sandbox/events', '/sandbox/stories/A']) {
+      const asked = request({ port: port(), path, headers }).end();
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      answer.resume();
+      expect(answer.statusCode).toBe(403);
+    }
   }
 });
 

@@ -1,6 +1,8 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ReconciliationExceptionWithEvents } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { kindInWords } from '../parts/payment-words';
+import { Timeline } from '../parts/timeline';
 import { Alert } from './alert';
 import { Badge } from './badge';
 import { to } from './address';
@@ -9,8 +11,7 @@ import { useMoment, useSession } from './context';
 import { Facts, Id } from './facts';
 import { inWords, Show, useLoaded } from './loaded';
 import { RecordLink } from './record-link';
-import { Timeline } from './timeline';
-import { answerInWords, exceptionEventInWords, kindInWords, resolutionInWords } from './words';
+import { answerInWords, exceptionEventInWords, resolutionInWords } from './words';
 
 export function ExceptionShown({ id }: { id: string }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
@@ -93,6 +94,7 @@ function Found({
         <>
           <h3>What the bank answered</h3>
           <Timeline
+            moment={moment}
             of={one.answers.map(({ at, says, bankTransactionId }) => ({
               at,
               what: 'bank',
@@ -105,6 +107,7 @@ function Found({
         <>
           <h3>What has happened</h3>
           <Timeline
+            moment={moment}
             of={one.events.map(({ type, at, cause }) => ({
               at,
               what: cause,

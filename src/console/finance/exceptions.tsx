@@ -1,5 +1,6 @@
 import type { ReconciliationException } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { kindInWords } from '../parts/payment-words';
 import { to, type Address } from './address';
 import { query } from './api';
 import { Choice, usePaged } from './choice';
@@ -8,7 +9,7 @@ import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
 import { RecordLink } from './record-link';
 import { Pages, Table } from './table';
-import { kindInWords, resolutionInWords, toneOf } from './words';
+import { resolutionInWords, toneOf } from './words';
 
 const STATES = { open: 'Open', investigating: 'Being looked into', resolved: 'Resolved' } as const;
 

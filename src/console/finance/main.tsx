@@ -92,19 +92,19 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
         Skip to the content
       </a>
       <header class="bar">
-        <div class="bar-inner">
+        <div class="bar-inner row">
           <strong>
             <Mark />
             Assent console
           </strong>
-          <nav aria-label="Pages of the console">
+          <nav class="row" aria-label="Pages of the console">
             {pages.map((one) => (
               <a key={one.page} href={to(one.page)} aria-current={one.page === page ? 'page' : undefined}>
                 {one.title}
               </a>
             ))}
           </nav>
-          <div class="who">
+          <div class="who row">
             <span>
               {session.name} <span class="badge">{session.role}</span>
             </span>

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { reasonInWords } from '../parts/payment-words';
 import { query, type DataOf } from './api';
 import { go } from './address';
 import { Chart, type Bars } from './chart';
@@ -10,7 +11,6 @@ import { percent, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { paymentsAt, type PaymentFilter } from './payment-filter';
 import { Table } from './table';
-import { reasonInWords } from './words';
 
 const FORECAST_DAYS = 30;
 
@@ -228,7 +228,7 @@ function Days({
   }, [days, from, to]);
   return (
     <>
-      <ul class="legend" aria-hidden="true">
+      <ul class="legend row small" aria-hidden="true">
         <li>Charged</li>
         <li class="bad">Declined</li>
       </ul>

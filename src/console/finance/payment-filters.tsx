@@ -1,3 +1,4 @@
+import { REASONS } from '../parts/payment-words';
 import { useSession } from './context';
 import { MerchantPicker } from './merchant-picker';
 import {
@@ -14,7 +15,6 @@ import {
   type PaymentFilter,
   type SpanName,
 } from './payment-filter';
-import { REASONS } from './words';
 
 interface Props {
   filter: PaymentFilter;

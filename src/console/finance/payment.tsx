@@ -1,5 +1,7 @@
 import type { TransactionWithEvents } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { reasonInWords } from '../parts/payment-words';
+import { PaymentStory } from '../parts/timeline';
 import { to } from './address';
 import { Badge } from './badge';
 import { useMoment, useSession } from './context';
@@ -8,9 +10,8 @@ import { Facts, Id } from './facts';
 import { PaymentActs } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
-import { Timeline } from './timeline';
 import { Webhook } from './webhook';
-import { customerOf, eventInWords, reasonInWords, TYPES, whyDeclined } from './words';
+import { customerOf, TYPES, whyDeclined } from './words';
 
 interface Props {
   of: TransactionWithEvents;
@@ -19,6 +20,7 @@ interface Props {
 
 /** The story of a payment: who paid whom, what became of it and why, and what can be done. */
 export function Payment({ of: one, done }: Props) {
+  const moment = useMoment();
   return (
     <>
       <Head of={one} done={done} />
@@ -26,13 +28,7 @@ export function Payment({ of: one, done }: Props) {
       <div class="story">
         <section class="card stack" aria-labelledby="happened">
           <h2 id="happened">What has happened</h2>
-          <Timeline
-            of={one.events.map((event) => ({ at: event.at, what: event.cause, text: eventInWords(event) }))}
-          />
-          <details>
-            <summary>Every step, with ids</summary>
-            <Timeline of={one.timeline} />
-          </details>
+          <PaymentStory of={one} moment={moment} />
         </section>
         <Details of={one} />
       </div>

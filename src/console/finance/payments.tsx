@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { FoundTransaction } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { reasonInWords } from '../parts/payment-words';
 import { go, to, type Address } from './address';
 import { Alert } from './alert';
 import { askFor, save, type DataOf } from './api';
@@ -13,7 +14,7 @@ import { RecordFound } from './record';
 import { SearchForm } from './search-form';
 import { Table, type Column } from './table';
 import { Badge } from './badge';
-import { customerOf, reasonInWords, TYPES } from './words';
+import { customerOf, TYPES } from './words';
 
 const SEARCH = '/v1/transaction-history/search';
 const PER_PAGE = 25;

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import type { BankStatement, Intent } from '../../../packages/client/src/api.generated';
+import { reasonInWords } from '../parts/payment-words';
+import { Timeline } from '../parts/timeline';
 import { fileAt } from './api';
 import { useMoment } from './context';
 import { Facts, Id } from './facts';
 import { RecordLink } from './record-link';
-import { Timeline } from './timeline';
-import { reasonInWords, toneOf } from './words';
+import { toneOf } from './words';
 
 /* Records that a search finds and that are no payments. */
 
@@ -37,6 +38,7 @@ export function IntentFound({ intent }: { intent: Intent }) {
         ]}
       />
       <Timeline
+        moment={moment}
         of={[
           { at: createdAt, what: 'asked', text: 'The merchant asked for permission' },
           ...(closedAt === null ? [] : [{ at: closedAt, what: status, text: `It ended: ${ended}` }]),
@@ -48,6 +50,7 @@ export function IntentFound({ intent }: { intent: Intent }) {
 
 /** A bank's file of the transactions in its books. */
 export function BankStatementFound({ statement }: { statement: BankStatement }) {
+  const moment = useMoment();
   const { status, summary, createdAt, completedAt } = statement;
   return (
     <Found name="Statement of yours" state={status}>
@@ -64,6 +67,7 @@ export function BankStatementFound({ statement }: { statement: BankStatement }) 
         ]}
       />
       <Timeline
+        moment={moment}
         of={[
           { at: createdAt, what: 'arrived', text: 'It had arrived' },
           ...(completedAt === null

@@ -4,6 +4,7 @@ import type {
   SubscriptionWithBillings,
 } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { reasonInWords } from '../parts/payment-words';
 import { Act } from './act';
 import { to } from './address';
 import { act } from './api';
@@ -14,7 +15,6 @@ import { Show, useLoaded } from './loaded';
 import { CancelSchedule, PauseSchedule, schedulesFor } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
-import { reasonInWords } from './words';
 
 type Either = ScheduleWithBillings | SubscriptionWithBillings;
 

@@ -1,5 +1,6 @@
 import type { Schedule, Subscription } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { reasonInWords } from '../parts/payment-words';
 import { to, type Address } from './address';
 import { query } from './api';
 import { Choice, usePaged } from './choice';
@@ -8,7 +9,7 @@ import { Show, useLoaded } from './loaded';
 import { schedulesFor } from './payment-acts';
 import { ScheduleShown } from './schedule-found';
 import { Pages, Table, type Column } from './table';
-import { reasonInWords, SCHEDULE_STATES, toneOf } from './words';
+import { SCHEDULE_STATES, toneOf } from './words';
 
 type Status = Schedule['status'];
 type Listed = Schedule | Subscription;

@@ -2,21 +2,15 @@ import { useState } from 'preact/hooks';
 import { momentIn } from '../parts/time';
 import { Said } from './parts';
 import { useAct } from './server';
-import { STEPS, type Exchange, type SandboxState, type Step } from './state';
-import { Timeline } from './timeline';
+import { STEPS, type SandboxState, type Step } from './state';
+import { Months } from './months';
 import { STEP_WORDS } from './words';
 
 /** Most schedules of the page are monthly. */
 const FIRST_STEP = STEPS.indexOf('P1M');
 
-interface Shown {
-  state: SandboxState;
-  wire: readonly Exchange[];
-  isNext: boolean;
-}
-
 /** The stage of the page: the months, and what moves them on. */
-export function Clock({ state, wire, isNext }: Shown) {
+export function Clock({ state, isNext }: { state: SandboxState; isNext: boolean }) {
   const { clock, timeZone, trouble } = state;
   const [at, setAt] = useState(FIRST_STEP);
   const act = useAct();
@@ -56,7 +50,7 @@ export function Clock({ state, wire, isNext }: Shown) {
         </button>
         {act.outcome?.isGood === false && <Said outcome={act.outcome} />}
       </div>
-      <Timeline state={state} wire={wire} />
+      <Months state={state} />
     </section>
   );
 }

@@ -37,8 +37,8 @@ export function nextStep({ charges, customers, schedules, prompts }: SandboxStat
 export function Guide({ step }: { step: GuideStep | undefined }) {
   const at = step === undefined ? GUIDE.length : GUIDE.indexOf(step);
   return (
-    <nav class="guide card" aria-label="First steps">
-      <ol>
+    <nav class="guide card row apart" aria-label="First steps">
+      <ol class="steps row">
         {GUIDE.map((one, n) => (
           <li
             key={one}

@@ -39,7 +39,7 @@ function Sandbox() {
           <div class="panes">
             <Shop state={state} next={isPermissionAsked ? undefined : next} />
             <Phone state={state} isNext={next === 'approve' || isPermissionAsked} />
-            <Clock state={state} wire={wire} isNext={next === 'clock'} />
+            <Clock state={state} isNext={next === 'clock'} />
             <Charged state={state} />
             <Wire wire={wire} state={state} />
           </div>

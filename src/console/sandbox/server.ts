@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
-import type { Exchange, SandboxState } from './state';
+import type { Story } from '../parts/timeline';
+import type { Charge, Exchange, SandboxState } from './state';
 
 /** The state so far. The server sends all of it again whenever a connection begins. */
 export interface Snapshot {
@@ -84,8 +85,8 @@ export interface Act {
 }
 
 /**
- * @param waiting how many prompts and charges wait. When the number falls, a good outcome goes:
- *   "the bank asks" is no longer true.
+ * @param waiting how many prompts and charges wait, and a clock that stands. When the number falls,
+ *   a good outcome goes: "the bank asks" is no longer true.
  */
 export function useAct(waiting = 0): Act {
   const [isBusy, setBusy] = useState(false);
@@ -114,15 +115,33 @@ export function useAct(waiting = 0): Act {
   return { isBusy, outcome, refuse: (words) => setOutcome({ isGood: false, words }), press };
 }
 
-async function send(act: string, body: object): Promise<Outcome> {
-  try {
-    const response = await fetch(`/sandbox/acts/${act}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+/** What the API tells of a charge, asked again with each news of it. */
+export function useStory(charge: Charge): { told?: Story | undefined; error?: string } {
+  const [story, setStory] = useState({});
+  useEffect(() => {
+    let isWanted = true;
+    void ask(`stories/${charge.reference}`).then(({ isGood, words, data }) => {
+      if (isWanted) setStory(isGood ? { told: data } : { error: words });
     });
-    const { message } = (await response.json()) as { message: string };
-    return { isGood: response.ok, words: message };
+    return () => {
+      isWanted = false;
+    };
+  }, [charge]);
+  return story;
+}
+
+const send = (act: string, body: object): Promise<Outcome> =>
+  ask(`acts/${act}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+async function ask(path: string, request?: RequestInit): Promise<Outcome & { data?: Story }> {
+  try {
+    const response = await fetch(`/sandbox/${path}`, request);
+    const { message, data } = (await response.json()) as { message: string; data?: Story };
+    return { isGood: response.ok, words: message, ...(data && { data }) };
   } catch {
     return { isGood: false, words: 'The API does not answer. Is "npm start" still running?' };
   }

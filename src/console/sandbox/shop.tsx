@@ -21,12 +21,12 @@ export function Shop({ state, next }: { state: SandboxState; next: GuideStep | u
 }
 
 function Till({ state, next }: { state: SandboxState; next: GuideStep | undefined }) {
-  const { customers, trouble, prompts, charges } = state;
+  const { customers, trouble, prompts, charges, clock } = state;
   const [chosen, choose] = useState('');
   const [amount, setAmount] = useState('1500');
   const [description, setDescription] = useState('A basket of mangoes');
   const pending = charges.filter(({ status, scheduleId }) => status === 'pending' && scheduleId === null);
-  const act = useAct(prompts.length + pending.length);
+  const act = useAct(prompts.length + pending.length + (clock.target === null ? 1 : 0));
   const customer = customers.find(({ customerId }) => customerId === chosen) ?? customers[0];
   const isOff = act.isBusy || trouble !== null || customer === undefined;
 

@@ -37,7 +37,7 @@ export function Wire({ wire, state }: { wire: readonly Exchange[]; state: Sandbo
   );
 }
 
-export function ExchangeItem({ exchange, state }: { exchange: Exchange; state: SandboxState }) {
+function ExchangeItem({ exchange, state }: { exchange: Exchange; state: SandboxState }) {
   const [isOpen, setOpen] = useState(false);
   const { kind, party, method, path, status, ms, signature, webhookType } = exchange;
   const who = party === 'shop' ? 'Shop' : 'Bank';

@@ -1,3 +1,4 @@
+import { reasonInWords } from '../parts/payment-words';
 import type { Charge, Customer, Schedule, Step, Temperament } from './state';
 
 /* The page's words for the codes of the API. */
@@ -32,16 +33,6 @@ export function permissionOf({ decision }: Customer): string {
   return decision === null ? 'was not asked for permission yet' : PERMISSIONS[decision];
 }
 
-const REASONS = new Map([
-  ['insufficient_funds', 'not enough money'],
-  ['expired', 'no answer in time'],
-  ['not_delivered', 'the bank was not reached'],
-  ['limit_reached', 'over the limit'],
-  ['denied', 'the customer said no'],
-  ['cancelled', 'cancelled by the shop'],
-  ['customer_denied', 'the customer said no'],
-]);
-
 const EXCEPTIONS = new Map([
   ['unanswered', 'the bank may have debited all the same: it has to say'],
   ['late_answer', 'the bank debited too late: it has to give the money back'],
@@ -67,12 +58,8 @@ export interface Standing {
 export function standingOf({ status, declineReason, refundedAmount, amount }: Charge): Standing {
   if (status === 'pending') return { words: 'waits for the bank', tone: 'wait', mark: '…' };
   if (status === 'declined') {
-    const reason = declineReason ?? 'declined';
-    return {
-      words: `declined: ${REASONS.get(reason) ?? reason.replaceAll('_', ' ')}`,
-      tone: 'bad',
-      mark: '✕',
-    };
+    const words = `declined: ${reasonInWords(declineReason ?? 'other').toLowerCase()}`;
+    return { words, tone: 'bad', mark: '✕' };
   }
   if (refundedAmount === 0) return { words: 'paid', tone: 'good', mark: '✓' };
   return { words: refundedAmount === amount ? 'paid, refunded' : 'paid, part refunded', tone: '', mark: '↺' };
