@@ -153,9 +153,9 @@ function purityProblems({ path, text }: Source): string[] {
     .map((line) => `${path}: ${line.trim()}`);
 }
 
-function filesUnder(folder: string): Source[] {
+function filesUnder(folder: string, named = /\.tsx?$/): Source[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .filter((entry) => entry.isFile() && named.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .map((file) => ({
       path: relative(ROOT, file).replaceAll('\\', '/'),
@@ -326,7 +326,7 @@ function reachedFrom(paths: readonly string[], sources: readonly Source[]): stri
 }
 
 describe('the oracle of the proof', () => {
-  const sources = ['src', 'test', 'examples'].flatMap(filesUnder);
+  const sources = ['src', 'test', 'examples'].flatMap((folder) => filesUnder(folder));
   const oracle = sources.map(({ path }) => path).filter((path) => path.startsWith('test/prove/oracle/'));
 
   it('shares no code with the engine, nor any package: a mistake of both would be none', () => {
@@ -354,10 +354,39 @@ function parts(path: string): string[] {
   return path.split('/').map((part) => part.replace(/\..*$/, ''));
 }
 
+const SCALE = 'src/console/parts/theme.css';
+/** Columns and boxes measure themselves: no scale would fit each content. */
+const OF_A_BOX = /^(?:(?:min-|max-)?(?:width|height)|flex|grid-template-columns)$/;
+const OFF_SCALE = /\d(?:px|r?em)\b|#[\da-f]{3}|\b(?:rgb|hsl|light-dark)\(/;
+
+function sizesOffScale({ path, text }: Source): string[] {
+  const rules = text.replace(/\/\*[^]*?\*\//g, '').replace(path === SCALE ? /:root \{[^}]*\}/ : '', '');
+  return [...rules.matchAll(/([\w-]+):\s*([^;{}]+);/g)]
+    .filter(([, name = '', value = '']) => !OF_A_BOX.test(name) && OFF_SCALE.test(value))
+    .map(([declaration]) => `${path}: ${declaration}`);
+}
+
+describe('the look', () => {
+  it('has one scale of type, space and colour, which each stylesheet takes its own from', () => {
+    const sheets = ['src', 'site'].flatMap((folder) => filesUnder(folder, /\.css$/));
+    expect(sheets.map(({ path }) => path)).toContain(SCALE);
+    expect(sheets.flatMap(sizesOffScale)).toEqual([]);
+  });
+
+  it.each(['gap: 3px', 'font-size: 0.9rem', '--own: 1.2em', 'color: #b00', 'margin: calc(1rem + 1px)'])(
+    'would be seen to: %s',
+    (declaration) => {
+      const text = `a {\n  min-width: 3rem;\n  ${declaration};\n}\n`;
+      expect(sizesOffScale({ path: 'src/a.css', text })).toEqual([`src/a.css: ${declaration};`]);
+      expect(sizesOffScale({ path: SCALE, text: `:root {\n  --a: 1px;\n}\n${text}` })).toHaveLength(1);
+    },
+  );
+});
+
 describe('the style', () => {
   it('has no room where anything may be put: every file is named for what it holds', () => {
     const folders = ['src', 'test', 'bench', 'migrations', 'scripts', 'packages/client/src', 'examples'];
-    const paths = folders.flatMap(filesUnder).map(({ path }) => path);
+    const paths = folders.flatMap((folder) => filesUnder(folder)).map(({ path }) => path);
     expect(paths.filter((path) => parts(path).some((part) => ROOM.test(part)))).toEqual([]);
     expect(parts('src/api/helpers.test.ts').some((part) => ROOM.test(part))).toBe(true);
   });

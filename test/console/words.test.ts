@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exceptionEventInWords, reasonInWords, whyDeclined } from '../../src/console/finance/words';
+import { exceptionEventInWords, whyDeclined } from '../../src/console/finance/words';
+import { reasonInWords } from '../../src/console/parts/payment-words';
 
 const folder = join(__dirname, '../../src/database');
 const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -67,7 +67,7 @@ export function MerchantPicker({
       </label>
       {text !== undefined && (
         <div class="picked-from">
-          <ul role="listbox" id="merchants" aria-label="Merchants">
+          <ul class="merchants" role="listbox" id="merchants" aria-label="Merchants">
             {options.map((one, n) => (
               <li
                 key={one.merchantId}
