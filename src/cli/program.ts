@@ -26,6 +26,7 @@ const COMMANDS: [name: string, description: string, load: () => Module][] = [
     'who owes whom of what settled on a day, of all parties, and their sum',
     () => require('./positions') as Module,
   ],
+  ['forecast', 'what schedules will charge in the next 30 days', () => require('./forecast') as Module],
   ['period', 'months, whose statements stay once they are closed', () => require('./period') as Module],
   [
     'status',

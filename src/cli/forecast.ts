@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { forecast } from '../database/recurring/forecast-billings';
+import { FORECAST_DAYS } from '../domain/recurring/forecast';
+import { inMoney, shownSum } from '../domain/money';
+import { recurringRules } from '../settings/config';
+import { onEngine, takingJson } from './command';
+import { anyRing } from './engine';
+import { tableOf } from './output';
+
+/** `assent forecast`: what the schedules of all merchants, or of one, will charge by day. */
+export function fill(command: Command): void {
+  takingJson(command)
+    .option('--merchant <id>', 'only those of this merchant')
+    .action(
+      onEngine(async ({ db }, config, { merchant: merchantId }: { merchant?: string }) => {
+        const lines = await forecast(db, recurringRules(config), { merchantId }, FORECAST_DAYS, Infinity);
+        const rows = lines.map((line) => [line.date, line.count, inMoney(line)]);
+        return {
+          json: {
+            days: lines.map(({ amount, ...line }) => ({ ...line, ...shownSum(amount, line.currency) })),
+          },
+          text: rows.length > 0 ? tableOf(['day', 'charges', 'sum'], rows) : 'No schedule will charge then.',
+        };
+      }, anyRing),
+    );
+}
