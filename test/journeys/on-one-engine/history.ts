@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection, type ScheduleHandle } from '@temporalio/client';
+import { Client, Connection, type ScheduleHandle, type WorkflowHandle } from '@temporalio/client';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { operatorQueries } from '../../../src/temporal/operator-queries';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../../support/cast';
@@ -383,21 +383,22 @@ describe('a history', () => {
       return false;
     });
     await held.release('undone');
-    // The Schedule names a run some moments late, and a late trigger may have begun another.
-    let cutOff: { workflowId: string; said: string } | undefined;
+    // The Schedule names a run some moments late. A late trigger may have begun another since, even
+    // of the same workflow id: that names the second.
+    let cutOff: { run: WorkflowHandle; said: string } | undefined;
     await eventually(async () => {
       for (const { action } of (await chain.describe()).info.recentActions) {
-        const { workflowId } = action.workflow;
-        const { events } = await temporal.workflow.getHandle(workflowId).fetchHistory();
+        const { workflowId, firstExecutionRunId } = action.workflow;
+        const run = temporal.workflow.getHandle(workflowId, firstExecutionRunId);
+        const { events } = await run.fetchHistory();
         const begun = events?.find((one) => one.activityTaskStartedEventAttributes);
         const said = begun?.activityTaskStartedEventAttributes?.lastFailure?.message;
-        if (said) cutOff = { workflowId, said };
+        if (said) cutOff = { run, said };
       }
       return cutOff !== undefined;
     });
     expect(cutOff?.said).toBe('Postgres cannot be reached, or does not answer (error 57P01)');
-    const run = temporal.workflow.getHandle(cutOff?.workflowId ?? '');
-    expect(await run.result()).toMatch(/^Chained \d+ of the ledger/);
+    expect(await cutOff?.run.result()).toMatch(/^Chained \d+ of the ledger/);
   });
 
   test('a run of verify says how many differences the books have', async () => {
