@@ -1,5 +1,5 @@
 import type { AnswerOf, AssentClient } from '../../packages/client/src';
-import type { Charge, Customer, Refund, SandboxState, Schedule, Temperament } from '../console/sandbox/state';
+import type { Customer, SandboxState, Temperament } from '../console/sandbox/state';
 import { workflowIds } from '../domain/workflow/workflow-id';
 
 /** The two parties in the network's books. */
@@ -56,74 +56,32 @@ export async function takePicture(
   return {
     clock: { now: clock.data.now, target: clock.data.target },
     customers: known.map((one) => customerOf(one, decisions.data.decisions)),
-    charges: transactions.data.transactions.map((one) =>
-      chargeOf(one, openAbout.get(one.billingRequestId) ?? null, attemptOf.get(one.billingRequestId) ?? 1),
-    ),
-    refunds: refunds.data.refunds.map(refundOf),
-    schedules: schedules.data.schedules.map((one) => scheduleOf(one, billingsOf.get(one.scheduleId) ?? [])),
+    charges: transactions.data.transactions.map((one) => ({
+      ...one,
+      attempt: attemptOf.get(one.billingRequestId) ?? 1,
+      exception: openAbout.get(one.billingRequestId) ?? null,
+      workflowId:
+        one.scheduleId === null
+          ? workflowIds.billingRequest(one.billingRequestId)
+          : workflowIds.recurring(one.scheduleId),
+    })),
+    refunds: refunds.data.refunds.map((one) => ({ ...one, workflowId: workflowIds.refund(one.refundId) })),
+    schedules: schedules.data.schedules.map((one) => ({
+      ...one,
+      skips: (billingsOf.get(one.scheduleId) ?? [])
+        .filter(({ status }) => status === 'skipped')
+        .map(({ dueDate, reason }) => ({ at: dueDate, reason: reason ?? null })),
+      workflowId: workflowIds.recurring(one.scheduleId),
+    })),
   };
 }
 
-type Decisions = AnswerOf<'listDecisions'>['data']['decisions'];
-type Transaction = AnswerOf<'listTransactions'>['data']['transactions'][number];
-
-function customerOf(known: Known, decisions: Decisions): Customer {
+function customerOf(known: Known, decisions: AnswerOf<'listDecisions'>['data']['decisions']): Customer {
   const own = decisions.find(({ customerId }) => customerId === known.customerId);
   return {
     ...known,
     decision: own?.customerDecision ?? null,
     limits: own?.spendingLimits ?? { daily: null, monthly: null },
-    spent: { daily: own?.spent.daily ?? 0, monthly: own?.spent.monthly ?? 0 },
-  };
-}
-
-function chargeOf(transaction: Transaction, exception: string | null, attempt: number): Charge {
-  const { billingRequestId, scheduleId, reference, customerId, amount, currency, description } = transaction;
-  return {
-    billingRequestId,
-    reference,
-    customerId,
-    amount,
-    currency,
-    description,
-    status: transaction.status as Charge['status'],
-    declineReason: transaction.declineReason,
-    refundedAmount: transaction.refundedAmount,
-    scheduleId,
-    attempt,
-    at: transaction.createdAt,
-    exception,
-    workflowId:
-      scheduleId === null ? workflowIds.billingRequest(billingRequestId) : workflowIds.recurring(scheduleId),
-  };
-}
-
-function refundOf(refund: AnswerOf<'listRefunds'>['data']['refunds'][number]): Refund {
-  const { refundId, originalReference, amount, currency, status, createdAt } = refund;
-  const workflowId = workflowIds.refund(refundId);
-  return { refundId, originalReference, amount, currency, status, at: createdAt, workflowId };
-}
-
-type Billings = AnswerOf<'getSchedule'>['data']['billings'];
-
-function scheduleOf(
-  schedule: AnswerOf<'listSchedules'>['data']['schedules'][number],
-  billings: Billings,
-): Schedule {
-  const { scheduleId, customerId, amount, currency, description, status } = schedule;
-  const { nextBillingDate, billingsCompleted } = schedule;
-  return {
-    scheduleId,
-    customerId,
-    amount,
-    currency,
-    description,
-    status,
-    nextBillingDate,
-    billingsCompleted,
-    skips: billings
-      .filter((billing) => billing.status === 'skipped')
-      .map(({ dueDate, reason }) => ({ at: dueDate, reason: reason ?? null })),
-    workflowId: workflowIds.recurring(scheduleId),
+    spent: own?.spent ?? { daily: 0, monthly: 0 },
   };
 }

@@ -115,7 +115,7 @@ export function ChargeItem({ charge, state }: { charge: Charge; state: SandboxSt
       {exception !== null && <p class="notice bad small">Exception: {exceptionWords(exception)}.</p>}
       <div class="row apart">
         <span class="small quiet">
-          {charge.description}, {momentIn(state.timeZone, 'minute')(charge.at)}
+          {charge.description}, {momentIn(state.timeZone, 'minute')(charge.createdAt)}
           {charge.attempt > 1 && `, try ${charge.attempt}`}
         </span>
         <span class="row">

@@ -183,7 +183,7 @@ function marksOf(state: SandboxState): Mark[] {
   const day = momentIn(timeZone, 'day');
   const charged = charges.map((charge): Mark => {
     const { tone, mark, words } = standingOf(charge);
-    const { billingRequestId: key, at, attempt, amount, currency } = charge;
+    const { billingRequestId: key, createdAt: at, attempt, amount, currency } = charge;
     const tried = attempt > 1 ? `, try ${attempt}` : '';
     return {
       key,

@@ -9,18 +9,6 @@ import { permissionOf, TEMPERAMENTS } from './words';
 const CURRENCY = 'NGN';
 
 export function Shop({ state, next }: { state: SandboxState; next: GuideStep | undefined }) {
-  return (
-    <section class="card stack shop" aria-labelledby="shop">
-      <div>
-        <h2 id="shop">The shop: {state.shop.name}</h2>
-        <p class="quiet small">What a merchant does, through the API.</p>
-      </div>
-      <Till state={state} next={next} />
-    </section>
-  );
-}
-
-function Till({ state, next }: { state: SandboxState; next: GuideStep | undefined }) {
   const { customers, trouble, prompts, charges, clock } = state;
   const [chosen, choose] = useState('');
   const [amount, setAmount] = useState('1500');
@@ -43,57 +31,63 @@ function Till({ state, next }: { state: SandboxState; next: GuideStep | undefine
   };
 
   return (
-    <form class="stack till" onSubmit={(event) => event.preventDefault()}>
-      <label>
-        Customer
-        <select value={customer?.customerId} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-          {customers.map((one) => (
-            <option key={one.customerId} value={one.customerId}>
-              {one.name}: {TEMPERAMENTS[one.temperament]}
-            </option>
-          ))}
-        </select>
-      </label>
-      {customer && <Permission customer={customer} />}
-      <div class="row fields">
+    <section class="card stack shop" aria-labelledby="shop">
+      <div>
+        <h2 id="shop">The shop: {state.shop.name}</h2>
+        <p class="quiet small">What a merchant does, through the API.</p>
+      </div>
+      <form class="stack" onSubmit={(event) => event.preventDefault()}>
         <label>
-          Amount ({CURRENCY})
-          <input
-            inputMode="decimal"
-            value={amount}
-            onInput={({ currentTarget }) => setAmount(currentTarget.value)}
-          />
+          Customer
+          <select value={customer?.customerId} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+            {customers.map((one) => (
+              <option key={one.customerId} value={one.customerId}>
+                {one.name}: {TEMPERAMENTS[one.temperament]}
+              </option>
+            ))}
+          </select>
         </label>
-        <label class="wide">
-          For
-          <input
-            value={description}
-            maxLength={200}
-            onInput={({ currentTarget }) => setDescription(currentTarget.value)}
-          />
-        </label>
-      </div>
-      <div class="row">
-        {(
-          [
-            ['charge', 'charge', 'Charge once'],
-            ['ask', 'permission', 'Ask for permission'],
-            ['subscribe', 'subscribe', 'Charge each month'],
-          ] as const
-        ).map(([name, step, words]) => (
-          <button
-            key={name}
-            type="button"
-            class={next === step ? 'first' : ''}
-            disabled={isOff}
-            onClick={() => press(name)}
-          >
-            {words}
-          </button>
-        ))}
-      </div>
-      <Said outcome={act.outcome} />
-    </form>
+        {customer && <Permission customer={customer} />}
+        <div class="row fields">
+          <label>
+            Amount ({CURRENCY})
+            <input
+              inputMode="decimal"
+              value={amount}
+              onInput={({ currentTarget }) => setAmount(currentTarget.value)}
+            />
+          </label>
+          <label class="wide">
+            For
+            <input
+              value={description}
+              maxLength={200}
+              onInput={({ currentTarget }) => setDescription(currentTarget.value)}
+            />
+          </label>
+        </div>
+        <div class="row">
+          {(
+            [
+              ['charge', 'charge', 'Charge once'],
+              ['ask', 'permission', 'Ask for permission'],
+              ['subscribe', 'subscribe', 'Charge each month'],
+            ] as const
+          ).map(([name, step, words]) => (
+            <button
+              key={name}
+              type="button"
+              class={next === step ? 'first' : ''}
+              disabled={isOff}
+              onClick={() => press(name)}
+            >
+              {words}
+            </button>
+          ))}
+        </div>
+        <Said outcome={act.outcome} />
+      </form>
+    </section>
   );
 }
 

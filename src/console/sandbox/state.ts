@@ -1,8 +1,8 @@
+import type * as network from '../../../packages/client/src/api.generated';
+
 /* Types that the page shares with its server. */
 
 export type Temperament = 'pays' | 'no_funds' | 'refuses' | 'silent' | 'late' | 'contradicts';
-
-type Decision = 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 export interface Customer {
   customerId: string;
@@ -10,10 +10,9 @@ export interface Customer {
   name: string;
   temperament: Temperament;
   /** Last answer to the shop; `null` if the shop never asked. */
-  decision: Decision | null;
-  /** Major units; `null` for no limit. */
-  limits: { daily: number | null; monthly: number | null };
-  spent: { daily: number; monthly: number };
+  decision: network.Decision['customerDecision'] | null;
+  limits: network.Decision['spendingLimits'];
+  spent: network.Decision['spent'];
 }
 
 /** A question on a customer's phone. */
@@ -40,45 +39,19 @@ export interface Asked {
   workflowId: string;
 }
 
-export interface Charge {
-  billingRequestId: string;
-  reference: string;
-  customerId: string;
-  amount: number;
-  currency: string;
-  description: string;
-  status: 'pending' | 'successful' | 'declined';
-  declineReason: string | null;
-  refundedAmount: number;
-  scheduleId: string | null;
+export interface Charge extends network.Transaction {
   /** Counts the tries of one due date from 1; 1 without a schedule. */
   attempt: number;
-  /** By the test clock, RFC 3339. */
-  at: string;
   /** Kind of the charge's exception, until the bank has explained. */
   exception: string | null;
   workflowId: string;
 }
 
-export interface Refund {
-  refundId: string;
-  originalReference: string;
-  amount: number;
-  currency: string;
-  status: 'pending' | 'completed' | 'rejected' | 'returned';
-  at: string;
+export interface Refund extends network.Refund {
   workflowId: string;
 }
 
-export interface Schedule {
-  scheduleId: string;
-  customerId: string;
-  amount: number;
-  currency: string;
-  description: string | null;
-  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
-  nextBillingDate: string | null;
-  billingsCompleted: number;
+export interface Schedule extends network.Schedule {
   /** Due dates that passed without a charge, oldest first. */
   skips: { at: string; reason: string | null }[];
   workflowId: string;
