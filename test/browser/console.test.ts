@@ -172,7 +172,7 @@ const VIEWS: Record<string, View> = {
     shows: [
       'State',
       'open',
-      'It was opened',
+      'An exception was opened',
       'The payer’s bank, or the network’s operator, says what became',
     ],
   },
@@ -184,7 +184,7 @@ const VIEWS: Record<string, View> = {
       'What the bank answered',
       'It approved the charge, by its transaction ',
       'It declined the charge',
-      'It was resolved',
+      'The exception was resolved',
     ],
   },
   'an exception about a transaction that is unknown here': {
@@ -196,9 +196,9 @@ const VIEWS: Record<string, View> = {
     role: 'bank',
     at: () => `exceptions/${data.exceptionId}`,
     act: async (page) => {
+      await button(page, 'Answer …').click();
       await page.getByLabel('The money moved, and we have taken it back').check();
       await page.getByLabel('Your transaction that took it back').fill(data.bankTransactionId);
-      await button(page, 'Answer …').click();
       await expectGoodPage(page);
       await button(page, 'Yes, resolve it').click();
       await page.getByRole('alert').waitFor();
@@ -661,15 +661,13 @@ describe('the console', () => {
     const page = await pageOf('bank', 'exceptions');
     await tabAndPress(page, 'The bank gave two different answers');
     await shows(page, 'What became of the money?');
+    await tabAndPress(page, 'Answer …');
+    const dialog = page.getByRole('dialog', { name: 'Resolve the exception of' });
+    await dialog.waitFor();
     await tabTo(page.getByLabel('No money moved'));
     await page.keyboard.press('Space');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
-    expect(await page.getByLabel('Our first answer stands').isChecked()).toBe(true);
-    await tabAndPress(page, 'Answer …');
-    const dialog = page.getByRole('dialog', { name: 'Is that so?' });
-    await dialog.waitFor();
-    expect(await focused(page, 'textContent')).toBe('Yes, resolve it');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     expect(await focused(page, 'textContent')).toBe('Answer …');
@@ -678,9 +676,9 @@ describe('the console', () => {
     expect(await focused(page, 'textContent')).toBe('Answer …');
     expect(await exceptionState()).toEqual({ state: 'open', resolution: null });
     await page.keyboard.press('Enter');
-    await dialog.waitFor();
-    await page.keyboard.press('Enter');
-    await shows(page, 'It is resolved: Our first answer stands.', 'It was resolved');
+    expect(await page.getByLabel('Our first answer stands').isChecked()).toBe(true);
+    await tabAndPress(page, 'Yes, resolve it');
+    await shows(page, 'It is resolved: Our first answer stands.', 'The exception was resolved');
     expect(await exceptionState()).toEqual({ state: 'resolved', resolution: 'confirmed' });
     expect(takeProblems(page)).toEqual([]);
   });
@@ -843,8 +841,8 @@ describe.each([1280, 768, 390])('with the console, %i pixels wide,', (width) => 
     await button(page, 'Search').click();
     await page.locator(`a[href$='${reference}']`).click();
     await shows(page, 'It approved the charge', 'It declined the charge', 'What became of the money?');
-    await page.getByLabel('No money moved').check();
     await button(page, 'Answer …').click();
+    await page.getByLabel('No money moved').check();
     await button(page, 'Yes, resolve it').click();
     await shows(page, 'It is resolved: No money moved.', 'Reversal', 'Reversed of it');
     expect(

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exceptionEventInWords, whyDeclined } from '../../src/console/finance/words';
-import { reasonInWords } from '../../src/console/parts/payment-words';
+import { whyDeclined } from '../../src/console/finance/words';
+import { eventInWords, reasonInWords } from '../../src/console/parts/payment-words';
 
 const folder = join(__dirname, '../../src/database');
 const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -15,7 +15,7 @@ it('has words for whatever is recorded of an exception', () => {
   // The type of a refused answer is put together from what it is about.
   const types = new Set([...named, 'exception.answer_refused']);
   expect(types.size).toBeGreaterThan(4);
-  expect([...types].filter((type) => exceptionEventInWords(type) === type)).toEqual([]);
+  expect([...types].filter((type) => eventInWords({ type }) === type)).toEqual([]);
 });
 
 it.each(['constructor', '__proto__', 'toString'])('shows %s as the words of its bank', (declineReason) => {

@@ -1,11 +1,10 @@
-import { useState } from 'preact/hooks';
 import type { Delivery } from '../../../packages/client/src/api.generated';
 import { Act } from './act';
 import { act, query } from './api';
 import { Badge } from './badge';
 import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
-import { Show, useLoaded } from './loaded';
+import { Show, useLoaded, useNotice } from './loaded';
 import { Pages, Table } from './table';
 
 const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
@@ -13,14 +12,14 @@ const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered:
 /** Webhooks to the party's own URL, which the reader can send again. */
 export function Deliveries() {
   const { chosen: status, page, choose, go } = usePaged<keyof typeof STATES>('');
-  const [notice, setNotice] = useState<string>();
   const loaded = useLoaded<'listDeliveries'>(`/v1/webhooks/deliveries${query({ status, page })}`);
+  const { notice, done } = useNotice(loaded);
   const moment = useMoment();
 
   return (
     <section class="card stack">
       <Choice value={status} names={STATES} choose={choose} />
-      <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
+      {notice}
       <Show loaded={loaded} what="The deliveries">
         {(found) => (
           <>
@@ -51,14 +50,7 @@ export function Deliveries() {
                     one.withdrawnAt ? (
                       <span class="quiet small">Its subject has ended</span>
                     ) : (
-                      <SendAgain
-                        id={one.deliveryId}
-                        webhookType={one.webhookType}
-                        done={(message) => {
-                          setNotice(message);
-                          loaded.reload();
-                        }}
-                      />
+                      <SendAgain id={one.deliveryId} webhookType={one.webhookType} done={done} />
                     ),
                 },
               ]}

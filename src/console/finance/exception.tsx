@@ -1,38 +1,32 @@
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { ReconciliationExceptionWithEvents } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { kindInWords } from '../parts/payment-words';
+import { eventInWords, kindInWords } from '../parts/payment-words';
 import { Timeline } from '../parts/timeline';
-import { Alert } from './alert';
+import { Act } from './act';
 import { Badge } from './badge';
 import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Facts, Id } from './facts';
-import { inWords, Show, useLoaded } from './loaded';
+import { Show, useLoaded, useNotice } from './loaded';
 import { RecordLink } from './record-link';
-import { answerInWords, exceptionEventInWords, resolutionInWords } from './words';
+import { answerInWords, resolutionInWords } from './words';
 
 export function ExceptionShown({ id }: { id: string }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
-  const [notice, setNotice] = useState<string>();
+  const { notice, done } = useNotice(loaded);
   return (
     <>
       <p>
         <a href={to('exceptions')}>All exceptions</a>
       </p>
-      <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
+      {notice}
       <Show loaded={loaded} what="The exception">
         {(exception) => (
           <>
             <Found exception={exception} />
-            <Answer
-              to={exception}
-              done={(message) => {
-                setNotice(message);
-                loaded.reload();
-              }}
-            />
+            <Answer to={exception} done={done} />
           </>
         )}
       </Show>
@@ -108,11 +102,7 @@ function Found({
           <h3>What has happened</h3>
           <Timeline
             moment={moment}
-            of={one.events.map(({ type, at, cause }) => ({
-              at,
-              what: cause,
-              text: exceptionEventInWords(type),
-            }))}
+            of={one.events.map((event) => ({ at: event.at, what: event.cause, text: eventInWords(event) }))}
           />
         </>
       )}
@@ -172,9 +162,6 @@ function Answer({
   const [said, setSaid] = useState<Said>();
   const [bankTransactionId, setBankTransactionId] = useState('');
   const [note, setNote] = useState('');
-  const [error, setError] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  const question = useRef<HTMLDialogElement>(null);
   if (exception.state === 'resolved') return null;
   if (exception.bankId !== entityId) {
     return (
@@ -184,93 +171,58 @@ function Answer({
   const choices = choicesFor(exception).filter(
     (one) => one.said !== 'confirmed' || canBeConfirmed(exception),
   );
-  const chosen = choices.find((one) => one.said === said);
-
-  async function send(): Promise<void> {
-    question.current?.close();
-    setBusy(true);
-    setError(undefined);
-    try {
-      await act(`/v1/reconciliation/exceptions/${exception.exceptionId}/respond`, {
-        resolution: said,
-        ...(said === 'reversed' && { bankTransactionId }),
-        ...(note !== '' && { note }),
-      });
-      done(`It is resolved: ${chosen?.name ?? ''}.`);
-    } catch (refused) {
-      setError(inWords(refused));
-    } finally {
-      setBusy(false);
-    }
-  }
-
   return (
     <section class="card stack">
       <h2>What became of the money?</h2>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          question.current?.showModal();
-        }}
-      >
-        <fieldset>
-          <legend class="quiet small">Your answer resolves the exception</legend>
-          {choices.map((one) => (
-            <label class="choice" key={one.said}>
+      <div>
+        <Act
+          name="Answer …"
+          title={`Resolve the exception of ${money(exception, exception.currency)}?`}
+          yes="Yes, resolve it"
+          send={async () => {
+            await act(`/v1/reconciliation/exceptions/${exception.exceptionId}/respond`, {
+              resolution: said,
+              ...(said === 'reversed' && { bankTransactionId }),
+              ...(note !== '' && { note }),
+            });
+            return `It is resolved: ${choices.find((one) => one.said === said)?.name}.`;
+          }}
+          done={done}
+        >
+          <fieldset>
+            <legend class="quiet small">Your answer is final, and both sides are told</legend>
+            {choices.map((one) => (
+              <label class="choice" key={one.said}>
+                <input
+                  type="radio"
+                  name="resolution"
+                  required
+                  checked={one.said === said}
+                  onChange={() => setSaid(one.said)}
+                />
+                <span>
+                  {one.name}
+                  <span class="quiet small"> {one.means}</span>
+                </span>
+              </label>
+            ))}
+          </fieldset>
+          {said === 'reversed' && (
+            <label>
+              Your transaction that took it back
               <input
-                type="radio"
-                name="resolution"
                 required
-                checked={one.said === said}
-                onChange={() => setSaid(one.said)}
+                value={bankTransactionId}
+                onInput={(event) => setBankTransactionId(event.currentTarget.value)}
               />
-              <span>
-                {one.name}
-                <span class="quiet small"> {one.means}</span>
-              </span>
             </label>
-          ))}
-        </fieldset>
-        {said === 'reversed' && (
+          )}
           <label>
-            Your transaction that took it back
-            <input
-              required
-              value={bankTransactionId}
-              onInput={(event) => setBankTransactionId(event.currentTarget.value)}
-            />
+            Note for yourselves, without personal data
+            <input maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
           </label>
-        )}
-        <label>
-          Note for yourselves, without personal data
-          <input maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
-        </label>
-        {error !== undefined && <Alert>{error}</Alert>}
-        <div>
-          <button class="first" type="submit" disabled={busy}>
-            {busy ? 'Answering …' : 'Answer …'}
-          </button>
-        </div>
-      </form>
-      <dialog ref={question} aria-label="Is that so?">
-        <div class="stack">
-          <h2>Is that so?</h2>
-          <p>
-            {money(exception, exception.currency)}: <strong>{chosen?.name}</strong>
-            {said === 'reversed' && ` by ${bankTransactionId}`}. {chosen?.means}
-          </p>
-          <p>It is final, and both sides are told.</p>
-          <div class="row">
-            <button class="first" type="button" onClick={() => void send()}>
-              Yes, resolve it
-            </button>
-            <button type="button" onClick={() => question.current?.close()}>
-              No, go back
-            </button>
-          </div>
-        </div>
-      </dialog>
+        </Act>
+      </div>
     </section>
   );
 }

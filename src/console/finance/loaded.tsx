@@ -38,6 +38,18 @@ export function useAnswered<Data>(
   return { ...state, reload: useCallback(() => setRound((before) => before + 1), []) };
 }
 
+/** Says what an act has done, and loads again what it was done to. */
+export function useNotice({ reload }: Loaded<unknown>) {
+  const [said, setSaid] = useState<string>();
+  return {
+    notice: <div role="status">{said !== undefined && <p class="notice">{said}</p>}</div>,
+    done: (message: string) => {
+      setSaid(message);
+      reload();
+    },
+  };
+}
+
 export function inWords(error: unknown): string {
   if (error instanceof Refusal) return error.message;
   throw error;

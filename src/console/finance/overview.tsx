@@ -67,26 +67,19 @@ function MonthPicker({ found, choose }: { found: Summary; choose: (month: string
 }
 
 function Month({ found }: { found: Summary }) {
-  const { totals, days, today, from } = found;
-  const isThis = from === firstOfMonth(today);
+  const { totals, today, from } = found;
   if (totals.length === 0) {
     return (
       <p class="card empty quiet">
         Nothing was charged, declined or refunded in {monthOf(from)}
-        {isThis && ' yet'}.
+        {from === firstOfMonth(today) && ' yet'}.
       </p>
     );
   }
   return (
     <>
       {totals.map((total) => (
-        <InCurrency
-          key={total.currency}
-          total={total}
-          days={days.filter(({ currency }) => currency === total.currency)}
-          today={isThis ? today : undefined}
-          month={from}
-        />
+        <InCurrency key={total.currency} total={total} of={found} />
       ))}
     </>
   );
@@ -113,24 +106,18 @@ function useCounted(currency: string) {
 
 type Counted = 'charged' | 'declined' | 'refunded' | 'returned' | 'reversed' | 'decided';
 
-interface OfCurrency {
-  total: SummaryTotal;
-  days: SummaryDay[];
-  /** `undefined` unless the month is the current month. */
-  today: string | undefined;
-  month: string;
-}
-
-function InCurrency({ total, days, today, month }: OfCurrency) {
+function InCurrency({ total, of: { from, to, today, days: all } }: { total: SummaryTotal; of: Summary }) {
+  const { currency } = total;
+  const days = all.filter((day) => day.currency === currency);
   const ofToday = days.find(({ date }) => date === today);
   return (
     <>
       <div class="halves">
-        {today !== undefined && (
+        {from === firstOfMonth(today) && (
           <section class="card stack">
             <h3>Today, {longDay(today)}</h3>
             {ofToday ? (
-              <Figures of={ofToday} from={ofToday.date} to={ofToday.date} />
+              <Figures of={ofToday} from={today} to={today} />
             ) : (
               <p class="quiet">Nothing has moved today yet.</p>
             )}
@@ -138,28 +125,26 @@ function InCurrency({ total, days, today, month }: OfCurrency) {
         )}
         <section class="card stack">
           <h3>
-            {monthOf(month)} in {total.currency}
+            {monthOf(from)} in {currency}
           </h3>
-          <Figures of={total} from={month} to={today ?? lastOfMonth(month)} />
+          <Figures of={total} from={from} to={to} />
         </section>
       </div>
       <section class="card stack">
         <h3>Day by day</h3>
-        <Days days={days} currency={total.currency} from={month} to={today ?? lastOfMonth(month)} />
+        <Days days={days} currency={currency} from={from} to={to} />
       </section>
-      {total.declined.count > 0 && (
-        <Declined
-          declined={total.declined}
-          currency={total.currency}
-          from={month}
-          to={today ?? lastOfMonth(month)}
-        />
-      )}
+      {total.declined.count > 0 && <Declined of={total} from={from} to={to} />}
     </>
   );
 }
 
-function Figures({ of, from, to }: { of: SummaryTotal; from: string; to: string }) {
+interface Span {
+  from: string;
+  to: string;
+}
+
+function Figures({ of, from, to }: Span & { of: SummaryTotal }) {
   const at = useCounted(of.currency);
   const { currency, charged, declined, refunded, returned, reversed, successRate } = of;
   const shown: { name: string; what: Counted; of: typeof charged; one: string }[] = [
@@ -199,17 +184,7 @@ function Figures({ of, from, to }: { of: SummaryTotal; from: string; to: string 
   );
 }
 
-function Days({
-  days,
-  currency,
-  from,
-  to,
-}: {
-  days: SummaryDay[];
-  currency: string;
-  from: string;
-  to: string;
-}) {
+function Days({ days, currency, from, to }: Span & { days: SummaryDay[]; currency: string }) {
   const at = useCounted(currency);
   const bars = useMemo((): Bars => {
     const all = daysFrom(from, to);
@@ -278,17 +253,7 @@ function Days({
   );
 }
 
-function Declined({
-  declined,
-  currency,
-  from,
-  to,
-}: {
-  declined: SummaryTotal['declined'];
-  currency: string;
-  from: string;
-  to: string;
-}) {
+function Declined({ of: { currency, declined }, from, to }: Span & { of: SummaryTotal }) {
   const at = useCounted(currency);
   return (
     <section class="card stack">

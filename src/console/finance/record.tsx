@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { useSession } from './context';
 import { search, type Found } from './look-up';
-import { Show, useAnswered } from './loaded';
+import { Show, useAnswered, useNotice } from './loaded';
 import { Payment } from './payment';
 import { BankStatementFound, IntentFound } from './record-found';
 import { Webhook } from './webhook';
@@ -11,17 +11,13 @@ export function RecordFound({ what }: { what: string }) {
   const { role } = useSession();
   const loaded = useAnswered(what, (one) => search(one, role));
   // Kept while the record is loaded again.
-  const [notice, setNotice] = useState<string>();
-  const done = (message: string) => {
-    setNotice(message);
-    loaded.reload();
-  };
+  const { notice, done } = useNotice(loaded);
   return (
     <>
       <p>
         <a href="#/payments">All payments</a>
       </p>
-      <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
+      {notice}
       <Show loaded={loaded} what="What was found">
         {(found) => <Result found={found} what={what} done={done} />}
       </Show>

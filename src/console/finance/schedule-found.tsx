@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import type {
   ScheduleWithBillings,
   SubscriptionWithBillings,
@@ -11,7 +10,7 @@ import { act } from './api';
 import { Badge } from './badge';
 import { useMoment, useSession } from './context';
 import { Facts, Id } from './facts';
-import { Show, useLoaded } from './loaded';
+import { Show, useLoaded, useNotice } from './loaded';
 import { CancelSchedule, PauseSchedule, schedulesFor } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
@@ -23,17 +22,13 @@ export function ScheduleShown({ id }: { id: string }) {
   const loaded = useLoaded<'getSchedule' | 'getSubscription'>(
     `${schedulesFor(role)}/${encodeURIComponent(id)}`,
   );
-  const [notice, setNotice] = useState<string>();
-  const done = (message: string) => {
-    setNotice(message);
-    loaded.reload();
-  };
+  const { notice, done } = useNotice(loaded);
   return (
     <>
       <p>
         <a href={to('schedules')}>All schedules</a>
       </p>
-      <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
+      {notice}
       <Show loaded={loaded} what="The schedule">
         {(schedule) => <Found schedule={schedule} done={done} />}
       </Show>

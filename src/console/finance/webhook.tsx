@@ -1,14 +1,13 @@
-import { useState } from 'preact/hooks';
 import { Badge } from './badge';
 import { useMoment } from './context';
 import { attemptInWords, SendAgain } from './deliveries';
 import { Id } from './facts';
-import { Show, useLoaded } from './loaded';
+import { Show, useLoaded, useNotice } from './loaded';
 
 /** One webhook: whether it arrived, why not, and what it says. */
 export function Webhook({ id }: { id: string }) {
   const loaded = useLoaded<'getDelivery'>(`/v1/webhooks/deliveries/${id}`);
-  const [notice, setNotice] = useState<string>();
+  const { notice, done } = useNotice(loaded);
   const moment = useMoment();
   return (
     <Show loaded={loaded} what="The webhook">
@@ -19,18 +18,9 @@ export function Webhook({ id }: { id: string }) {
               {webhookType} <Badge of={withdrawnAt === undefined ? status : 'withdrawn'} />
               <span class="quiet small"> {moment(createdAt)}</span>
             </h3>
-            {withdrawnAt === undefined && (
-              <SendAgain
-                id={id}
-                webhookType={webhookType}
-                done={(message) => {
-                  setNotice(message);
-                  loaded.reload();
-                }}
-              />
-            )}
+            {withdrawnAt === undefined && <SendAgain id={id} webhookType={webhookType} done={done} />}
           </div>
-          <div role="status">{notice !== undefined && <p class="notice">{notice}</p>}</div>
+          {notice}
           {attempts.length === 0 ? (
             <p class="quiet small">
               {status === 'failed' ? 'You had no URL to send it to.' : 'It was not attempted yet.'}

@@ -57,16 +57,6 @@ const RESOLUTIONS: Record<Resolution, string> = {
 
 export const resolutionInWords = (resolution: Resolution) => RESOLUTIONS[resolution] ?? resolution;
 
-const EXCEPTION_EVENTS: Record<string, string> = {
-  'exception.opened': 'It was opened',
-  'exception.updated': 'The bank has answered since',
-  'exception.investigating': 'The operator looks into it',
-  'exception.resolved': 'It was resolved',
-  'exception.answer_refused': 'An answer of the bank was not taken',
-};
-
-export const exceptionEventInWords = (type: string) => EXCEPTION_EVENTS[type] ?? type;
-
 const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
   successful: 'good',
   completed: 'good',
