@@ -87,8 +87,8 @@ const written = ({ rest, micros = '', id }: Place) =>
   `${rest ? 'r' : ''}${micros}${id === undefined ? '' : `.${id}`}`;
 
 function found(one: FoundTransaction, caller: SearchCall['caller']) {
-  const { sign: _, moved: __, merchantName, bankName, customerName, payeeName, closedAt, ...record } = one;
-  return { ...shown(record, caller), merchantName, bankName, customerName, payeeName, closedAt };
+  const { sign: _, moved: __, ...record } = one;
+  return shown(record, caller);
 }
 
 const COMMON = [

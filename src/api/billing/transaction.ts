@@ -52,21 +52,13 @@ async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, party: Party
 async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.detailsQuery>) {
   const { transaction, events } = await readTransaction(deps.db, caller, query.reference);
   const { type, billingRequestId, payeeBankId } = transaction;
-  const { merchantName, bankName, customerName, payeeName, closedAt, approvalRequired, ...record } =
-    transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
   const timeline = await readTimelineOfCharge(deps.db, deps.ring, billingRequestId);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
-      ...shown(record, caller),
-      merchantName,
-      bankName,
-      customerName,
-      payeeName,
-      closedAt,
-      approvalRequired,
+      ...shown(transaction, caller),
       ...(timeline ? belongingTo(timeline, caller) : { related: [], exceptionIds: [], deliveryIds: [] }),
       ...(credit && { credit }),
       events: events.map(({ declineReason, exceptionId, kind, ...event }) => ({
@@ -81,7 +73,7 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
 }
 
 /** A transaction without the fields that belong to another party. */
-export function shown(transaction: TransactionRecord, party: Party) {
+export function shown<One extends TransactionRecord>(transaction: One, party: Party) {
   const { bankTransactionId: _, payeeBankId, payeeLookupID, metadata, ...record } = transaction;
   return {
     ...record,

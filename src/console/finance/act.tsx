@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { Alert } from './alert';
 import { inWords } from './loaded';
+import { Alert } from './parts';
 
 /**
  * A button, and the question before what it does. The browser gives the focus back to the button

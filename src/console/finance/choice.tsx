@@ -12,27 +12,27 @@ export function usePaged<Value>(first: Value) {
 }
 
 export function Choice<Value extends string>({
+  name = 'Show',
   value,
   names,
   choose,
 }: {
+  name?: string;
   value: Value;
   /** Offered in the order of the keys. */
   names: Readonly<Record<Value, string>>;
   choose: (value: Value) => void;
 }) {
   return (
-    <div class="row">
-      <label>
-        Show
-        <select value={value} onChange={(event) => choose(event.currentTarget.value as Value)}>
-          {Object.entries<string>(names).map(([one, name]) => (
-            <option key={one} value={one}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-    </div>
+    <label>
+      {name}
+      <select value={value} onChange={(event) => choose(event.currentTarget.value as Value)}>
+        {Object.entries<string>(names).map(([one, words]) => (
+          <option key={one} value={one}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

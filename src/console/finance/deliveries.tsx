@@ -1,10 +1,10 @@
 import type { Delivery } from '../../../packages/client/src/api.generated';
 import { Act } from './act';
 import { act, query } from './api';
-import { Badge } from './badge';
 import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
+import { Badge } from './parts';
 import { Pages, Table } from './table';
 
 const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
@@ -18,7 +18,9 @@ export function Deliveries() {
 
   return (
     <section class="card stack">
-      <Choice value={status} names={STATES} choose={choose} />
+      <div class="row">
+        <Choice value={status} names={STATES} choose={choose} />
+      </div>
       {notice}
       <Show loaded={loaded} what="The deliveries">
         {(found) => (

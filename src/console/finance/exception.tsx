@@ -4,13 +4,11 @@ import { money } from '../parts/money';
 import { eventInWords, kindInWords } from '../parts/payment-words';
 import { Timeline } from '../parts/timeline';
 import { Act } from './act';
-import { Badge } from './badge';
 import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
-import { Facts, Id } from './facts';
 import { Show, useLoaded, useNotice } from './loaded';
-import { RecordLink } from './record-link';
+import { Badge, Facts, Id, RecordLink } from './parts';
 import { answerInWords, resolutionInWords } from './words';
 
 export function ExceptionShown({ id }: { id: string }) {

@@ -7,7 +7,7 @@ import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
-import { RecordLink } from './record-link';
+import { RecordLink } from './parts';
 import { Pages, Table } from './table';
 import { resolutionInWords, toneOf } from './words';
 
@@ -28,7 +28,9 @@ function WorkList() {
       <p class="quiet">
         Where the network’s word and a bank’s may differ, money may have moved, and a person has to look.
       </p>
-      <Choice value={state} names={STATES} choose={choose} />
+      <div class="row">
+        <Choice value={state} names={STATES} choose={choose} />
+      </div>
       <Show loaded={loaded} what="The exceptions">
         {(found) => (
           <>

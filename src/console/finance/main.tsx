@@ -1,16 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Mark } from '../parts/mark';
 import { show } from '../parts/show';
-import { Alert } from './alert';
 import { to, useAddress } from './address';
 import { readSession, signOut, watchSession, type Session } from './api';
 import { Signed } from './context';
 import { Deliveries } from './deliveries';
 import { Exceptions } from './exceptions';
 import './finance.css';
-import { inWords } from './loaded';
+import { inWords, Show } from './loaded';
 import { Customers } from './customers';
 import { Overview } from './overview';
+import { Alert } from './parts';
 import { Payments } from './payments';
 import { Schedules } from './schedules';
 import { SignIn } from './sign-in';
@@ -41,24 +41,16 @@ function Console() {
     readSession().then(found, (failed: unknown) => setError(inWords(failed)));
   }, []);
 
-  if (error !== undefined) {
-    return (
-      <main class="sign-in stack">
-        <h1>Assent console</h1>
-        <Alert>{error}</Alert>
-        <button type="button" onClick={() => location.reload()}>
-          Try again
-        </button>
-      </main>
-    );
-  }
   if (!known) {
     return (
       <main class="sign-in stack">
         <h1>Assent console</h1>
-        <p class="quiet" role="status">
-          Loading …
-        </p>
+        <Show
+          loaded={{ ...(error !== undefined && { error }), reload: () => location.reload() }}
+          what="The console"
+        >
+          {() => null}
+        </Show>
       </main>
     );
   }

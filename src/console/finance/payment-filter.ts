@@ -57,7 +57,11 @@ export const KINDS = {
   reversal: { name: 'Reversals', of: { type: 'reversal' } },
 } as const satisfies Record<string, { name: string; of: PaymentFilter }>;
 
-export type Kind = keyof typeof KINDS;
+type Kind = keyof typeof KINDS;
+
+export const KIND_NAMES = Object.fromEntries(
+  Object.entries(KINDS).map(([kind, { name }]) => [kind, name]),
+) as Record<Kind, string>;
 
 export const kindOf = ({ type, status }: PaymentFilter): Kind =>
   (Object.keys(KINDS) as Kind[]).find((kind) => {
@@ -67,7 +71,7 @@ export const kindOf = ({ type, status }: PaymentFilter): Kind =>
 
 /** The moments that a span may be about; each names two parameters. */
 export const CLOCKS = { created: 'Created', settled: 'Settled', closed: 'Ended' } as const;
-export type Clock = keyof typeof CLOCKS;
+type Clock = keyof typeof CLOCKS;
 
 const FIELDS = {
   created: ['from', 'to'],
@@ -75,7 +79,7 @@ const FIELDS = {
   closed: ['closedFrom', 'closedTo'],
 } as const satisfies Record<Clock, readonly [keyof PaymentFilter, keyof PaymentFilter]>;
 
-export interface Span {
+interface Span {
   clock: Clock;
   from: string;
   to: string;
@@ -105,7 +109,7 @@ export const SPANS = {
   before: 'Last month',
   own: 'From … to …',
 } as const;
-export type SpanName = keyof typeof SPANS;
+type SpanName = keyof typeof SPANS;
 
 export function daysOf(name: SpanName, today: string): { from: string; to: string } {
   const lastMonth = addDays(firstOfMonth(today), -1);

@@ -1,19 +1,18 @@
 import { REASONS } from '../parts/payment-words';
+import { Choice } from './choice';
 import { useSession } from './context';
 import { MerchantPicker } from './merchant-picker';
 import {
   CLOCKS,
   daysOf,
-  KINDS,
+  KIND_NAMES,
   kindOf,
+  KINDS,
   nameOfSpan,
   spanOf,
   SPANS,
   withSpan,
-  type Clock,
-  type Kind,
   type PaymentFilter,
-  type SpanName,
 } from './payment-filter';
 
 interface Props {
@@ -21,12 +20,8 @@ interface Props {
   choose: (filter: PaymentFilter) => void;
 }
 
-const named = <Name extends string>(of: Readonly<Record<Name, string | { name: string }>>) =>
-  Object.entries<string | { name: string }>(of).map(([one, name]) => (
-    <option key={one} value={one}>
-      {typeof name === 'string' ? name : name.name}
-    </option>
-  ));
+const ANY = { '': 'Any' };
+const REASON_NAMES: Record<string, string> = { ...ANY, ...Object.fromEntries(REASONS) };
 
 export function PaymentFilters(props: Props) {
   const { filter, choose } = props;
@@ -35,26 +30,18 @@ export function PaymentFilters(props: Props) {
   return (
     <>
       <div class="filters">
-        <label>
-          Show
-          <select
-            value={kindOf(filter)}
-            onChange={(event) => choose({ ...others, ...KINDS[event.currentTarget.value as Kind].of })}
-          >
-            {named(KINDS)}
-          </select>
-        </label>
+        <Choice
+          value={kindOf(filter)}
+          names={KIND_NAMES}
+          choose={(kind) => choose({ ...others, ...KINDS[kind].of })}
+        />
         <Days {...props} />
-        <label>
-          Reason
-          <select
-            value={filter.reason ?? ''}
-            onChange={(event) => choose({ ...filter, reason: event.currentTarget.value })}
-          >
-            <option value="">Any</option>
-            {named(Object.fromEntries(REASONS))}
-          </select>
-        </label>
+        <Choice
+          name="Reason"
+          value={filter.reason ?? ''}
+          names={REASON_NAMES}
+          choose={(reason) => choose({ ...filter, reason })}
+        />
         {role !== 'merchant' && (
           <MerchantPicker
             chosen={filter.merchantId}
@@ -75,53 +62,30 @@ function Days({ filter, choose }: Props) {
   const change = (next: Partial<typeof span>) => choose(withSpan(filter, { ...span, ...next }));
   return (
     <>
-      <label>
-        When
-        <select
-          value={name}
-          onChange={(event) => {
-            const next = event.currentTarget.value as SpanName;
-            change(
-              next === 'own'
-                ? { from: span.from || daysOf('month', today).from, to: '' }
-                : daysOf(next, today),
-            );
-          }}
-        >
-          {named(SPANS)}
-        </select>
-      </label>
+      <Choice
+        name="When"
+        value={name}
+        names={SPANS}
+        choose={(next) =>
+          change(
+            next === 'own' ? { from: span.from || daysOf('month', today).from, to: '' } : daysOf(next, today),
+          )
+        }
+      />
       {name !== 'any' && (
-        <label>
-          Counted by
-          <select
-            value={span.clock}
-            onChange={(event) => change({ clock: event.currentTarget.value as Clock })}
-          >
-            {named(CLOCKS)}
-          </select>
-        </label>
+        <Choice name="Counted by" value={span.clock} names={CLOCKS} choose={(clock) => change({ clock })} />
       )}
-      {name === 'own' && (
-        <>
-          <label>
-            From
+      {name === 'own' &&
+        (['from', 'to'] as const).map((end) => (
+          <label key={end}>
+            {end === 'from' ? 'From' : 'To'}
             <input
               type="date"
-              value={span.from}
-              onChange={(event) => change({ from: event.currentTarget.value })}
+              value={span[end]}
+              onChange={(event) => change({ [end]: event.currentTarget.value })}
             />
           </label>
-          <label>
-            To
-            <input
-              type="date"
-              value={span.to}
-              onChange={(event) => change({ to: event.currentTarget.value })}
-            />
-          </label>
-        </>
-      )}
+        ))}
     </>
   );
 }
@@ -151,18 +115,12 @@ function Amounts({ filter, choose }: Props) {
       {field('amountFrom', 'Amount from')}
       {field('amountTo', 'Amount to')}
       {currencies.length > 1 && (
-        <label>
-          Currency
-          <select
-            value={filter.currency ?? ''}
-            onChange={(event) => change({ currency: event.currentTarget.value })}
-          >
-            <option value="">Any</option>
-            {currencies.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          name="Currency"
+          value={filter.currency ?? ''}
+          names={{ ...ANY, ...Object.fromEntries(currencies.map((one) => [one, one])) }}
+          choose={(currency) => change({ currency })}
+        />
       )}
     </>
   );

@@ -3,10 +3,9 @@ import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
 import { PaymentStory } from '../parts/timeline';
 import { to } from './address';
-import { Badge } from './badge';
 import { useMoment, useSession } from './context';
 import { ExceptionOfPayment } from './exception';
-import { Facts, Id } from './facts';
+import { Badge, Facts, Id } from './parts';
 import { PaymentActs } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
@@ -24,7 +23,9 @@ export function Payment({ of: one, done }: Props) {
   return (
     <>
       <Head of={one} done={done} />
-      <Exceptions of={one} done={done} />
+      {one.exceptionIds.map((id) => (
+        <ExceptionOfPayment id={id} key={id} done={done} />
+      ))}
       <div class="story">
         <section class="card stack" aria-labelledby="happened">
           <h2 id="happened">What has happened</h2>
@@ -160,16 +161,5 @@ function Related({ of: one }: { of: TransactionWithEvents }) {
         ]}
       />
     </section>
-  );
-}
-
-/** With what the bank answered, and for the bank the form to resolve it. */
-function Exceptions({ of: one, done }: Props) {
-  return (
-    <>
-      {one.exceptionIds.map((id) => (
-        <ExceptionOfPayment id={id} key={id} done={done} />
-      ))}
-    </>
   );
 }

@@ -3,17 +3,16 @@ import type { FoundTransaction } from '../../../packages/client/src/api.generate
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
 import { go, to, type Address } from './address';
-import { Alert } from './alert';
 import { askFor, save, type DataOf } from './api';
 import { useMoment, useSession } from './context';
 import { wholeNumber } from './figures';
 import { inWords, Show, useAnswered } from './loaded';
+import { Alert, Badge } from './parts';
 import { bodyOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filter';
 import { PaymentFilters } from './payment-filters';
 import { RecordFound } from './record';
 import { SearchForm } from './search-form';
 import { Table, type Column } from './table';
-import { Badge } from './badge';
 import { customerOf, TYPES } from './words';
 
 const SEARCH = '/v1/transaction-history/search';

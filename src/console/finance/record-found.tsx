@@ -4,8 +4,7 @@ import { reasonInWords } from '../parts/payment-words';
 import { Timeline } from '../parts/timeline';
 import { fileAt } from './api';
 import { useMoment } from './context';
-import { Facts, Id } from './facts';
-import { RecordLink } from './record-link';
+import { Facts, Id, RecordLink } from './parts';
 import { toneOf } from './words';
 
 /* Records that a search finds and that are no payments. */

@@ -1,8 +1,11 @@
+import type { ComponentChild } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { to } from './address';
+import { ask, query, Refusal, type Session } from './api';
 import { useSession } from './context';
-import { search, type Found } from './look-up';
 import { Show, useAnswered, useNotice } from './loaded';
 import { Payment } from './payment';
+import { paymentsAt } from './payment-filter';
 import { BankStatementFound, IntentFound } from './record-found';
 import { Webhook } from './webhook';
 
@@ -19,30 +22,76 @@ export function RecordFound({ what }: { what: string }) {
       </p>
       {notice}
       <Show loaded={loaded} what="What was found">
-        {(found) => <Result found={found} what={what} done={done} />}
+        {(found) => found(done)}
       </Show>
     </>
   );
 }
 
-function Result({ found, what, done }: { found: Found; what: string; done: (message: string) => void }) {
-  if (found.is === 'transaction') return <Payment of={found.transaction} done={done} />;
-  if (found.is === 'intent') return <IntentFound intent={found.intent} />;
-  if (found.is === 'delivery') {
-    return (
-      <section class="card stack">
-        <Webhook id={what} />
-      </section>
+/** Shows a record; `done` is told of what the reader has done to it. */
+type Found = (done: (message: string) => void) => ComponentChild;
+
+/** Finds the caller's own records by a reference or an id. */
+async function search(what: string, role: Session['role']): Promise<Found> {
+  try {
+    return await lookUp(what, role);
+  } catch (error) {
+    // The API refuses a role that may not ask; to the reader that is "not found" as well.
+    if (!(error instanceof Refusal && [400, 403, 404].includes(error.status))) throw error;
+    return () => (
+      <p class="card" role="status">
+        Nothing of yours goes by “{what}”. Look whether it is whole: references have 24 letters and digits.
+      </p>
     );
   }
-  if (found.is === 'statement') return <BankStatementFound statement={found.statement} />;
-  if (found.is === 'elsewhere') return <Elsewhere at={found.at} />;
-  return (
-    <p class="card" role="status">
-      Nothing of yours goes by “{what}”. Look whether it is whole: references have 24 letters and digits.
-    </p>
-  );
 }
+
+async function lookUp(what: string, role: Session['role']): Promise<Found> {
+  const id = encodeURIComponent(what);
+  switch (what.slice(0, 4)) {
+    case 'brq_':
+      return transactionOf((await ask<'getBillingRequest'>(`/v1/billing/requests/${id}`)).reference);
+    case 'rfd_':
+      return transactionOf((await ask<'getRefund'>(`/v1/refunds/${id}`)).reference);
+    case 'sch_':
+      return elsewhere(to('schedules', what));
+    case 'exc_':
+      return elsewhere(to('exceptions', what));
+    case 'int_': {
+      const intent = await ask<'getIntent'>(`/v1/billing/intents/${id}`);
+      return () => <IntentFound intent={intent} />;
+    }
+    case 'dlv_':
+      await ask<'getDelivery'>(`/v1/webhooks/deliveries/${id}`);
+      return () => (
+        <section class="card stack">
+          <Webhook id={what} />
+        </section>
+      );
+    case 'stm_': {
+      const statement = await ask<'getBankStatement'>(`/v1/bank/statements/${id}`);
+      return () => <BankStatementFound statement={statement} />;
+    }
+    case 'txn_':
+      return transactionOf(what);
+    case 'cus_':
+      return elsewhere(role === 'bank' ? to('customers', what) : paymentsAt({ customerId: what }));
+    case 'mch_':
+      return elsewhere(paymentsAt({ merchantId: what }));
+    default:
+      return transactionOf(what.toUpperCase());
+  }
+}
+
+/** @param reference of the transaction, or the transaction's id */
+async function transactionOf(reference: string): Promise<Found> {
+  const transaction = await ask<'getTransaction'>(`/v1/transaction-details${query({ reference })}`);
+  return (done) => <Payment of={transaction} done={done} />;
+}
+
+const elsewhere =
+  (at: string): Found =>
+  () => <Elsewhere at={at} />;
 
 /** In place of this page, so that going back does not lead here again. */
 function Elsewhere({ at }: { at: string }) {

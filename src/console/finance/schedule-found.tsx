@@ -7,13 +7,13 @@ import { reasonInWords } from '../parts/payment-words';
 import { Act } from './act';
 import { to } from './address';
 import { act } from './api';
-import { Badge } from './badge';
 import { useMoment, useSession } from './context';
-import { Facts, Id } from './facts';
 import { Show, useLoaded, useNotice } from './loaded';
+import { Badge, Facts, Id } from './parts';
 import { CancelSchedule, PauseSchedule, schedulesFor } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
+import { customerOf, merchantOf, rhythmOf } from './words';
 
 type Either = ScheduleWithBillings | SubscriptionWithBillings;
 
@@ -41,7 +41,7 @@ const ENDED = ['completed', 'cancelled', 'failed'];
 function Found({ schedule, done }: { schedule: Either; done: (message: string) => void }) {
   const { role } = useSession();
   const moment = useMoment();
-  const { scheduleId: id, status, interval, frequency, nextBillingDate, retryAt } = schedule;
+  const { scheduleId: id, status, nextBillingDate, retryAt } = schedule;
   return (
     <section class="card stack">
       <div class="head">
@@ -51,13 +51,8 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
             {money(schedule, schedule.currency)} <Badge of={status} />
           </h2>
           <p>
-            {interval === 1 ? frequency : `${frequency}, every ${interval}`}, from{' '}
-            <strong>
-              {'customerName' in schedule
-                ? schedule.customerName
-                : `Customer …${schedule.customerId.slice(-6)}`}
-            </strong>{' '}
-            to <strong>{'merchant' in schedule ? schedule.merchant.name : schedule.merchantName}</strong>
+            {rhythmOf(schedule)}, from <strong>{customerOf(schedule)}</strong> to{' '}
+            <strong>{merchantOf(schedule)}</strong>
           </p>
         </div>
         {!ENDED.includes(status) && (
@@ -81,7 +76,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
                   : paymentsAt({ customerId: schedule.customerId })
               }
             >
-              {'customerName' in schedule ? schedule.customerName : 'Payments of this customer'}
+              {customerOf(schedule)}
             </a>,
           ],
           ['Payments', <a href={paymentsAt({ scheduleId: id })}>All that it has charged</a>],

@@ -9,7 +9,7 @@ import { Show, useLoaded } from './loaded';
 import { schedulesFor } from './payment-acts';
 import { ScheduleShown } from './schedule-found';
 import { Pages, Table, type Column } from './table';
-import { SCHEDULE_STATES, toneOf } from './words';
+import { customerOf, merchantOf, rhythmOf, SCHEDULE_STATES, toneOf } from './words';
 
 type Status = Schedule['status'];
 type Listed = Schedule | Subscription;
@@ -27,7 +27,9 @@ function ScheduleList() {
   );
   return (
     <section class="card stack">
-      <Choice value={status} names={SCHEDULE_STATES} choose={choose} />
+      <div class="row">
+        <Choice value={status} names={SCHEDULE_STATES} choose={choose} />
+      </div>
       <Show loaded={loaded} what="The schedules">
         {(found) => (
           <>
@@ -55,9 +57,7 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
           <a class="whole" href={to('schedules', one.scheduleId)}>
             {one.description ?? 'Without a description'}
           </a>
-          <div class="quiet small">
-            {one.interval === 1 ? one.frequency : `${one.frequency}, every ${one.interval}`}
-          </div>
+          <div class="quiet small">{rhythmOf(one)}</div>
         </>
       ),
     },
@@ -87,11 +87,6 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
     />
   );
 }
-
-const merchantOf = (one: Listed) => ('merchant' in one ? one.merchant.name : one.merchantName);
-
-const customerOf = (one: Listed) =>
-  'customerName' in one ? one.customerName : <span class="quiet">Customer …{one.customerId.slice(-6)}</span>;
 
 function Why({ of: { status, lastDecline } }: { of: Listed }) {
   const moment = useMoment();

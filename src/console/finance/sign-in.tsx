@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Mark } from '../parts/mark';
-import { Alert } from './alert';
 import { signIn, type Session } from './api';
 import { inWords } from './loaded';
+import { Alert } from './parts';
 
 /** @param ended whether an earlier session has just ended */
 export function SignIn({ ended, done }: { ended: boolean; done: (session: Session) => void }) {

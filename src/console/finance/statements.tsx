@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Position, Statement } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { fileAt, query } from './api';
+import { Choice } from './choice';
 import { useSession } from './context';
 import { addDays, longDay } from './days';
 import { wholeNumber } from './figures';
@@ -28,14 +29,12 @@ export function Statements() {
           />
         </label>
         {currencies.length > 1 && (
-          <label>
-            Currency
-            <select value={currency} onChange={(event) => setCurrency(event.currentTarget.value)}>
-              {currencies.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            name="Currency"
+            value={currency}
+            names={Object.fromEntries(currencies.map((one) => [one, one]))}
+            choose={setCurrency}
+          />
         )}
         <button type="button" onClick={() => setDate(addDays(date, -1))}>
           Day before

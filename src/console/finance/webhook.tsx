@@ -1,8 +1,7 @@
-import { Badge } from './badge';
 import { useMoment } from './context';
 import { attemptInWords, SendAgain } from './deliveries';
-import { Id } from './facts';
 import { Show, useLoaded, useNotice } from './loaded';
+import { Badge, Id } from './parts';
 
 /** One webhook: whether it arrived, why not, and what it says. */
 export function Webhook({ id }: { id: string }) {

@@ -2,6 +2,7 @@ import type {
   ReconciliationException,
   ReconciliationExceptionWithEvents,
   Schedule,
+  Subscription,
   TransactionWithEvents,
 } from '../../../packages/client/src/api.generated';
 
@@ -95,3 +96,11 @@ export const customerOf = ({
   customerName?: string | null;
   customerId: string;
 }) => customerName ?? `Customer …${customerId.slice(-6)}`;
+
+type Listed = Schedule | Subscription;
+
+export const merchantOf = (one: Listed) => ('merchant' in one ? one.merchant.name : one.merchantName);
+
+/** `monthly, every 2`. */
+export const rhythmOf = ({ interval, frequency }: Listed) =>
+  interval === 1 ? frequency : `${frequency}, every ${interval}`;

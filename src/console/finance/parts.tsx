@@ -1,0 +1,40 @@
+import { Fragment, type ComponentChildren } from 'preact';
+import { to } from './address';
+import { stateInWords, toneOf } from './words';
+
+/** An error that screen readers announce at once. */
+export const Alert = ({ children }: { children: ComponentChildren }) => (
+  <p class="notice bad" role="alert">
+    {children}
+  </p>
+);
+
+/** A state as a word with its colour. */
+export const Badge = ({ of }: { of: string }) => (
+  <span class={`badge ${toneOf(of)}`}>{stateInWords(of)}</span>
+);
+
+/** Names and values; `false` leaves a fact out. */
+export function Facts({ of }: { of: (readonly [name: string, value: ComponentChildren] | false)[] }) {
+  return (
+    <dl class="facts">
+      {of
+        .filter((one) => one !== false)
+        .map(([name, value]) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
+    </dl>
+  );
+}
+
+export const Id = ({ of }: { of: string }) => <span class="mono">{of}</span>;
+
+/** The link to a record by its reference or id. */
+export const RecordLink = ({ of }: { of: string }) => (
+  <a class="mono" href={to('payments', of)}>
+    {of}
+  </a>
+);
