@@ -76,31 +76,25 @@ export function fill(entity: Command): void {
     }, requireRing),
   );
 
-  command(
-    entity,
-    'disable',
-    'keep it out: tokens die within a minute, webhooks wait, schedules are suspended',
-  )
-    .argument('<entityId>')
-    .addOption(reasonOption())
-    .action(
-      changing(async ({ db, ring }, by, entityId) => {
-        const set = await db.transaction((trx) => changeStatus(trx, ring, by, entityId, 'disabled'));
-        if (!set) return undefined;
-        await letAttemptsEnd(db, entityId);
-        return { json: { entityId, status: 'disabled' }, text: `${entityId} is disabled now` };
-      }),
-    );
-
-  command(entity, 'enable', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on')
-    .argument('<entityId>')
-    .addOption(reasonOption())
-    .action(
-      changing(async ({ db, ring }, by, entityId) => {
-        const set = await db.transaction((trx) => changeStatus(trx, ring, by, entityId, 'active'));
-        return set && { json: { entityId, status: 'active' }, text: `${entityId} is active now` };
-      }),
-    );
+  for (const [name, status, words] of [
+    [
+      'disable',
+      'disabled',
+      'keep it out: tokens die within a minute, webhooks wait, schedules are suspended',
+    ],
+    ['enable', 'active', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on'],
+  ] as const) {
+    command(entity, name, words)
+      .argument('<entityId>')
+      .addOption(reasonOption())
+      .action(
+        changing(async ({ db, ring }, by, entityId) => {
+          const set = await db.transaction((trx) => changeStatus(trx, ring, by, entityId, status));
+          if (set && status === 'disabled') await letAttemptsEnd(db, entityId);
+          return set && { json: { entityId, status }, text: `${entityId} is ${status} now` };
+        }),
+      );
+  }
 
   command(entity, 'trust', 'set whether customers may give a merchant standing approvals')
     .argument('<merchantId>')

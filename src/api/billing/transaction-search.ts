@@ -6,7 +6,7 @@ import {
   type TransactionSearch,
 } from '../../database/ledger/search-transactions';
 import { totalTransactions } from '../../database/ledger/total-transactions';
-import { addDays, startOfDay, wallClock } from '../../domain/calendar';
+import { wallClock } from '../../domain/calendar';
 import { inDecimals, parseAmount, shownSum } from '../../domain/money';
 import { bankTransactionIdFor } from '../../files/transaction-record';
 import type { Role } from '../../domain/entity';
@@ -15,7 +15,7 @@ import type { Call } from '../http/call';
 import type { ApiDeps } from '../http/deps';
 import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import { shown } from './transaction';
+import { momentIn, shown } from './transaction';
 import * as schema from './transaction-search-schema';
 
 /**
@@ -34,8 +34,7 @@ function searchOf(
   { NETWORK_TIMEZONE }: ApiDeps['config'],
   role: Role,
 ): TransactionSearch {
-  const begin = (day: string | Date | undefined, after = 0) =>
-    typeof day === 'string' ? startOfDay(addDays(day, after), NETWORK_TIMEZONE) : day;
+  const begin = momentIn(NETWORK_TIMEZONE);
   if (filter.side !== undefined && role !== 'bank') {
     throw invalidRequest([{ path: 'side', message: 'is for banks' }]);
   }

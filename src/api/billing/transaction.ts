@@ -22,12 +22,8 @@ import * as schema from './transaction-schema';
 
 async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof schema.historyQuery>) {
   const { format, page, limit, sortBy, sortOrder, settledFrom, settledTo, ...others } = query;
-  const dayBegins = (day: string) => startOfDay(day, deps.config.NETWORK_TIMEZONE);
-  const filter = {
-    ...others,
-    settledFrom: typeof settledFrom === 'string' ? dayBegins(settledFrom) : settledFrom,
-    settledTo: typeof settledTo === 'string' ? dayBegins(addDays(settledTo, 1)) : settledTo,
-  };
+  const begin = momentIn(deps.config.NETWORK_TIMEZONE);
+  const filter = { ...others, settledFrom: begin(settledFrom), settledTo: begin(settledTo, 1) };
   if (filter.bankTransactionId !== undefined && caller.role !== 'bank') {
     throw invalidRequest([{ path: 'query.bankTransactionId', message: 'is for banks' }]);
   }
@@ -44,6 +40,12 @@ async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof
   const found = await listTransactions(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
   return listAnswer(['transaction', 'transactions'], found, query, (record) => shown(record, caller));
 }
+
+/** @returns a function that takes a day as its beginning, or that of so many days after it */
+export const momentIn =
+  (timeZone: string) =>
+  (given: string | Date | undefined, daysAfter = 0): Date | undefined =>
+    typeof given === 'string' ? startOfDay(addDays(given, daysAfter), timeZone) : given;
 
 async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, party: Party) {
   for await (const page of pages) yield page.map((record) => shown(record, party));

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { todayOf } from '../../database/clock/today';
@@ -18,7 +18,6 @@ import { meterCaller } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
 import { forgetSession, keepSession, lastsMs, openSession, readSession, type Session } from './cookie';
-import { refuseStalePage, requireCsrfToken } from './csrf-token';
 
 /**
  * The console's way to the API: who signs in gets a session in place of a token, and calls below
@@ -171,6 +170,27 @@ function callOf(url: string): { url: string; sessionId?: string } | undefined {
   return at > 0 && rest.startsWith('/v1/')
     ? { url: rest, sessionId: url.slice(OF_SESSION.length, at) }
     : undefined;
+}
+
+/**
+ * A page whose session was replaced would show one party's figures under another's name.
+ *
+ * @throws Failure cross_site
+ */
+function refuseStalePage(req: Request, session: Session): void {
+  if (req.get('X-CSRF-Token') !== undefined) requireCsrfToken(req, session);
+}
+
+/** @throws Failure cross_site */
+function requireCsrfToken(req: Request, { csrfToken }: Session): void {
+  const given = Buffer.from(req.get('X-CSRF-Token') ?? '');
+  const expected = Buffer.from(csrfToken);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+    throw new Failure(
+      'cross_site',
+      'The header X-CSRF-Token is not that of this session: load the page again',
+    );
+  }
 }
 
 /** The token replaces everything else that names a sender. */

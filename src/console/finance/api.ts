@@ -125,19 +125,17 @@ function keep({ data }: Answer, askedAt: number): Session | undefined {
 }
 
 export async function ask<O extends Id>(path: string): Promise<DataOf<O>> {
-  return (await asSession('GET', path)).data as DataOf<O>;
+  return (await read(await asSession('GET', path))).data as DataOf<O>;
 }
 
 /** Asks with a body, which no address and no log holds. */
 export async function askFor<O extends Id>(path: string, body: object): Promise<DataOf<O>> {
-  return (await asSession('POST', path, body)).data as DataOf<O>;
+  return (await read(await asSession('POST', path, body))).data as DataOf<O>;
 }
 
 /** Has the browser save a file that is asked for with a body, which no link can carry. */
 export async function save(path: string, body: object): Promise<void> {
-  const answered = await call('POST', `/console/api${path}`, body, { Accept: 'text/csv' });
-  if (answered.status === 401) end();
-  if (!answered.ok) throw await refusalOf(answered);
+  const answered = await asSession('POST', path, body, { Accept: 'text/csv' });
   const address = URL.createObjectURL(await answered.blob().catch(() => refuse(CUT)));
   const link = document.createElement('a');
   link.href = address;
@@ -159,7 +157,8 @@ function refuse(message: string): never {
  * @returns the service's message
  */
 export async function act(path: string, body?: object, key?: string): Promise<string> {
-  return (await asSession('POST', path, body, key)).message ?? 'Done';
+  const headers = key === undefined ? {} : { 'Idempotency-Key': key };
+  return (await read(await asSession('POST', path, body, headers))).message ?? 'Done';
 }
 
 /**
@@ -168,18 +167,19 @@ export async function act(path: string, body?: object, key?: string): Promise<st
  */
 export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 
-async function asSession(method: 'GET' | 'POST', path: string, body?: object, key?: string): Promise<Answer> {
+async function asSession(
+  method: 'GET' | 'POST',
+  path: string,
+  body?: object,
+  headers = {},
+): Promise<Response> {
   const askedAt = Date.now();
-  try {
-    const headers = key === undefined ? {} : { 'Idempotency-Key': key };
-    const answer = await read(await call(method, `/console/api${path}`, body, headers));
-    // The renewal counts from the request: the reader may have left before the response came.
-    if (askedAt >= renewedAt + RENEWED_EVERY_MS) void renew();
-    return answer;
-  } catch (error) {
-    if (error instanceof Refusal && error.status === 401) end();
-    throw error;
-  }
+  const answered = await call(method, `/console/api${path}`, body, headers);
+  if (answered.status === 401) end();
+  if (!answered.ok) throw await refusalOf(answered);
+  // The renewal counts from the request: the reader may have left before the response came.
+  if (askedAt >= renewedAt + RENEWED_EVERY_MS) void renew();
+  return answered;
 }
 
 async function send(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Answer> {

@@ -9,7 +9,7 @@ import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, RecordLink } from './parts';
-import { answerInWords, resolutionInWords } from './words';
+import { ANSWERS, resolutionInWords } from './words';
 
 export function ExceptionShown({ id }: { id: string }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
@@ -90,7 +90,7 @@ function Found({
             of={one.answers.map(({ at, says, bankTransactionId }) => ({
               at,
               what: 'bank',
-              text: `${answerInWords(says)}${bankTransactionId ? `, by its transaction ${bankTransactionId}` : ''}`,
+              text: `${ANSWERS[says]}${bankTransactionId ? `, by its transaction ${bankTransactionId}` : ''}`,
             }))}
           />
         </>

@@ -151,16 +151,14 @@ function Figures({ of, from, to }: Span & { of: SummaryTotal }) {
     { name: 'Charged', what: 'charged', of: charged, one: 'charge' },
     { name: 'Declined', what: 'declined', of: declined, one: 'charge' },
     { name: 'Refunded', what: 'refunded', of: refunded, one: 'refund' },
-    ...(returned.count > 0
-      ? [{ name: 'Refunds that came back', what: 'returned' as const, of: returned, one: 'refund' }]
-      : []),
-    ...(reversed.count > 0
-      ? [{ name: 'Reversed', what: 'reversed' as const, of: reversed, one: 'charge' }]
-      : []),
+    { name: 'Refunds that came back', what: 'returned', of: returned, one: 'refund' },
+    { name: 'Reversed', what: 'reversed', of: reversed, one: 'charge' },
   ];
+  const isShown = ({ what, of: { count } }: (typeof shown)[number]) =>
+    count > 0 || !['returned', 'reversed'].includes(what);
   return (
     <dl class="figures">
-      {shown.map(({ name, what, of: sum, one }) => (
+      {shown.filter(isShown).map(({ name, what, of: sum, one }) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>

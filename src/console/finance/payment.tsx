@@ -47,6 +47,7 @@ export function Payment({ of: one, done }: Props) {
 }
 
 function Head({ of: one, done }: Props) {
+  const payee = one.merchantName ?? one.payeeName;
   const why = one.declineReason === null ? undefined : whyDeclined(one);
   return (
     <section class="card stack">
@@ -58,16 +59,10 @@ function Head({ of: one, done }: Props) {
           </h2>
           <p>
             {one.type === 'charge' ? 'from' : 'of'} <strong>{customerOf(one)}</strong> at {one.bankName}
-            {one.merchantName !== null && (
+            {payee !== null && (
               <>
                 {' '}
-                to <strong>{one.merchantName}</strong>
-              </>
-            )}
-            {one.payeeName !== null && (
-              <>
-                {' '}
-                to <strong>{one.payeeName}</strong>
+                to <strong>{payee}</strong>
               </>
             )}
             <span class="quiet"> · {one.description}</span>

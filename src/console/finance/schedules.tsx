@@ -6,13 +6,21 @@ import { query } from './api';
 import { Choice, usePaged } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded } from './loaded';
+import { Badge } from './parts';
 import { schedulesFor } from './payment-acts';
 import { ScheduleShown } from './schedule-found';
 import { Pages, Table, type Column } from './table';
-import { customerOf, merchantOf, rhythmOf, SCHEDULE_STATES, toneOf } from './words';
+import { customerOf, merchantOf, rhythmOf, stateInWords } from './words';
 
 type Status = Schedule['status'];
 type Listed = Schedule | Subscription;
+
+/** Those that need attention first. */
+const STATES = ['past_due', 'suspended', 'paused', 'failed', 'active', 'completed', 'cancelled'] as const;
+const STATE_NAMES = Object.fromEntries(STATES.map((one) => [one, stateInWords(one)])) as Record<
+  Status,
+  string
+>;
 
 export function Schedules({ address: { id } }: { address: Address }) {
   return id === undefined ? <ScheduleList /> : <ScheduleShown id={id} key={id} />;
@@ -28,7 +36,7 @@ function ScheduleList() {
   return (
     <section class="card stack">
       <div class="row">
-        <Choice value={status} names={SCHEDULE_STATES} choose={choose} />
+        <Choice value={status} names={STATE_NAMES} choose={choose} />
       </div>
       <Show loaded={loaded} what="The schedules">
         {(found) => (
@@ -79,7 +87,7 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
   return (
     <Table
       look="linked"
-      caption={`Schedules: ${SCHEDULE_STATES[status]}`}
+      caption={`Schedules: ${stateInWords(status)}`}
       columns={columns}
       rows={found}
       keyOf={({ scheduleId }) => scheduleId}
@@ -90,9 +98,7 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
 
 function Why({ of: { status, lastDecline } }: { of: Listed }) {
   const moment = useMoment();
-  if (lastDecline === null) {
-    return <span class={`badge ${toneOf(status)}`}>{SCHEDULE_STATES[status]}</span>;
-  }
+  if (lastDecline === null) return <Badge of={status} />;
   return (
     <>
       {reasonInWords(lastDecline.reason)}

@@ -37,14 +37,12 @@ export const TYPES: Record<TransactionWithEvents['type'], string> = {
 export const stateInWords = (state: string) =>
   state.charAt(0).toUpperCase() + state.slice(1).replaceAll('_', ' ');
 
-const ANSWERS: Record<ReconciliationExceptionWithEvents['answers'][number]['says'], string> = {
+export const ANSWERS: Record<ReconciliationExceptionWithEvents['answers'][number]['says'], string> = {
   approved: 'It approved the charge',
   declined: 'It declined the charge',
   completed: 'It completed the refund',
   rejected: 'It rejected the refund',
 };
-
-export const answerInWords = (says: keyof typeof ANSWERS) => ANSWERS[says];
 
 export type Resolution = NonNullable<ReconciliationException['resolution']>;
 
@@ -77,16 +75,6 @@ const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
 };
 
 export const toneOf = (state: string) => TONES[state] ?? '';
-
-export const SCHEDULE_STATES: Record<Schedule['status'], string> = {
-  past_due: 'Past due',
-  suspended: 'Suspended',
-  paused: 'Paused',
-  failed: 'Failed',
-  active: 'Active',
-  completed: 'Completed',
-  cancelled: 'Cancelled',
-};
 
 /** For a merchant a customer has no name. */
 export const customerOf = ({
