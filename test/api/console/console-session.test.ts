@@ -71,6 +71,7 @@ describe('signing in to the console', () => {
       role: 'bank',
       name: 'A bank',
       timezone: 'Africa/Lagos',
+      today: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) as string,
       currencies: ['NGN'],
       expiresAt: expect.stringMatching(/Z$/) as string,
       sessionId: expect.stringMatching(/^[\w-]{12}$/) as string,
