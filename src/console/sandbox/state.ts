@@ -47,7 +47,7 @@ export interface Charge extends network.Transaction {
   workflowId: string;
 }
 
-export interface Refund extends network.Refund {
+interface Refund extends network.Refund {
   workflowId: string;
 }
 
