@@ -3450,14 +3450,15 @@ export interface Operations {
         /** How many transactions match */
         count: number;
         /**
-         * Present where more than the 1 000 000 are to be looked through that totals are
-         * taken of
+         * Present where the filter leaves more than 1 000 000 transactions to look
+         * through: these totals are of a part. Narrow the filter
          */
         countIsMinimum?: true;
         /**
          * By how much these transactions have raised what the network owes you, per
          * currency: negative where they have lowered it. The same sums as on the
-         * statements of their settlement days
+         * statements of their settlement days, without write-offs, which are no
+         * transactions
          */
         moved: Array<MovedTotal>;
         /** In order of currency, type and status */

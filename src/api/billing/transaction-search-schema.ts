@@ -108,7 +108,8 @@ const exact = shown.seldom(
 export const totals = z.strictObject({
   count: shown.count('How many transactions match', 2),
   countIsMinimum: z.literal(true).optional().meta({
-    description: 'Present where more than the 1 000 000 are to be looked through that totals are taken of',
+    description:
+      'Present where the filter leaves more than 1 000 000 transactions to look through: these totals are of a part. Narrow the filter',
     examples: [],
   }),
   moved: z
@@ -119,7 +120,7 @@ export const totals = z.strictObject({
     )
     .meta({
       description:
-        'By how much these transactions have raised what the network owes you, per currency: negative where they have lowered it. The same sums as on the statements of their settlement days',
+        'By how much these transactions have raised what the network owes you, per currency: negative where they have lowered it. The same sums as on the statements of their settlement days, without write-offs, which are no transactions',
     }),
   totals: z
     .array(
