@@ -25,7 +25,7 @@ const FAR_MS = 60 * 86_400_000;
 /** Moments of the outage at which schedules fall due, evenly spread. */
 const MOMENTS = 20;
 /** Time to make one schedule that falls due in the outage, and to let it fall asleep. */
-const MAKE_MS = 120;
+const MAKE_MS = 300;
 const LEAD_MS = 10_000;
 const READY_WITHIN_MS = 120_000;
 
