@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection, type ScheduleHandle, type WorkflowHandle } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  ScheduleOverlapPolicy,
+  type ScheduleHandle,
+  type WorkflowHandle,
+} from '@temporalio/client';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { operatorQueries } from '../../../src/temporal/operator-queries';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../../support/cast';
@@ -162,6 +168,7 @@ describe('a history', () => {
     await bank.answerCharges('silence');
     const { billingRequestId, reference } = await bill();
     await bank.hears('billing.request', billingRequestId);
+    await untilWaiting(workflowIds.billingRequest(billingRequestId));
     await merchant.advanceClock('PT25H');
     expectInOrder(await historyOf(workflowIds.billingRequest(billingRequestId)), [
       'Decline what the bank has not answered in time',
@@ -379,7 +386,7 @@ describe('a history', () => {
     // A run that is under way keeps another from starting.
     await eventually(async () => {
       if ((await held.holds()) !== undefined) return true;
-      await chain.trigger();
+      await chain.trigger(ScheduleOverlapPolicy.SKIP);
       return false;
     });
     await held.release('undone');
