@@ -26,8 +26,8 @@ import type { Biller } from './biller';
 import { untilWaiting } from './waiting';
 import { read } from './reads';
 import { inFlight } from './load';
-import { areSteady, loadNow, makeReport, printed, withoutIdle, type Report, type Samples } from './report';
-import { keepResult } from './result';
+import { areSteady, makeReport, printed, withoutIdle, type Report, type Samples } from './report';
+import { beginRun, keepResult } from './result';
 import { DueWork, measure, measureProbes, percentile, PROBE_EVERY_MS, type Sample } from './sample';
 import { startNetwork } from './start-network';
 
@@ -75,8 +75,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
 }
 
 async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report; samples: Samples }> {
-  const at = new Date().toISOString();
-  const loadBefore = loadNow();
+  const begun = beginRun('bench');
   const { rounds } = options;
   const sizes = { ...(options.quick ? QUICK : FULL), ...(rounds && { rounds, roundsMax: rounds }) };
   const { apis, workers, only } = options;
@@ -109,12 +108,11 @@ async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report;
 
   say('Comparing the books …');
   const report = makeReport({
-    at,
+    ...begun,
     temporal: temporal?.description ?? 'dev server, SQLite file',
     processes: { apis, workers },
     sizes,
     settings: settingsInForce(),
-    loadBefore,
     idle,
     samples,
     historyEvents: await historyEvents(engine.ownerUrl, floor),

@@ -8,7 +8,7 @@ import { runCommand, say, wholeNumber, type Stops } from '../scripts/command';
 import { compareBooks } from './audit';
 import { AT_ONCE } from './plan';
 import { ProcessMemory } from './process-memory';
-import { keepResult } from './result';
+import { beginRun, keepResult } from './result';
 import { measureProbes, percentile } from './sample';
 import { startNetwork, type MeasuredNetwork } from './start-network';
 import { untilWaiting } from './waiting';
@@ -38,6 +38,7 @@ const options = new Command('npm run bench:outage --')
 
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const { schedules, due, outageS } = options;
+  const begun = beginRun('bench:outage');
   const wanted = { temporal: 'postgres', apis: 1, workers: 1, customers: CUSTOMERS } as const;
   const measured = await startNetwork(wanted, signal, stops);
   const { engine, network, gauges, failing } = measured;
@@ -87,7 +88,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   };
   const books = await compareBooks(engine.ownerUrl, network);
   const result = { schedules, due, outageS, made, caughtUp, books };
-  keepResult('outage', result);
+  keepResult('outage', { ...begun, ...result });
   process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
   return books.problems.length === 0;
 }

@@ -1,20 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { availableParallelism, cpus, loadavg } from 'node:os';
 import Table from 'cli-table3';
 import type { Books } from './audit';
 import type { Writes } from './gauges';
 import { ENGINE_ALONE, GOALS, OWN_PROCESSES, TITLE, type Goal, type Sizes, type Work } from './plan';
+import type { Run } from './result';
 import { percentile, spread, type Sample, type Spread } from './sample';
 
 export type Samples = Partial<Record<Work, Sample[]>>;
 
-export interface Report {
-  machine: { cores: number; model: string; node: string; loadBefore: number };
-  /** When it began, in UTC. */
-  at: string;
-  command: string;
-  /** With a `+` where the checkout has changes. */
-  commit: string;
+export interface Report extends Run {
   temporal: string;
   processes: { apis: number; workers: number };
   sizes: Sizes;
@@ -58,25 +51,16 @@ interface GoalReport extends Goal {
 }
 
 export function makeReport(
-  run: Pick<Report, 'at' | 'temporal' | 'processes' | 'sizes' | 'settings' | 'books' | 'idle'> & {
-    loadBefore: number;
+  run: Omit<Report, 'works' | 'goals'> & {
     samples: Samples;
     historyEvents: Partial<Record<Work, number>>;
   },
 ): Report {
-  const { samples, historyEvents, loadBefore, ...rest } = run;
+  const { samples, historyEvents, ...rest } = run;
   const works = (Object.keys(samples) as Work[]).map((work) =>
     reportWork(work, samples[work] ?? [], historyEvents[work]),
   );
   return {
-    machine: {
-      cores: availableParallelism(),
-      model: cpus()[0]?.model ?? 'unknown',
-      node: process.version,
-      loadBefore,
-    },
-    command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
-    commit: git('describe', '--always', '--abbrev=12', '--exclude=*', '--dirty=+'),
     works,
     goals: GOALS.flatMap((goal) => reportGoal(goal, samples)),
     ...rest,
@@ -131,8 +115,6 @@ function reportWork(work: Work, samples: Sample[], events: number | undefined): 
   };
 }
 
-const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
-
 /** Takes off what the processes use while nothing is asked of them. */
 export function withoutIdle(sample: Sample, idle: Record<string, number>): Sample {
   const cpu = Object.entries(sample.cpu).map(([name, ms]) => [
@@ -178,8 +160,6 @@ const perSecond = ({ units, ms }: Sample) => (units / ms) * 1000;
 function cpuOf(processes: readonly string[], { cpu, units }: Sample): number {
   return processes.reduce((sum, name) => sum + (cpu[name] ?? 0), 0) / units;
 }
-
-export const loadNow = () => loadavg()[0] ?? 0;
 
 export function printed(report: Report): string {
   const { machine, temporal, processes, settings, books, works, idle, at, commit } = report;

@@ -5,7 +5,7 @@ import { compareBooks } from './audit';
 import { inFlight } from './load';
 import { AT_ONCE, ENGINE } from './plan';
 import { ProcessMemory } from './process-memory';
-import { keepResult } from './result';
+import { beginRun, keepResult } from './result';
 import { measure, percentile } from './sample';
 import { startNetwork } from './start-network';
 
@@ -37,6 +37,7 @@ const options = new Command('npm run bench:sustained --')
 
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const { minutes, apis, workers } = options;
+  const begun = beginRun('bench:sustained');
   const wanted = { temporal: 'postgres', apis, workers, customers: CUSTOMERS } as const;
   const { engine, network, gauges, failing } = await startNetwork(wanted, signal, stops);
   const { merchant } = network;
@@ -75,7 +76,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
     say(`minute ${driven.length}: ${JSON.stringify(one)}`);
   }
   const books = await compareBooks(engine.ownerUrl, network);
-  keepResult('sustained', { apis, workers, minutes: driven, books });
+  keepResult('sustained', { ...begun, apis, workers, minutes: driven, books });
   process.stdout.write(`${JSON.stringify({ minutes: driven, books }, null, 2)}\n`);
   return books.problems.length === 0;
 }
