@@ -9,7 +9,7 @@ export const MERCHANT = { roles: ['merchant'], limit: 'caller' } as const;
 export const PROVIDER = { roles: ['provider'], limit: 'caller' } as const;
 /** Merchant, provider and bank, each for what is its own. */
 export const ANYONE = { roles: ROLES, limit: 'caller' } as const;
-/** Those who see several merchants. */
+/** Callers who see several merchants. */
 export const SEES_MERCHANTS = { roles: ['provider', 'bank'], limit: 'caller' } as const;
 /** The two sides of what a merchant asks of a bank's customer. */
 export const BOTH = { roles: ['merchant', 'bank'], limit: 'caller' } as const;

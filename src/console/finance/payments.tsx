@@ -57,7 +57,7 @@ function PaymentList({ filter }: { filter: PaymentFilter }) {
   );
 }
 
-/** What a text may be besides. */
+/** Fields of a search that depend on the role, in the words of its label. */
 const SEARCHED = { bank: ', customer, merchant', provider: ', merchant', merchant: '' } as const;
 
 type Totalled = DataOf<'totalTransactions'>;

@@ -15,7 +15,7 @@ import { customerOf, merchantOf, rhythmOf, stateInWords } from './words';
 type Status = Schedule['status'];
 type Listed = Schedule | Subscription;
 
-/** Those that need attention first. */
+/** States that need attention come first. */
 const STATES = ['past_due', 'suspended', 'paused', 'failed', 'active', 'completed', 'cancelled'] as const;
 const STATE_NAMES = Object.fromEntries(STATES.map((one) => [one, stateInWords(one)])) as Record<
   Status,

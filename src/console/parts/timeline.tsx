@@ -24,7 +24,7 @@ export function Timeline({ of, moment }: { of: Step[]; moment: (at: string) => s
   );
 }
 
-/** What the API tells of a payment. */
+/** Events and timeline of a payment, as the API shows them. */
 export type Story = Pick<TransactionWithEvents, 'events' | 'timeline'>;
 
 export function PaymentStory({ of, moment }: { of: Story; moment: (at: string) => string }) {

@@ -147,7 +147,7 @@ function Legend() {
   );
 }
 
-/** A charge, and what the API tells of it. */
+/** A charge, with its events and timeline. */
 function Story({ charge, state, close }: { charge: Charge; state: SandboxState; close: () => void }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => heading.current?.focus(), []);

@@ -115,7 +115,7 @@ export function useAct(waiting = 0): Act {
   return { isBusy, outcome, refuse: (words) => setOutcome({ isGood: false, words }), press };
 }
 
-/** What the API tells of a charge, asked again with each news of it. */
+/** Events and timeline of a charge, asked for again with each news of it. */
 export function useStory(charge: Charge): { told?: Story | undefined; error?: string } {
   const [story, setStory] = useState({});
   useEffect(() => {

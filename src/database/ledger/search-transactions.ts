@@ -303,9 +303,9 @@ async function pageOf(
     most: most + 1,
     lookedThrough: LOOKED_THROUGH,
   };
+  const columns = ({ by, sign }: Part) => `*, ${by} AS moment, ${sign} AS sign, ${movedBy(sign)}`;
   const found = parts.map(
-    (part) => `(SELECT * FROM (
-       ${rowsOf(part, place, `*, ${part.by} AS moment, ${part.sign} AS sign, ${movedBy(part.sign)}`)} LIMIT :lookedThrough) AS looked
+    (part) => `(SELECT * FROM (${rowsOf(part, place, columns(part))} LIMIT :lookedThrough) AS looked
      ${isLooked(part) ? `WHERE ${allOf(...part.looked)}` : ''} ${inOrder('moment')} LIMIT :most)`,
   );
   const read = await rows<FoundTransaction & { id: string; micros: string; found: number; bytes: unknown }>(
