@@ -11,9 +11,8 @@ export interface Outcome {
   text: string;
 }
 
-export function unknownEntity(): OperatorError {
-  return new OperatorError('there is no such entity: see "assent entity list"');
-}
+export const unknownEntity = (what = 'entity') =>
+  new OperatorError(`there is no such ${what}: see "assent entity list"`);
 
 type Action = (...given: unknown[]) => Promise<void>;
 

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import { findEntity } from '../database/entity/create-entity';
 import { forecast } from '../database/recurring/forecast-billings';
 import { FORECAST_DAYS } from '../domain/recurring/forecast';
 import { inMoney, shownSum } from '../domain/money';
 import { recurringRules } from '../settings/config';
-import { onEngine, takingJson } from './command';
+import { onEngine, takingJson, unknownEntity } from './command';
 import { anyRing } from './engine';
 import { tableOf } from './output';
 
@@ -13,6 +14,8 @@ export function fill(command: Command): void {
     .option('--merchant <id>', 'only those of this merchant')
     .action(
       onEngine(async ({ db }, config, { merchant: merchantId }: { merchant?: string }) => {
+        if (merchantId !== undefined && (await findEntity(db, merchantId))?.type !== 'merchant')
+          throw unknownEntity('merchant');
         const lines = await forecast(db, recurringRules(config), { merchantId }, FORECAST_DAYS, Infinity);
         const rows = lines.map((line) => [line.date, line.count, inMoney(line)]);
         return {

@@ -26,4 +26,10 @@ it('sums up by day what the schedules of all merchants will charge, or of one', 
   expect(await cli.json('forecast', '--merchant', other.merchantId)).toEqual({
     days: [{ date, currency: 'NGN', count: 1, amount: 1000.5 }],
   });
+  for (const nobodys of ['mch_none', other.bankId]) {
+    expect(await cli.run('forecast', '--merchant', nobodys)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('there is no such merchant') as string,
+    });
+  }
 });
