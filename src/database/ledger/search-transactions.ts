@@ -62,7 +62,7 @@ export interface FoundTransaction extends TransactionRecord, Names {
 
 /** Rows that a page looks through, in some ten milliseconds of Postgres for each ten thousand. */
 const LOOKED_THROUGH = 20_000;
-/** Customers of one name. With more, the name says little. */
+/** Customers or merchants of one name. With more, the name says little. */
 const NAMED_MAX = 1_000;
 /** A shorter beginning of a reference has too many matches in the index. */
 const REFERENCE_MIN = 3;
@@ -89,7 +89,7 @@ export interface Text {
   looked: string;
 }
 
-/** @throws Failure invalid_request if the text is a name of too many customers */
+/** @throws Failure invalid_request if the text is a name of too many */
 export async function textOf(
   db: Executor,
   party: Party,
@@ -101,11 +101,12 @@ export async function textOf(
   const isReference = /^[0-9A-Z]{1,24}$/.test(upper);
   const isIndexed = isReference && upper.length >= REFERENCE_MIN;
   const named = role === 'bank' ? await customersNamed(db, entityId, search, NAMED_MAX + 1) : [];
-  if (named.length > NAMED_MAX) {
-    const message = `is in the names of more than ${NAMED_MAX} of your customers: give more of it, or a customerId`;
+  const merchants = role === 'merchant' ? [] : await merchantsNamed(db, party, search, NAMED_MAX + 1);
+  const many = named.length > NAMED_MAX ? 'customer' : merchants.length > NAMED_MAX ? 'merchant' : undefined;
+  if (many !== undefined) {
+    const message = `is in the names of more than ${NAMED_MAX} of your ${many}s: give more of it, or a ${many}Id`;
     throw invalidRequest([{ path: 'search', message }]);
   }
-  const merchants = role === 'merchant' ? [] : await merchantsNamed(db, party, search, NAMED_MAX);
   const sums = currencies.flatMap((currency) => {
     const parsed = parseDecimalAmount(search.replace(/^[a-z]{3}\s/i, '').replaceAll(',', ''), currency);
     return parsed.ok ? `${currency} ${parsed.value}` : [];

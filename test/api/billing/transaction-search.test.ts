@@ -112,6 +112,29 @@ describe('a search for payments', () => {
     ]);
   });
 
+  it('is refused where a text is in the names of more merchants than can be looked for', async () => {
+    await rows(
+      served.db,
+      `INSERT INTO entities (id, type, name, provider_id)
+       SELECT 'mch_' || left(md5(provider_id || n), 26), type, 'Kiosk ' || n, provider_id
+       FROM entities, generate_series(1, 1001) AS n WHERE id = :merchantId`,
+      { merchantId: parties.merchantId },
+    );
+    expect(await references(parties.provider, { search: 'kiosk 1' })).toEqual([]);
+    for (const path of [SEARCH, '/v1/transaction-history/totals']) {
+      const { status, body } = await parties.provider.post(path, { search: 'kiosk' });
+      expect([status, body.errors]).toEqual([
+        400,
+        [
+          {
+            path: 'search',
+            message: 'is in the names of more than 1000 of your merchants: give more of it, or a merchantId',
+          },
+        ],
+      ]);
+    }
+  });
+
   it('narrows by reason, amount, customer, merchant and schedule, and is clear about what it takes', async () => {
     const declined = await bill(parties, { amount: 10 });
     await decline(parties, declined.id, 'Mrs Obi has moved');
