@@ -23,11 +23,9 @@ import {
   AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
-  RandomIdGenerator,
   SamplingDecision,
   TraceIdRatioBasedSampler,
   TracerProvider,
-  type IdGenerator,
   type Sampler,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
@@ -84,12 +82,9 @@ export function createTracing(
   log: Pick<Logger, 'warn'>,
   registry: Registry,
 ): Tracing {
-  const root = rootSampler(settings, keyedHash);
-  const ids = new ChosenIds();
   const provider = new TracerProvider({
     resource: resourceOf(program),
-    sampler: samplerOf(root, settings.OTEL_TRACES_SAMPLER),
-    idGenerator: ids,
+    sampler: samplerOf(rootSampler(settings, keyedHash), settings.OTEL_TRACES_SAMPLER),
     spanLimits: { attributeValueLengthLimit: ATTRIBUTE_LENGTH_MAX },
     spanProcessors: [
       new BatchSpanProcessor({
@@ -106,18 +101,12 @@ export function createTracing(
   const tracer = provider.getTracer('assent', VERSION);
 
   function open(span: SpanToOpen): OpenSpan {
-    const { name, kind, attributes, byCaller = false, link, startedAt } = span;
+    const { name, kind, attributes, byCaller = false } = span;
     const parent = 'parent' in span ? span.parent : spanAtHand();
-    ids.choose(span.ids);
     return openSpan(
       tracer.startSpan(
         name,
-        {
-          kind: KINDS[kind],
-          attributes: given(attributes),
-          ...(link && { links: [{ context: otelContext(link) }] }),
-          ...(startedAt && { startTime: startedAt }),
-        },
+        { kind: KINDS[kind], attributes: given(attributes) },
         parent
           ? trace.setSpanContext(ROOT_CONTEXT.setValue(BY_CALLER, byCaller), otelContext(parent))
           : ROOT_CONTEXT,
@@ -138,7 +127,6 @@ export function createTracing(
         throw error;
       }
     },
-    keeps: (traceId) => keeps(root, traceId),
     async stop() {
       const stopping = provider.shutdown().catch(() => undefined);
       await withDeadline(stopping, FLUSH_WITHIN_MS, () => undefined);
@@ -213,29 +201,6 @@ function rootSampler(
     shouldSample: (context, traceId) => byRatio.shouldSample(context, keyedHash(traceId)),
     toString: () => byRatio.toString(),
   };
-}
-
-function keeps(root: Sampler, traceId: string): boolean {
-  const { decision } = root.shouldSample(ROOT_CONTEXT, traceId, '', SpanKind.INTERNAL, {}, []);
-  return decision === SamplingDecision.RECORD_AND_SAMPLED;
-}
-
-/** Random ids, but for a span that brings its own. */
-class ChosenIds implements IdGenerator {
-  private chosen: SpanToOpen['ids'];
-  private readonly random = new RandomIdGenerator();
-
-  choose(ids: SpanToOpen['ids']): void {
-    this.chosen = ids;
-  }
-
-  generateTraceId(): string {
-    return this.chosen?.traceId ?? this.random.generateTraceId();
-  }
-
-  generateSpanId(): string {
-    return this.chosen?.spanId ?? this.random.generateSpanId();
-  }
 }
 
 function resourceOf(program: string): Resource {

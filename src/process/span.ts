@@ -9,8 +9,6 @@ export interface Tracing {
   open(span: SpanToOpen): OpenSpan;
   /** Does the work in a span, which ends with it, and says what kind of error the work throws. */
   within<Result>(span: SpanToOpen, work: (span: OpenSpan) => Promise<Result>): Promise<Result>;
-  /** Whether a trace with this id is kept, in all processes of an installation alike. */
-  keeps(traceId: string): boolean;
   /** Sends what is left, but does not wait for a collector that hangs. */
   stop(): Promise<void>;
 }
@@ -23,11 +21,6 @@ export interface SpanToOpen {
   parent?: TraceContext | undefined;
   /** A caller names the parent, so the parent does not decide whether the span is kept. */
   byCaller?: boolean;
-  /** A span of another trace that caused this one. */
-  link?: TraceContext | undefined;
-  /** Ids of a span whose children were made before it; otherwise it gets new ones. */
-  ids?: { traceId: string; spanId: string };
-  startedAt?: Date;
 }
 
 /** Undefined values are left out. */

@@ -166,7 +166,6 @@ async function main(): Promise<void> {
         interceptors: {
           activity: [...(traces ? [traces.activities] : []), () => ({ inbound: effectFailures })],
         },
-        ...(traces && { sinks: traces.sinks }),
         shutdownGraceTime: SHUTDOWN_GRACE,
         shutdownForceTime: SHUTDOWN_FORCE,
       }),

@@ -29,8 +29,6 @@ export interface CollectedSpan {
   name: string;
   kind: 'internal' | 'server' | 'client' | 'producer';
   attributes: Record<string, string | number>;
-  /** The traces that it is linked to. */
-  links: { traceId: string; spanId: string }[];
   failed: boolean;
 }
 
@@ -41,11 +39,10 @@ const REQUEST = parse(`syntax = "proto3";
   message ScopeSpans { repeated Span spans = 2; }
   message Span {
     bytes trace_id = 1; bytes span_id = 2; bytes parent_span_id = 4; string name = 5; int32 kind = 6;
-    repeated Attribute attributes = 9; repeated Link links = 13; Status status = 15;
+    repeated Attribute attributes = 9; Status status = 15;
   }
   message Attribute { string key = 1; Value value = 2; }
   message Value { oneof value { string string_value = 1; int64 int_value = 3; double double_value = 4; } }
-  message Link { bytes trace_id = 1; bytes span_id = 2; }
   message Status { int32 code = 3; }
 `).root.lookupType('Request');
 
@@ -65,7 +62,6 @@ interface Request {
         name: string;
         kind: number;
         attributes: Attribute[];
-        links: { traceId: Buffer; spanId: Buffer }[];
         status: { code: number } | null;
       }[];
     }[];
@@ -133,7 +129,6 @@ function spansOf(body: Buffer): CollectedSpan[] {
         name: span.name,
         kind: KINDS[span.kind] ?? 'internal',
         attributes: attributesOf(span.attributes),
-        links: span.links.map((link) => ({ traceId: hex(link.traceId), spanId: hex(link.spanId) })),
         failed: span.status?.code === FAILED,
       })),
     ),
