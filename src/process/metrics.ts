@@ -26,7 +26,7 @@ const REQUEST_TIMEOUT_MS = 5_000;
  * The event loop is woken this often to measure its lag, of which this much is no lag. Every 10 ms,
  * as by default, took four fifths of what an idle process uses.
  */
-const LAG_RESOLUTION_MS = 50;
+const LAG_RESOLUTION_MS = 100;
 
 /** Starts with Node's own metrics: memory, processor time, event loop, garbage collection. */
 export function createMetrics(): Registry {

@@ -62,7 +62,7 @@ const PAUSE_S = 2;
 /** Looks for rows at most this often while it is woken all the time: each look finds many then. */
 const LOOK_EVERY_MS = 20;
 /** Longest that a row waits whose NOTIFY was lost, or cannot pass a pooler. */
-const POLL_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 2_000;
 
 /** Carries a start within the trace of the request that caused it. */
 export type TraceStart = (

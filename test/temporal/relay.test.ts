@@ -204,9 +204,10 @@ test('webhooks of a provider and of all its merchants have one turn, and a bank 
 
 test('several signals in one poll are one', async () => {
   await carry('start');
-  await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [{ workflowId }]));
-  await database.db.transaction((trx) => enqueueSignals(trx, 'bankAnswered', [{ workflowId }]));
-  await carry('signal');
+  await database.db.transaction(async (trx) => {
+    for (let n = 0; n < 3; n++) await enqueueSignals(trx, 'bankAnswered', [{ workflowId }]);
+  });
+  await carried();
   expect(await signals()).toBe(1);
 });
 
