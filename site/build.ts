@@ -70,6 +70,7 @@ export async function buildSite(document: OpenApiDocument, parts: Parts): Promis
       html,
       headings: [],
     })),
+    { path: 'not-found', title: 'No such page', html: NOT_FOUND, headings: [] },
   ];
   const search = [
     ...pages.flatMap(({ path: at, title: name, headings }) => headings.map((one) => entry(at, name, one))),
@@ -137,6 +138,9 @@ function home(readme: string, contents: { title: string; pages: { path: string; 
     <div class="cards">${cards}</div>`;
   return { path: '', title: 'Documentation', html, headings: [] };
 }
+
+/** For an address that has no page. */
+const NOT_FOUND = `<h1>There is no such page</h1><p>It may have another address now: <a href="/docs">begin at the start</a>, or <a href="#search">search the documentation</a>.</p>`;
 
 /** The way in: how to get a token, and each operation in a line. */
 function overview(document: OpenApiDocument, reference: ReturnType<typeof referencePages>): string {

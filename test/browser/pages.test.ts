@@ -1,7 +1,7 @@
 import { sandboxRouter } from '../../src/sandbox/router';
 import { Sandbox } from '../../src/sandbox/sandbox';
 import { serveApi, type ServedApi } from '../support/api';
-import { expectGoodPage, openBrowser, takeProblems, type TestBrowser } from '../support/browser';
+import { expectGoodPage, openBrowser, tabTo, takeProblems, type TestBrowser } from '../support/browser';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /* Pages without a story of their own, and the watch on every page. */
@@ -82,6 +82,22 @@ describe('a page', () => {
     const page = await browser.open(`${api.url}/docs#/Billing/billCustomers`);
     await page.waitForURL('**/docs/reference/billing#billCustomers');
     expect(await page.locator('#billCustomers').isVisible()).toBe(true);
+  });
+
+  it('/docs says of an address without a page where there is more, by keyboard too', async () => {
+    const page = await browser.open(`${api.url}/docs/guides/merchants`);
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    expect(takeProblems(page)).toEqual([`404 for ${api.url}/docs/guides/merchants`]);
+    await expectGoodPage(page);
+    await tabTo(page.getByRole('link', { name: 'search the documentation' }));
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('initiate a refu');
+    await page.getByRole('option', { name: 'Initiate a refund' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'begin at the start' }).click();
+    await page.getByRole('heading', { name: 'Bill customers through their bank' }).waitFor();
+    await page.goto(`${api.url}/docs/`);
+    await page.getByRole('heading', { name: 'Bill customers through their bank' }).waitFor();
   });
 
   it('that anybody could not use, or that wants a part from elsewhere, is told from a good one to its end', async () => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { RequestHandler } from 'express';
 import type * as Generator from '../../../site/build';
 import { Failure } from '../../domain/failures';
 import type { Route } from '../http/route';
@@ -18,26 +19,28 @@ export function documentationEndpoints(table: readonly Route[]): Endpoint[] {
   let document: ReturnType<typeof openApiDocument> | undefined;
   const documented = () => (document ??= openApiDocument(table));
   let site: Promise<ReadonlyMap<string, string | Uint8Array>> | undefined;
-  const file = async (name: string) => {
+  const page: RequestHandler = async (req, res) => {
     site ??= readOrBuild(documented).catch((error: unknown) => {
       site = undefined;
       throw error;
     });
-    const contents = (await site).get(name);
-    if (contents === undefined) throw new Failure('not_found', 'There is no such page: /docs leads to all');
-    return contents;
+    const files = await site;
+    const name = [req.params['page'] ?? []].flat().join('/');
+    const isThere = name !== NOT_FOUND && files.has(name);
+    if (!isThere && req.accepts(['json', 'html']) !== 'html')
+      throw new Failure('not_found', 'There is no such page: /docs leads to all');
+    const shown = isThere ? name : NOT_FOUND;
+    res.status(isThere ? 200 : 404).set('Cache-Control', isThere ? 'public, max-age=300' : 'no-store');
+    res.type(path.extname(shown) || 'html').send(Buffer.from(files.get(shown) ?? ''));
   };
   return [
     endpoint('get', '/openapi.json', (_req, res) => void res.json(documented())),
-    endpoint('get', '/docs', ownPartsOnly, async (_req, res) => void res.type('html').send(await file(''))),
-    endpoint('get', '/docs/*page', ownPartsOnly, async ({ params }, res) => {
-      const name = (params['page'] as unknown as string[]).join('/');
-      const contents = await file(name);
-      res.set('Cache-Control', 'public, max-age=300');
-      res.type(path.extname(name) || 'html').send(Buffer.from(contents));
-    }),
+    ...['/docs', '/docs/{*page}'].map((at) => endpoint('get', at, ownPartsOnly, page)),
   ];
 }
+
+/** The page of `site/build.ts` for addresses without one. */
+const NOT_FOUND = 'not-found';
 
 /** `npm run build` writes the site here. */
 const BUILT = path.resolve(__dirname, '../../../documentation');

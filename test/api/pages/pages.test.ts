@@ -57,7 +57,14 @@ it('/docs may run and show nothing but our own parts, and an address that it has
   const html = await page.text();
   const [, ...parts] = await partsOf(html);
   expect(parts.length).toBeGreaterThan(50);
-  expect((await fetch(`${sandbox.url}/docs/console-dark.png`)).status).toBe(404);
+  const none = `${sandbox.url}/docs/console-dark.png`;
+  for (const [accept, type] of [
+    ['*/*', 'application/json; charset=utf-8'],
+    ['text/html,application/xhtml+xml,*/*;q=0.8', 'text/html; charset=utf-8'],
+  ] as const) {
+    const { status, headers } = await fetch(none, { headers: { accept } });
+    expect([status, headers.get('content-type')]).toEqual([404, type]);
+  }
   const image = await fetch(`${sandbox.url}/docs/images/console-dark.png`);
   expect(image.headers.get('content-type')).toBe('image/png');
   expect((await fetch(`${sandbox.url}/docs/..%2f..%2fpackage.json`)).status).toBe(404);
