@@ -7,24 +7,14 @@ import { APP_ROLE, oneRow, openDatabase, type Database } from '../database/pool/
 import { readKeyring } from '../database/keys/keyring';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/engine/deployment';
-import { longTransactions } from '../database/engine/open-transactions';
-import { overdueBacklog } from '../database/reconcile/open-work';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { listWorkers } from '../database/engine/worker-heartbeat';
-import { outboxBacklog } from '../database/outbox';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { SCHEDULED, scheduleState } from '../temporal/schedules';
 import { missingAttributes } from '../temporal/register-search-attributes';
-import {
-  namespaceId,
-  restartProblems,
-  ringProblems,
-  serviceWarnings,
-  workerProblems,
-} from '../temporal/readiness';
-import { OVERDUE_AFTER_S } from '../process/service-metrics';
+import { namespaceId, ringProblems, workerProblems } from '../temporal/readiness';
 import { VERSION } from '../process/version';
 import { takingJson } from './command';
 import { databaseUrl, deploymentOf, keysOf, readSettings } from './engine';
@@ -53,10 +43,6 @@ interface Finding {
  * receivers tolerate minutes.
  */
 const CLOCKS_APART_MAX_MS = 5_000;
-/** Outbox rows that wait longer have no worker that takes them. */
-const OUTBOX_WAITS_MAX_S = 60;
-/** Half a million outbox rows of rank `later` take half an hour where calls leave room. */
-const LATER_WAITS_MAX_S = 3_600;
 const ANSWER_WITHIN_MS = 5_000;
 
 export function fill(command: Command): void {
@@ -143,8 +129,6 @@ async function examineDatabase(check: Check, { config, db }: Means): Promise<Fin
     return 'all that is encrypted can be decrypted';
   });
   await check('workers', [schema], () => judgeWorkers(db()));
-  await check('work', [schema], () => judgeWork(db()));
-  await check('transactions', [schema], () => judgeTransactions(db()));
   return schema;
 }
 
@@ -165,9 +149,7 @@ async function examineTemporal(check: Check, { db, client }: Means, schema: Find
       throw new Wrong(`${missing.map(({ name }) => name).join(', ')} missing: run "assent migrate"`);
     return 'all registered';
   });
-  await check('schedules', [temporal], () =>
-    judgeSchedules(client(), schema.state === 'ok' || schema.state === 'warning' ? db() : undefined),
-  );
+  await check('schedules', [temporal], () => judgeSchedules(client()));
 }
 
 async function judgeSchema(db: Database): Promise<string> {
@@ -258,35 +240,6 @@ async function judgeWorkers(db: Database): Promise<string> {
   return `${words} of version ${VERSION}`;
 }
 
-const forS = (s: number) => `for Temporal for ${Math.round(s)} s: see docs/operations.md, "Stuck outbox"`;
-
-async function judgeWork(db: Database): Promise<string> {
-  const [restart] = await restartProblems(db);
-  if (restart)
-    throw new Wrong(`Temporal ${restart.message}: wait, and see "assent status" for how far it is`);
-  const [{ call, later }, overdue] = await Promise.all([
-    outboxBacklog(db),
-    overdueBacklog(db, OVERDUE_AFTER_S),
-  ]);
-  const late = overdue.filter(({ count }) => count > 0).map(({ count, kind }) => counted(count, kind));
-  if (late.length > 0) throw new Wrong(`${late.join(', ')} past their moment: see "assent reconcile"`);
-  if (call.oldestAgeS > OUTBOX_WAITS_MAX_S) throw new Wrong(`calls wait ${forS(call.oldestAgeS)}`);
-  if (later.oldestAgeS > LATER_WAITS_MAX_S)
-    throw new Warned(`webhooks and large changes wait ${forS(later.oldestAgeS)}`);
-  return 'nothing is overdue';
-}
-
-/** A transaction that writes holds up the events feed, and any may hold a lock that others need. */
-async function judgeTransactions(db: Database): Promise<string> {
-  // A transaction that hides its beginning may be about to end.
-  const found = (await longTransactions(db)).filter(({ since, waiting }) => since !== null || waiting > 0);
-  if (found.length > 0)
-    throw new Warned(
-      `${counted(found.length, 'transactions')} open for long or in the way, of ${found[0]?.login ?? 'nobody'} first: see "assent status"`,
-    );
-  return 'none is open for long';
-}
-
 /** @throws Wrong in words where Temporal gives no answer */
 function answerOf<Answer>(client: Client, ask: (client: Client) => Promise<Answer>): Promise<Answer> {
   return ask(client).catch((error: unknown) => {
@@ -305,15 +258,8 @@ async function judgeNamespace(db: Database, id: string, namespace: string): Prom
   return known === null ? 'no worker has been here yet' : 'is the one of this database';
 }
 
-/**
- * Temporal Schedules find lost work, and chain and verify the books. An operator may pause them,
- * and each run may fail.
- *
- * @param db undefined where it cannot say when each last ran
- */
-async function judgeSchedules(client: Client, db: Database | undefined): Promise<string> {
-  const silent = db ? await serviceWarnings(db, client) : [];
-  if (silent.length > 0) throw new Wrong(silent.map(({ path, message }) => `${path} ${message}`).join('\n'));
+/** Temporal Schedules find lost work, and chain and verify the books. An operator may pause them. */
+async function judgeSchedules(client: Client): Promise<string> {
   const schedules = [];
   for (const id of SCHEDULED) {
     schedules.push({ id, ...(await answerOf(client, (one) => scheduleState(one, id))) });
@@ -323,9 +269,7 @@ async function judgeSchedules(client: Client, db: Database | undefined): Promise
     throw new Warned(
       `${stopped.join(', ')}: unpause it in the Temporal UI; a worker that starts makes one that is missing`,
     );
-  const next = schedules.flatMap((one) =>
-    one.is === 'running' && one.nextAt ? [`${one.id} at ${one.nextAt.toISOString()}`] : [],
-  );
+  const next = schedules.flatMap(({ id, nextAt }) => (nextAt ? [`${id} at ${nextAt.toISOString()}`] : []));
   return `all run, next ${next.join(', ')}`;
 }
 

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Config } from '../settings/config';
-import { longTransactions, type LongTransaction } from '../database/engine/open-transactions';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
@@ -35,14 +34,13 @@ async function readStatus({ db, ring }: Engine, config: Config) {
   try {
     // First and alone: if the database hangs, only one connection is waited for.
     const workers = await listWorkers(db);
-    const [problems, warnings, outbox, overdue, exceptions, books, transactions, queues] = await Promise.all([
+    const [problems, warnings, outbox, overdue, exceptions, books, queues] = await Promise.all([
       serviceProblems(db, ring, client),
-      serviceWarnings(db, client),
+      serviceWarnings(db),
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),
       unresolvedExceptions(db),
       readLastResult(db),
-      longTransactions(db),
       // A Temporal that does not answer is among the problems.
       taskQueues(client).catch(() => []),
     ]);
@@ -59,7 +57,6 @@ async function readStatus({ db, ring }: Engine, config: Config) {
       overdue,
       exceptions: exceptionsOf(exceptions),
       books,
-      transactions,
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS,
         temporalNamespace: client.options.namespace,
@@ -131,7 +128,7 @@ function booksInWords({ differences, found, verifiedAt }: LastResult): string {
   );
 }
 
-function tablesOf({ exceptions, workers, transactions, queues }: Report): string[] {
+function tablesOf({ exceptions, workers, queues }: Report): string[] {
   const kinds = exceptions.kinds.map((one) => [
     one.kind,
     atLeast(one, one.open),
@@ -151,20 +148,6 @@ function tablesOf({ exceptions, workers, transactions, queues }: Report): string
   return [
     ...(kinds.length > 0 ? [tableOf(['exceptions', 'open', 'investigating', 'the oldest for'], kinds)] : []),
     tableOf(['worker', 'version', 'started', 'last beat', 'Temporal', 'tasks', 'activities'], alive),
-    ...(transactions.length > 0 ? [transactionsTable(transactions)] : []),
     ...(waiting.length > 0 ? [tableOf(['task queue', 'tasks that wait', 'the first for'], waiting)] : []),
   ];
-}
-
-function transactionsTable(transactions: LongTransaction[]): string {
-  const head = ['open transaction', 'database', 'login', 'since', 'the events feed waits', 'sessions wait'];
-  const table = transactions.map((one) => [
-    one.prepared ? `${one.id} (prepared)` : one.id,
-    one.database,
-    one.login,
-    one.since ?? 'not known to this login',
-    one.writes ? 'yes' : '',
-    one.waiting,
-  ]);
-  return `${tableOf(head, table)}\ndocs/operations.md, "The events feed stands still", says how to end one.`;
 }

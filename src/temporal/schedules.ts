@@ -98,16 +98,10 @@ export async function ensureSchedules(
 }
 
 /** Operators may pause or delete a Schedule by hand. */
-export type ScheduleState =
-  | { is: 'paused' | 'missing' }
-  | {
-      is: 'running';
-      /** Start of the last run; absent before the first. */
-      startedAt: Date | undefined;
-      nextAt: Date | undefined;
-      /** Whether a run that it started is still open. */
-      hasOpenRun: boolean;
-    };
+export interface ScheduleState {
+  is: 'running' | 'paused' | 'missing';
+  nextAt?: Date | undefined;
+}
 
 export async function scheduleState(
   client: Pick<Client, 'schedule' | 'withDeadline'>,
@@ -117,13 +111,7 @@ export async function scheduleState(
     const { state, info } = await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
       client.schedule.getHandle(id).describe(),
     );
-    if (state.paused) return { is: 'paused' };
-    return {
-      is: 'running',
-      startedAt: info.recentActions.at(-1)?.takenAt,
-      nextAt: info.nextActionTimes[0],
-      hasOpenRun: info.runningActions.length > 0,
-    };
+    return { is: state.paused ? 'paused' : 'running', nextAt: info.nextActionTimes[0] };
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return { is: 'missing' };
     throw error;

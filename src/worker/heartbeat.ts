@@ -27,6 +27,8 @@ const BEAT_EVERY_MS = 3_000;
  * Schedule runs again within a minute.
  */
 const ATTEND_AGAIN_MS = 60_000;
+/** All but `verify`, which is late only after two days, run at least every five minutes. */
+const FIRST_RUNS_WITHIN_S = 360;
 
 /**
  * @param attended the namespace at the start
@@ -37,7 +39,7 @@ export function startHeartbeat(
   db: Database,
   client: Client,
   workers: Pick<Worker, 'getStatus'>[],
-  log: Pick<Logger, 'warn'>,
+  log: Pick<Logger, 'info' | 'warn'>,
   attended: string,
   attend: (namespaceId: string) => Promise<void>,
 ): HeartbeatTimer {
@@ -46,11 +48,10 @@ export function startHeartbeat(
 
   let known = attended;
   let againAt = 0;
-  let beats = 0;
 
   /** Warnings to log and attend to; at most once a minute. */
   async function newWarnings(): Promise<Problem[]> {
-    const warnings = performance.now() < againAt ? [] : await serviceWarnings(db, client);
+    const warnings = performance.now() < againAt ? [] : await serviceWarnings(db);
     if (warnings.length > 0) againAt = performance.now() + ATTEND_AGAIN_MS;
     return warnings;
   }
@@ -67,8 +68,9 @@ export function startHeartbeat(
     });
     if (namespace === undefined) return;
     const warnings = await newWarnings();
-    // The first beat logs nothing: the whole service may have been stopped until now.
-    if (beats++ > 0) for (const { path, message } of warnings) log.warn(`${path} ${message}`);
+    // A worker that is new may end an outage of the whole service.
+    const level = process.uptime() > FIRST_RUNS_WITHIN_S ? 'warn' : 'info';
+    for (const { path, message } of warnings) log[level](`${path} ${message}`);
     if (namespace === known && warnings.length === 0) return;
     try {
       await attend(namespace);

@@ -1,9 +1,7 @@
-import { Client } from 'pg';
 import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
-import { eventually } from '../support/engine';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
 
@@ -31,24 +29,6 @@ it('tells what has waited for Temporal, of calls before the rest, and exits with
   expect(out).toMatch(
     /1 message waits for Temporal, the oldest for \d{3} s; behind them 100 of webhooks and large changes, the oldest for \d{3} s/,
   );
-});
-
-it('names a transaction that holds what others need', async () => {
-  const [holder, waiter] = [new Client(test.url), new Client(test.url)];
-  await Promise.all([holder.connect(), waiter.connect()]);
-  await holder.query(`BEGIN; LOCK TABLE devices`);
-  const waits = waiter.query('SELECT count(*) FROM devices');
-  const { pid } = (await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0] ?? {};
-  const named = async () => (await told<{ transactions: { id: string; waiting: number }[] }>()).transactions;
-  await eventually(async () => (await named()).some((one) => one.id === String(pid) && one.waiting === 1));
-  expect((await cli.run('status')).out).toMatch(/says how to end one/);
-  await holder.query('COMMIT');
-  await waits;
-  // The server's other databases, of other tests, are shown as well.
-  const { transactions } = await told<{ transactions: { database: string }[] }>();
-  const own = new URL(test.url).pathname.slice(1);
-  expect(transactions.filter(({ database }) => database === own)).toEqual([]);
-  await Promise.all([holder.end(), waiter.end()]);
 });
 
 it('counts exceptions by kind, hides no kind behind more of another, and says where it stopped to count', async () => {

@@ -97,13 +97,3 @@ export async function workerFault(db: Executor): Promise<WorkerFault | undefined
   if (temporalAgeS > SILENT_AFTER_S) return { wrong: 'temporal_not_reached', ageS: temporalAgeS };
   return undefined;
 }
-
-/** Seconds since the oldest living worker started; null where none lives. */
-export async function oldestWorkerAgeS(db: Executor): Promise<number | null> {
-  const { ageS } = await oneRow<{ ageS: number | null }>(
-    db,
-    `SELECT extract(epoch FROM clock_timestamp() - min(started_at))::float8 AS age_s FROM worker_heartbeats
-     WHERE beat_at >= clock_timestamp() - ${SILENT_AFTER_S} * interval '1 second'`,
-  );
-  return ageS;
-}
