@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   log.info({ mode: config.ASSENT_MODE }, 'API starts');
   const ring = readKeyring(config.ASSENT_KEYS);
   const registry = createMetrics();
-  const tracing = openTracing(config, 'assent-api', ring, log, registry);
+  const tracing = openTracing(config, 'assent-api', log);
   const stopped = new Promise<void>((stop) => {
     hearUncaught({ log, registry, failRequest: failRequestAtHand, drain: stop });
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop());

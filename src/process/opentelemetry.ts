@@ -1,5 +1,4 @@
 import {
-  createContextKey,
   createNoopMeter,
   ROOT_CONTEXT,
   SpanKind,
@@ -7,7 +6,6 @@ import {
   trace,
   TraceFlags,
   type Attributes,
-  type Context,
   type Meter,
   type MeterProvider,
   type Span,
@@ -20,16 +18,12 @@ import {
   type Resource,
 } from '@opentelemetry/resources';
 import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
   BatchSpanProcessor,
-  SamplingDecision,
+  ParentBasedSampler,
   TraceIdRatioBasedSampler,
   TracerProvider,
-  type Sampler,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import { Counter, type Registry } from 'prom-client';
 import type { Config } from '../settings/config';
 import { withDeadline } from './deadline';
 import type { TraceContext } from '../domain/workflow/trace-context';
@@ -70,21 +64,19 @@ const KINDS: Record<SpanToOpen['kind'], SpanKind> = {
   internal: SpanKind.INTERNAL,
 };
 
-/**
- * @param program its name where `OTEL_SERVICE_NAME` has none
- * @param keyedHash derives an id that no caller can predict from a trace's id, alike in all
- *   processes
- */
+/** @param program its name where `OTEL_SERVICE_NAME` has none */
 export function createTracing(
   settings: TracingSettings,
   program: string,
-  keyedHash: (traceId: string) => string,
   log: Pick<Logger, 'warn'>,
-  registry: Registry,
 ): Tracing {
+  const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio = 1 } = settings;
+  const root = new TraceIdRatioBasedSampler(sampler === 'parentbased_traceidratio' ? ratio : 1);
   const provider = new TracerProvider({
     resource: resourceOf(program),
-    sampler: samplerOf(rootSampler(settings, keyedHash), settings.OTEL_TRACES_SAMPLER),
+    // A caller that keeps its spans does not have us keep more than our own part. All processes
+    // decide by the id of the trace, and so alike.
+    sampler: new ParentBasedSampler({ root, remoteParentSampled: root }),
     spanLimits: { attributeValueLengthLimit: ATTRIBUTE_LENGTH_MAX },
     spanProcessors: [
       new BatchSpanProcessor({
@@ -94,22 +86,20 @@ export function createTracing(
         scheduledDelayMillis: DELAY_MS,
         // The exporter's own limit comes first.
         exportTimeoutMillis: EXPORT_WITHIN_MS + 1_000,
-        selfObsMeterProvider: lossesIn(registry, log),
+        selfObsMeterProvider: tellingLosses(log),
       }),
     ],
   });
   const tracer = provider.getTracer('assent', VERSION);
 
   function open(span: SpanToOpen): OpenSpan {
-    const { name, kind, attributes, byCaller = false } = span;
+    const { name, kind, attributes } = span;
     const parent = 'parent' in span ? span.parent : spanAtHand();
     return openSpan(
       tracer.startSpan(
         name,
         { kind: KINDS[kind], attributes: given(attributes) },
-        parent
-          ? trace.setSpanContext(ROOT_CONTEXT.setValue(BY_CALLER, byCaller), otelContext(parent))
-          : ROOT_CONTEXT,
+        parent ? trace.setSpanContext(ROOT_CONTEXT, otelContext(parent)) : ROOT_CONTEXT,
       ),
     );
   }
@@ -134,18 +124,12 @@ export function createTracing(
   };
 }
 
-/** Counts the spans that the processor reports as lost, and logs the count at most each minute. */
-function lossesIn(registry: Registry, log: Pick<Logger, 'warn'>): MeterProvider {
-  const counter = new Counter({
-    name: 'assent_spans_lost_total',
-    help: 'Spans that were to be sent and did not get to the collector: it was slow, full or away.',
-    registers: [registry],
-  });
+/** Logs how many spans the processor has reported as lost, at most each minute. */
+function tellingLosses(log: Pick<Logger, 'warn'>): MeterProvider {
   let lost = 0;
   let quietUntil = 0;
   const add = (spans: number, { 'error.type': reason }: Attributes = {}) => {
     if (reason === undefined) return;
-    counter.inc(spans);
     lost += spans;
     if (performance.now() < quietUntil) return;
     quietUntil = performance.now() + SAY_EVERY_MS;
@@ -163,44 +147,6 @@ function exporterOf(settings: TracingSettings): OTLPTraceExporter {
     headers,
     timeoutMillis: EXPORT_WITHIN_MS,
   });
-}
-
-/** Marks a parent that a caller names. */
-const BY_CALLER = createContextKey('a parent that a caller names');
-
-/**
- * The first process that sees a trace decides whether it is kept, and all others follow. A caller
- * that keeps its spans does not decide for us: its trace is kept where our own with that id is.
- * Samplers that heed parents follow a caller that drops its spans.
- */
-function samplerOf(root: Sampler, name: Config['OTEL_TRACES_SAMPLER']): Sampler {
-  const heedsParents = name.startsWith('parentbased_');
-  return {
-    shouldSample(context: Context, traceId, ...span) {
-      const parent = trace.getSpanContext(context);
-      const sampled = parent !== undefined && (parent.traceFlags & TraceFlags.SAMPLED) !== 0;
-      if (parent && context.getValue(BY_CALLER) !== true) {
-        return { decision: sampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD };
-      }
-      if (parent && heedsParents && !sampled) return { decision: SamplingDecision.NOT_RECORD };
-      return root.shouldSample(context, traceId, ...span);
-    },
-    toString: () => name,
-  };
-}
-
-/** A ratio goes by the keyed hash of the id, so no caller chooses ids that are all kept. */
-function rootSampler(
-  { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio = 1 }: TracingSettings,
-  keyedHash: (traceId: string) => string,
-): Sampler {
-  if (name.endsWith('always_on')) return new AlwaysOnSampler();
-  if (name.endsWith('always_off')) return new AlwaysOffSampler();
-  const byRatio = new TraceIdRatioBasedSampler(ratio);
-  return {
-    shouldSample: (context, traceId) => byRatio.shouldSample(context, keyedHash(traceId)),
-    toString: () => byRatio.toString(),
-  };
 }
 
 function resourceOf(program: string): Resource {

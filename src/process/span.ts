@@ -19,8 +19,6 @@ export interface SpanToOpen {
   attributes: SpanAttributes;
   /** Left out: the span at hand. None: the span begins a trace. */
   parent?: TraceContext | undefined;
-  /** A caller names the parent, so the parent does not decide whether the span is kept. */
-  byCaller?: boolean;
 }
 
 /** Undefined values are left out. */

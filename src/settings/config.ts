@@ -31,7 +31,7 @@ import {
 } from './kinds';
 import { misspeltSettings } from './misspelt';
 import { shortRetention } from './retention';
-import { halfTracing, plaintextTraces, SAMPLERS, tracesAlone, tracingAskedFor } from './tracing';
+import { halfTracing, plaintextTraces, SAMPLERS, tracingAskedFor } from './tracing';
 
 /*
  * All settings of Assent, read once from the environment by the entry points. No other module reads
@@ -139,7 +139,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const parsed = settings.safeParse(given);
   const problems = [
     ...(parsed.error?.issues ?? []).map(({ path, message }) => `${String(path[0])}: ${message}`),
-    ...tracesAlone(given),
     ...misspeltSettings(given, SETTING_NAMES).map(
       ({ name, meant }) =>
         `${name}: is no setting; did you mean ${meant}? If it is another program's, unset it here.`,

@@ -1,21 +1,12 @@
 import { problemsOf } from './connections';
 
 /** Names of OpenTelemetry for the choice of traces to keep. */
-export const SAMPLERS = [
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'parentbased_traceidratio',
-  'always_on',
-  'always_off',
-  'traceidratio',
-] as const;
+export const SAMPLERS = ['parentbased_always_on', 'parentbased_traceidratio'] as const;
 
 interface TracingSettings {
   ALLOW_PLAINTEXT?: boolean | undefined;
   OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
   OTEL_EXPORTER_OTLP_HEADERS?: object | undefined;
-  OTEL_TRACES_SAMPLER: (typeof SAMPLERS)[number];
-  OTEL_TRACES_SAMPLER_ARG?: number | undefined;
 }
 
 type Environment = Record<string, string | undefined>;
@@ -43,40 +34,12 @@ export function tracingAskedFor(environment: Environment): Environment {
   return { ...Object.fromEntries(left), ...(off && { OTEL_SDK_DISABLED: 'true' }) };
 }
 
-/** Names for spans alone. The exporter would let them override the settings that were checked. */
-export function tracesAlone(environment: Environment): string[] {
-  const prefix = 'OTEL_EXPORTER_OTLP_TRACES_';
-  return Object.keys(environment)
-    .filter((name) => name.startsWith(prefix))
-    .map((name) => {
-      const rest = name.slice(prefix.length);
-      const instead = rest === 'ENDPOINT' ? ', without /v1/traces at its end' : '';
-      return `${name}: is not read; set OTEL_EXPORTER_OTLP_${rest}${instead}, and unset this one`;
-    });
-}
-
-/**
- * Settings without their other half. In silence nothing would be traced, or all traces kept instead
- * of a part.
- */
+/** Headers without the collector that they are for. In silence nothing would be traced. */
 export function halfTracing(config: TracingSettings): string[] {
-  const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio } = config;
-  const byRatio = sampler.endsWith('traceidratio');
-  return problemsOf(
-    [
-      config.OTEL_EXPORTER_OTLP_HEADERS !== undefined && config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined,
-      'OTEL_EXPORTER_OTLP_ENDPOINT: is not set, but OTEL_EXPORTER_OTLP_HEADERS is: nothing would be traced',
-    ],
-    [
-      byRatio && ratio === undefined,
-      `OTEL_TRACES_SAMPLER_ARG: is not set: ${sampler} needs a number from 0 to 1`,
-    ],
-    [
-      !byRatio && ratio !== undefined,
-      `OTEL_TRACES_SAMPLER: is ${sampler}, which has no use for OTEL_TRACES_SAMPLER_ARG: ` +
-        'set parentbased_traceidratio, or take the number away',
-    ],
-  );
+  return problemsOf([
+    config.OTEL_EXPORTER_OTLP_HEADERS !== undefined && config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined,
+    'OTEL_EXPORTER_OTLP_ENDPOINT: is not set, but OTEL_EXPORTER_OTLP_HEADERS is: nothing would be traced',
+  ]);
 }
 
 /** Spans tell by ids who paid whom and when, and the headers hold the collector's key. */

@@ -94,7 +94,7 @@ async function main(): Promise<void> {
   const requireFit = fitFor(config, keyring, log);
   const db = await openOwnDatabase(config, requireFit);
   const connection = await connect(config);
-  const tracing = openTracing(config, 'assent-worker', keyring, log, registry);
+  const tracing = openTracing(config, 'assent-worker', log);
   const traces = tracing && traceWorker(tracing);
   const client = new Client({
     connection,

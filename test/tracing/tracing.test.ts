@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Registry } from 'prom-client';
-import type { TraceContext } from '../../src/domain/workflow/trace-context';
 import { traceFields } from '../../src/process/at-hand';
 import { createTracing } from '../../src/process/opentelemetry';
 import type { Tracing } from '../../src/process/span';
@@ -9,7 +7,6 @@ import { eventually } from '../support/engine';
 
 let collector: Collector;
 let warnings: object[];
-let registry: Registry;
 const made: Tracing[] = [];
 
 beforeAll(async () => {
@@ -22,18 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => Promise.all(made.splice(0).map((one) => one.stop())));
 
-/** What `assent_spans_lost_total` counts. */
-async function lost(): Promise<number> {
-  const counted = await registry.getSingleMetric('assent_spans_lost_total')?.get();
-  return counted?.values[0]?.value ?? 0;
-}
-
-/** As the key of an installation would have them. */
-const keyedHash = (traceId: string) =>
-  createHash('sha256').update(`a secret${traceId}`).digest('hex').slice(0, 32);
-
 function tracing(settings: Partial<Parameters<typeof createTracing>[0]> = {}): Tracing {
-  registry = new Registry();
   const log = { warn: (line: object) => void warnings.push(line) };
   const one = createTracing(
     {
@@ -43,23 +29,13 @@ function tracing(settings: Partial<Parameters<typeof createTracing>[0]> = {}): T
       ...settings,
     },
     'assent-test',
-    keyedHash,
     log,
-    registry,
   );
   made.push(one);
   return one;
 }
 
 const CALL = { name: 'call', kind: 'server', attributes: {} } as const;
-const ofCaller = (traceId: string, sampled = true): TraceContext => ({
-  traceId,
-  spanId: '00f067aa0ba902b7',
-  sampled,
-});
-/** Ids that a ratio of OpenTelemetry, which adds their parts up, would keep without exception. */
-const chosen = (i: number) => `${'0'.repeat(23)}1${i.toString(16).padStart(8, '0')}`;
-
 describe('a span', () => {
   test('that was made just before a stop still reaches the collector, with its headers', async () => {
     const one = tracing();
@@ -114,7 +90,7 @@ describe('a collector that', () => {
     const one = tracing();
     one.open(CALL).end();
     one.open(CALL).end();
-    await eventually(async () => (await lost()) === 2);
+    await eventually(() => Promise.resolve(warnings.length > 0));
     expect(warnings).toEqual([{ reason: 'OTLPExporterError', lost: 2 }]);
   });
 
@@ -128,17 +104,6 @@ describe('a collector that', () => {
     expect(collector.spans()).toHaveLength(sent);
   });
 
-  test('is slower than spans come costs those that find the queue full, each counted and said', async () => {
-    const before = collector.spans().length;
-    const one = tracing();
-    // At once: one request is on its way, and the queue behind it is full.
-    for (let i = 0; i < 3_000; i++) one.open(CALL).end();
-    expect([warnings, await lost()]).toEqual([[{ reason: 'queue_full', lost: 1 }], 3_000 - 512 - 2_048]);
-    await one.stop();
-    const delivered = collector.spans().length - before;
-    expect(delivered + (await lost())).toBe(3_000);
-  });
-
   test('stays away is told of each minute while it costs spans', async () => {
     collector.misbehave('hang');
     const one = tracing();
@@ -148,49 +113,35 @@ describe('a collector that', () => {
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => later);
     for (let i = 0; i < 2; i++) one.open(CALL).end();
     clock.mockRestore();
-    expect(await lost()).toBe(3_002 - 512 - 2_048);
     expect(warnings.slice(1)).toEqual([{ reason: 'queue_full', lost: 3_001 - 512 - 2_048 }]);
   });
 });
 
-describe('of the traces of others', () => {
-  const thousand = Array.from({ length: 1000 }, (_, i) => i);
-  const kept = (one: Tracing, span: (i: number) => Parameters<Tracing['open']>[0]) =>
-    thousand.filter((i) => one.open(span(i)).context.sampled).length;
+describe('of all traces', () => {
   const OF_TEN = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: 0.1 } as const;
+  const thousand = Array.from({ length: 1000 }, (_, i) => createHash('md5').update(`${i}`).digest('hex'));
+  const kept = (one: Tracing, callerKeeps: boolean) =>
+    thousand.filter((traceId) => {
+      const parent = { traceId, spanId: '00f067aa0ba902b7', sampled: callerKeeps };
+      return one.open({ ...CALL, parent }).context.sampled;
+    });
 
-  test('no more are kept than of our own, also where a caller makes ids up that a ratio would keep', () => {
-    const one = tracing(OF_TEN);
-    const counts = [
-      kept(one, () => CALL),
-      kept(one, (i) => ({ ...CALL, parent: ofCaller(chosen(i)), byCaller: true })),
-    ];
-    for (const count of counts) {
-      expect(count).toBeGreaterThan(50);
-      expect(count).toBeLessThan(200);
-    }
-  });
-
-  test('all processes keep the same, so that none has holes', () => {
+  test('the part that is set is kept, of those that callers keep too, and the same in all processes', () => {
     const [one, other] = [tracing(OF_TEN), tracing(OF_TEN)];
-    for (const i of thousand) {
-      const called = { ...CALL, parent: ofCaller(chosen(i)), byCaller: true };
-      const { sampled } = one.open(called).context;
-      expect(other.open(called).context.sampled).toBe(sampled);
-      // What one process has decided the next follows.
-      const follows = other.open({ ...CALL, parent: ofCaller(chosen(i), sampled) });
-      expect(follows.context.sampled).toBe(sampled);
+    const ours = thousand.map(() => one.open(CALL).context);
+    const keptOfOurs = ours.filter(({ sampled }) => sampled);
+    const keptOfOthers = kept(one, true);
+    for (const { length } of [keptOfOurs, keptOfOthers]) {
+      expect(length).toBeGreaterThan(50);
+      expect(length).toBeLessThan(200);
+    }
+    expect(kept(other, true)).toEqual(keptOfOthers);
+    for (const parent of ours) {
+      expect(other.open({ ...CALL, parent }).context.sampled).toBe(parent.sampled);
     }
   });
 
-  test('those that their callers do not keep are kept only where parents are not heeded', () => {
-    const parent = ofCaller(chosen(1), false);
-    const sampled = (
-      OTEL_TRACES_SAMPLER: 'always_on' | 'parentbased_always_on' | 'always_off',
-      ours = parent,
-    ) => tracing({ OTEL_TRACES_SAMPLER }).open({ ...CALL, parent: ours, byCaller: true }).context.sampled;
-    expect(sampled('parentbased_always_on')).toBe(false);
-    expect(sampled('always_on')).toBe(true);
-    expect(sampled('always_off', ofCaller(chosen(1)))).toBe(false);
+  test('all are kept by default, but for those that their callers do not keep', () => {
+    expect([kept(tracing(), true).length, kept(tracing(), false).length]).toEqual([1000, 0]);
   });
 });

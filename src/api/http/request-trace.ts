@@ -23,7 +23,6 @@ export function traceRequests(tracing: Pick<Tracing, 'open'>): RequestHandler {
       name: method,
       kind: 'server',
       parent: readTraceparent(req.headers['traceparent']),
-      byCaller: true,
       attributes: { 'http.request.method': method, 'url.scheme': req.protocol },
     });
     req.trace = traceFields(span.context);
