@@ -6,7 +6,6 @@ import { OperatorError } from '../domain/failures';
 import { reporting, takingJson } from './command';
 import { runConformance, type Verdict } from '../conformance/run';
 import { accepted } from './options';
-import { readSecret } from './secret';
 
 /**
  * `assent conformance`: plays the network to the webhook receiver of a bank, faults included, and
@@ -47,10 +46,8 @@ export function fill(command: Command): void {
       reporting(async (config, options: Options) => {
         const verdicts = await runConformance({
           ...checked(config, options),
-          clientSecret: await readSecret(process.env, 'CLIENT_SECRET', 'the bank’s client secret'),
-          webhookSecret: webhookSecret(
-            await readSecret(process.env, 'WEBHOOK_SECRET', 'the bank’s webhook secret'),
-          ),
+          clientSecret: given('CLIENT_SECRET'),
+          webhookSecret: webhookSecret(given('WEBHOOK_SECRET')),
           progress: (title) => {
             if (options.json !== true && process.stderr.isTTY) process.stderr.write(`  … ${title}\n`);
           },
@@ -63,9 +60,9 @@ export function fill(command: Command): void {
 }
 
 const SECRETS = `
-The bank's secrets are read from CLIENT_SECRET and WEBHOOK_SECRET, or asked for on a terminal. They
-may be any that the bank is set to while it is tried; a webhook secret is whsec_ and the base64 of
-32 bytes. Exit code 0: all passes; 1: something does not.`;
+The bank's secrets are read from CLIENT_SECRET and WEBHOOK_SECRET. They may be any that the bank is
+set to while it is tried; a webhook secret is whsec_ and the base64 of 32 bytes. Exit code 0: all
+passes; 1: something does not.`;
 
 /** @throws OperatorError for scenarios that cannot be played, or not here */
 function checked(
@@ -89,6 +86,13 @@ function checked(
     allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
     patienceMs: patienceS.data * 1000,
   };
+}
+
+/** A secret is never on the command line, which every user of the machine can read. */
+function given(secret: 'CLIENT_SECRET' | 'WEBHOOK_SECRET'): string {
+  const value = process.env[secret];
+  if (!value) throw new OperatorError(`set ${secret} to that of the bank`);
+  return value;
 }
 
 /** @throws OperatorError, which does not repeat the secret */

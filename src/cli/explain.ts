@@ -3,30 +3,10 @@ import { CommitLost, isUnavailable, refusedAppLogin } from '../database/pool/ava
 import { Failure, OperatorError } from '../domain/failures';
 
 /**
- * Faults of a Postgres that answers but cannot do the work now, by SQLSTATE, with their remedies.
- * Another URL would not help.
+ * Codes of a Postgres that answers but cannot do the work now: its limits, its disk, a lock, a
+ * start or stop, a replica. Another URL would not help.
  */
-const FAULTS: [codes: RegExp, words: string][] = [
-  [
-    /^53300$/,
-    'has no connection left: end some (see pg_stat_activity), or raise max_connections or the limit of the role',
-  ],
-  [/^53100$/, 'has no room left on its disk: make some, and run this again'],
-  [/^53/, 'lacks memory, or is at a limit of its configuration: see its log'],
-  [
-    /^57014$/,
-    'ended a statement at its limit of time: something holds a lock that it needs, or the machine is busy. Run this again',
-  ],
-  [
-    /^57P/,
-    'is starting or being stopped: run this again once it is up, and see its log where that takes long',
-  ],
-  [/^55P03$|^40/, 'had others at work on the same rows: run this again'],
-  [
-    /^25006$/,
-    'only reads, as one does that is a replica, or that a failover has left behind: correct DATABASE_URL, or DATABASE_OWNER_URL',
-  ],
-];
+const CANNOT_NOW = /^(25006|40|53|55P03|57014|57P)/;
 
 /** Postgres's code for a missing table. */
 const UNDEFINED_TABLE = '42P01';
@@ -36,8 +16,9 @@ export function databaseFault(error: unknown): string | undefined {
   if (error instanceof CommitLost)
     return 'the connection to the database was lost as it committed: what was asked for may have been done. Look before you repeat it.';
   const code = codeOf(error);
-  const fault = FAULTS.find(([codes]) => codes.test(code));
-  return fault ? `the database ${fault[1]} (${code}: ${(error as Error).message}).` : undefined;
+  return CANNOT_NOW.test(code)
+    ? `the database cannot do this now: ${(error as Error).message} (${code}). Mend that, or wait, and run it again.`
+    : undefined;
 }
 
 function codeOf(error: unknown): string {

@@ -1,11 +1,13 @@
 import { Option, type Command } from 'commander';
-import { executorOf } from '../database/pool/connection';
-import { migrateUp } from '../database/migrate';
+import { refusedAppLogin } from '../database/pool/availability';
+import { APP_ROLE, executorOf } from '../database/pool/connection';
+import { migrateUp, schemaDifference } from '../database/migrate';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { counted } from '../domain/words/counted';
 import { onDatabase } from '../database/pool/one-connection';
+import { OperatorError } from '../domain/failures';
+import { poll } from '../process/poll';
 import { prepareGivenNamespace } from '../temporal/namespace';
-import { schemaMigrated } from './awaited-schema';
 import { reporting, takingJson } from './command';
 import { databaseUrl, engineOf, withOwnerUrl } from './engine';
 import { operator, reasonOption, type Explained } from './options';
@@ -13,6 +15,9 @@ import { progress } from './output';
 
 /** Longest that `assent migrate` waits for Temporal, which may be starting beside it. */
 const NAMESPACE_WITHIN_MS = 15_000;
+/** Longest that `--wait` waits: a migration of a large table takes minutes. */
+const MIGRATED_WITHIN_MS = 600_000;
+const LOOK_AGAIN_MS = 1_000;
 
 export function fill(command: Command): void {
   takingJson(command)
@@ -27,7 +32,7 @@ export function fill(command: Command): void {
       reporting(async (config, options: Explained & { createNamespace?: boolean; wait?: boolean }) => {
         const { createNamespace = false } = options;
         if (options.wait === true) {
-          await schemaMigrated(databaseUrl(config), (line) => process.stderr.write(`${line}; waiting\n`));
+          await schemaMigrated(databaseUrl(config));
           return { json: { migrations: [] }, text: 'The schema is up to date' };
         }
         const migrations = await withOwnerUrl(config, (url) =>
@@ -54,4 +59,27 @@ export function fill(command: Command): void {
         return { json: { migrations }, text: done };
       }),
     );
+}
+
+/**
+ * Waits until another process has migrated: a process rolled out together with its migrations must
+ * not begin before they have run. Migrations of a later version are ignored.
+ *
+ * @param url the login of API and worker
+ * @throws OperatorError where it takes too long, or the login is refused
+ */
+export async function schemaMigrated(url: string, withinMs = MIGRATED_WITHIN_MS): Promise<void> {
+  const attempt = async () => {
+    const { missing } = await onDatabase(url, (client) => schemaDifference(executorOf(client)), {
+      role: APP_ROLE,
+    }).catch((cause: unknown) => {
+      const refused = refusedAppLogin(cause);
+      throw refused === undefined ? cause : new OperatorError(refused, { cause });
+    });
+    if (missing.length > 0)
+      throw new Error(
+        `it lacks ${counted(missing.length, 'migrations')}, ${missing[0]} first: run "assent migrate"`,
+      );
+  };
+  await poll('The schema', withinMs, new AbortController().signal, attempt, LOOK_AGAIN_MS);
 }

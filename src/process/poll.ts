@@ -15,6 +15,7 @@ export async function poll<Found>(
   withinMs: number,
   signal: AbortSignal,
   attempt: () => Promise<Found>,
+  pauseMs = PAUSE_MS,
 ): Promise<Found> {
   const deadline = performance.now() + withinMs;
   for (;;) {
@@ -28,6 +29,6 @@ export async function poll<Found>(
         throw new OperatorError(`${what} is not ready after ${withinMs / 1000} s: ${why}`, { cause });
       }
     }
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -29,17 +29,14 @@ async function said(error: Error): Promise<string[]> {
 /** Whoever starts a Postgres that runs, or looks for another URL, mends nothing. */
 describe('a command whose database answers', () => {
   it.each([
-    ['53300', 'sorry, too many clients already', 'has no connection left'],
-    ['53100', 'could not extend file', 'has no room left on its disk'],
-    ['53200', 'out of memory', 'lacks memory'],
-    ['57014', 'canceling statement due to statement timeout', 'ended a statement at its limit of time'],
-    ['57P03', 'the database system is starting up', 'is starting or being stopped'],
-    ['40P01', 'deadlock detected', 'had others at work on the same rows: run this again'],
-    ['25006', 'cannot execute INSERT in a read-only transaction', 'only reads'],
-  ])('says what keeps it from its work: %s, %s', async (code, message, words) => {
+    ['53300', 'sorry, too many clients already'],
+    ['57014', 'canceling statement due to statement timeout'],
+    ['57P03', 'the database system is starting up'],
+    ['40P01', 'deadlock detected'],
+    ['25006', 'cannot execute INSERT in a read-only transaction'],
+  ])('says what keeps it from its work: %s, %s', async (code, message) => {
     for (const line of await said(Object.assign(new Error(message), { code }))) {
-      expect(line).toContain(`the database ${words}`);
-      expect(line).toContain(`(${code}: ${message})`);
+      expect(line).toContain(`the database cannot do this now: ${message} (${code})`);
       expect(line).not.toMatch(/does not answer|start it/i);
     }
   });
@@ -60,7 +57,7 @@ describe('a command whose database answers', () => {
     ]);
     postgres.stop();
     for (const told of [migrate.err, list.err, doctor.out]) {
-      expect(told).toContain('the database has no connection left');
+      expect(told).toContain('the database cannot do this now: sorry, too many clients already');
     }
   });
 });
