@@ -1,13 +1,13 @@
 import type { Server, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ConfigError, readConfig, requireServers, type Config } from '../settings/config';
+import { readConfig, requireServers, type Config } from '../settings/config';
 import type { Database } from '../database/pool/connection';
 import { deleteCounted } from '../database/bank-file/open-differences';
 import { deleteAbandonedPages } from '../database/bank-file/receive-bank-file';
 import { deleteAbandoned } from '../database/customer/migrate-customers';
 import { forgetPrompts } from '../database/customer/limit-prompts';
 import { expireKeys } from '../database/call/idempotency';
-import { KeyringError, readKeyring, type Keyring } from '../database/keys/keyring';
+import { readKeyring, type Keyring } from '../database/keys/keyring';
 import { foldBalances } from '../database/ledger/fold-balances';
 import { deleteFullBuckets } from '../database/call/rate-limit';
 import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
@@ -17,9 +17,10 @@ import { createLogger } from '../process/log';
 import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
-import { lazyClient, TlsFileError } from '../temporal/connection';
+import { lazyClient } from '../temporal/connection';
 import { databaseProblems, ringProblems, serviceProblems, workflowProblems } from '../temporal/readiness';
 import { taskQueues } from '../temporal/task-queues';
+import { OperatorError } from '../domain/failures';
 import { forgetEndedSessions } from '../database/entity/console-session';
 import { openSandbox } from '../sandbox/open';
 import { sandboxRouter } from '../sandbox/router';
@@ -145,8 +146,7 @@ function expired(
 }
 
 main().catch((error: unknown) => {
-  const known = [ConfigError, KeyringError, TlsFileError].some((kind) => error instanceof kind);
-  process.stderr.write(`${known ? (error as Error).message : String(error)}\n`);
+  process.stderr.write(`${error instanceof OperatorError ? error.message : String(error)}\n`);
   // Idle connections to Postgres would keep the process for half a minute.
   process.exit(1);
 });

@@ -21,15 +21,10 @@ export interface TemporalSettings {
   TEMPORAL_TLS_KEY_FILE?: string | undefined;
 }
 
-/** A settings file that cannot be used. The message begins with the setting. */
-export class TlsFileError extends OperatorError {
-  override readonly name = 'TlsFileError';
-}
-
 /**
  * The options that a client's and a worker's connection share.
  *
- * @throws TlsFileError if a file cannot be read, or does not hold what its setting requires
+ * @throws OperatorError if a file cannot be read, or does not hold what its setting requires
  */
 export function connectionOptions(settings: TemporalSettings): {
   address: string;
@@ -41,7 +36,7 @@ export function connectionOptions(settings: TemporalSettings): {
   const crt = pem(settings, 'TEMPORAL_TLS_CERT_FILE', (text) => new X509Certificate(text));
   const key = pem(settings, 'TEMPORAL_TLS_KEY_FILE', createPrivateKey);
   if (crt && key && !new X509Certificate(crt).checkPrivateKey(createPrivateKey(key))) {
-    throw new TlsFileError(
+    throw new OperatorError(
       'TEMPORAL_TLS_KEY_FILE: is the key of another certificate than TEMPORAL_TLS_CERT_FILE',
     );
   }
@@ -67,7 +62,7 @@ function pem(
   try {
     content = readFileSync(file);
   } catch (cause) {
-    throw new TlsFileError(`${setting}: ${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`, {
+    throw new OperatorError(`${setting}: ${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`, {
       cause,
     });
   }
@@ -76,7 +71,7 @@ function pem(
   } catch {
     // The cause is left out: it may quote the private key.
     const wanted = setting === 'TEMPORAL_TLS_KEY_FILE' ? 'private key without a passphrase' : 'certificate';
-    throw new TlsFileError(`${setting}: ${file} holds no ${wanted} in PEM`);
+    throw new OperatorError(`${setting}: ${file} holds no ${wanted} in PEM`);
   }
   return content;
 }

@@ -2,9 +2,8 @@ import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import { OperatorError } from '../domain/failures';
 import { poll } from '../process/poll';
-import { connectionOptions, TlsFileError, type TemporalSettings } from './connection';
+import { connectionOptions, type TemporalSettings } from './connection';
 import { temporalFault } from './fault';
-import { ForeignNamespaceError } from './foreign-namespace';
 import { registerSearchAttributes } from './register-search-attributes';
 import { ensureSchedules } from './schedules';
 
@@ -30,7 +29,7 @@ async function onTemporal(
  * @param withinMs limit for all calls to the server
  * @param installation owner of the namespace. Without it only the namespace's existence is checked,
  *   for callers that have no database yet.
- * @throws ForeignNamespaceError; any error of the connection or the server
+ * @throws OperatorError where it is another database's; any error of the connection or the server
  */
 export async function prepareNamespace(
   settings: TemporalSettings,
@@ -80,7 +79,7 @@ export async function prepareGivenNamespace(
       await poll('The namespace', withinMs, AbortSignal.timeout(2 * withinMs), prepare);
     } else await prepare();
   } catch (cause) {
-    if (cause instanceof TlsFileError || cause instanceof ForeignNamespaceError) throw cause;
+    if (cause instanceof OperatorError) throw cause;
     const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
     const { inWords } = temporalFault(cause, namespace);
     throw new OperatorError(

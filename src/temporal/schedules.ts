@@ -7,8 +7,8 @@ import {
   type ScheduleOptionsStartWorkflowAction,
   type Workflow,
 } from '@temporalio/client';
+import { OperatorError } from '../domain/failures';
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../domain/workflow/messages';
-import { ForeignNamespaceError } from './foreign-namespace';
 
 /** Each Schedule starts the workflow of its name. */
 export const SCHEDULED = [WORKFLOW_TYPE.reconcile, WORKFLOW_TYPE.chain, WORKFLOW_TYPE.verify] as const;
@@ -72,7 +72,7 @@ function runsOf(workflowType: Scheduled, memo?: Record<string, unknown>): Runs {
  *
  * @param installation id of the database that claims the namespace
  * @param address for the message
- * @throws ForeignNamespaceError if the namespace is another database's; its Schedules stay
+ * @throws OperatorError if the namespace is another database's; its Schedules stay
  */
 export async function ensureSchedules(
   client: Pick<Client, 'schedule' | 'withDeadline' | 'options'>,
@@ -89,7 +89,9 @@ export async function ensureSchedules(
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
         await client.schedule.getHandle(scheduleId).update(({ state, action }) => {
           if (marks && (action.memo?.[OWNER] ?? installation) !== installation)
-            throw new ForeignNamespaceError(client.options.namespace, address);
+            throw new OperatorError(
+              `The namespace "${client.options.namespace}" at ${address} belongs to another Assent: correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE.`,
+            );
           return { ...runs, state };
         });
       }

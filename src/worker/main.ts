@@ -20,6 +20,7 @@ import { openOutbox } from '../database/outbox';
 import { WHOLE_MAX } from '../database/verify/nightly-result';
 import { withDeadline } from '../process/deadline';
 import { holidaysRunningOut } from '../domain/business-day';
+import { OperatorError } from '../domain/failures';
 import { createLogger } from '../process/log';
 import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
@@ -27,7 +28,6 @@ import { connectionOptions } from '../temporal/connection';
 import { temporalFault } from '../temporal/fault';
 import { databaseProblems, ringProblems, workflowProblems } from '../temporal/readiness';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
-import { ForeignNamespaceError } from '../temporal/foreign-namespace';
 import { createRelay } from '../temporal/relay';
 import { taskQueues } from '../temporal/task-queues';
 import { openTracing } from '../process/tracing';
@@ -180,7 +180,7 @@ async function main(): Promise<void> {
   relay.start();
   const heartbeat = startHeartbeat(db, client, workers, log, namespace, (id) =>
     attendNamespace(db, client, connection, id, config.TEMPORAL_ADDRESS, log).catch((error: unknown) => {
-      if (error instanceof ForeignNamespaceError) endAtOnce(error, log);
+      if (error instanceof OperatorError) endAtOnce(error, log);
       throw error;
     }),
   );
@@ -204,7 +204,7 @@ async function main(): Promise<void> {
  * Another installation's namespace may appear behind the address at any time. The work in hand
  * there belongs to another database.
  */
-function endAtOnce({ message }: ForeignNamespaceError, log: Logger): never {
+function endAtOnce({ message }: OperatorError, log: Logger): never {
   log.fatal(message);
   process.stderr.write(`${message}\n`);
   process.exit(1);

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/pool/connection';
 import { adoptNamespace, readTemporalState } from '../database/engine/temporal-state';
 import { namespaceId } from '../temporal/readiness';
-import { ForeignNamespaceError } from '../temporal/foreign-namespace';
+import { OperatorError } from '../domain/failures';
 import { ensureSchedules, triggerReconcile } from '../temporal/schedules';
 import { registerSearchAttributes } from '../temporal/register-search-attributes';
 
@@ -14,7 +14,7 @@ import { registerSearchAttributes } from '../temporal/register-search-attributes
  * other data. The first step checks that the namespace is this database's. After a loss of
  * Temporal's data, `reconcile` starts all open workflows again at once.
  *
- * @throws ForeignNamespaceError
+ * @throws OperatorError where it is another database's
  * @throws whatever Temporal or Postgres failed with; a repetition is safe
  */
 export async function attendNamespace(
@@ -48,7 +48,7 @@ const AGAIN_MS = 3_000;
  * and for a schema and a namespace that `migrate` has yet to create.
  *
  * @returns the namespace's id
- * @throws ForeignNamespaceError
+ * @throws OperatorError where it is another database's
  */
 export async function attendFirst(
   db: Database,
@@ -63,7 +63,7 @@ export async function attendFirst(
       await attendNamespace(db, client, connection, id, address, log);
       return id;
     } catch (error) {
-      if (error instanceof ForeignNamespaceError) throw error;
+      if (error instanceof OperatorError) throw error;
       log.warn({ err: error }, 'the worker waits for Postgres and its Temporal namespace');
     }
     await wait(AGAIN_MS);
