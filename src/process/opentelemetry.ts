@@ -38,10 +38,9 @@ import type { OpenSpan, SpanAttributes, SpanToOpen, Tracing } from './span';
  * A collector that is slow or away costs spans, and nothing else.
  */
 
-export type TracingSettings = Pick<
-  Config,
-  'OTEL_EXPORTER_OTLP_HEADERS' | 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'
-> & { OTEL_EXPORTER_OTLP_ENDPOINT: string };
+export type TracingSettings = Pick<Config, 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'> & {
+  OTEL_EXPORTER_OTLP_ENDPOINT: string;
+};
 
 /** Spans that wait to be sent: some seconds of a busy process, and about two megabytes. */
 const QUEUE_MAX = 2_048;
@@ -140,11 +139,9 @@ function tellingLosses(log: Pick<Logger, 'warn'>): MeterProvider {
   return { getMeter: () => meter };
 }
 
-function exporterOf(settings: TracingSettings): OTLPTraceExporter {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = settings;
+function exporterOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: TracingSettings): OTLPTraceExporter {
   return new OTLPTraceExporter({
     url: `${endpoint}${endpoint.endsWith('/') ? '' : '/'}v1/traces`,
-    headers,
     timeoutMillis: EXPORT_WITHIN_MS,
   });
 }

@@ -5,7 +5,7 @@ import { outboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
 import { overdueBacklog } from '../database/reconcile/open-work';
 import { oldestUploads } from '../database/reconcile/oldest-uploads';
-import { retryBacklog } from '../database/webhook/retry-backlog';
+import { retriesOverdueS } from '../database/webhook/retries-overdue';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { readLastResult } from '../database/verify/nightly-result';
@@ -26,11 +26,6 @@ export function measureService(registry: Registry, db: Executor): void {
 
 function measureWorkers(registry: Registry, db: Executor): void {
   const workers = inTime(() => listWorkers(db));
-  gauge(registry, {
-    name: 'assent_worker_heartbeat_age_seconds',
-    help: 'How long ago the latest heartbeat of any worker was.',
-    read: async () => (await workers())?.[0]?.beatAgeS,
-  });
   gauge(registry, {
     name: 'assent_workers',
     help: 'Workers that live, by version.',
@@ -91,16 +86,10 @@ function measureBacklogs(registry: Registry, db: Executor): void {
       ({ oldestAgeS }) => oldestAgeS,
     ),
   });
-  const retries = inTime(() => retryBacklog(db));
-  gauge(registry, {
-    name: 'assent_webhook_retries_waiting',
-    help: 'Webhooks that wait to be attempted again, or for a place at a receiver that fails, of the 10 oldest of each receiver and of 10000 in all; none of a disabled receiver.',
-    read: async () => (await retries())?.deliveries,
-  });
   gauge(registry, {
     name: 'assent_webhook_retries_overdue_seconds',
-    help: 'For how long the next attempt at one of these has been due and not been made, a first one since it was announced; 0 where none is.',
-    read: async () => (await retries())?.overdueS,
+    help: 'For how long the next attempt at a webhook that waits has been due and not been made, a first one since it was announced; 0 where none is. Of the 10 oldest of each receiver and of 10000 in all; none of a disabled receiver.',
+    read: inTime(() => retriesOverdueS(db)),
   });
 }
 

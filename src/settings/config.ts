@@ -16,7 +16,6 @@ import {
   currencies,
   decimal,
   flag,
-  headers,
   httpUrl,
   networks,
   numbers,
@@ -31,7 +30,7 @@ import {
 } from './kinds';
 import { misspeltSettings } from './misspelt';
 import { shortRetention } from './retention';
-import { halfTracing, plaintextTraces, SAMPLERS, tracingAskedFor } from './tracing';
+import { plaintextTraces, SAMPLERS, tracingAskedFor } from './tracing';
 
 /*
  * All settings of Assent, read once from the environment by the entry points. No other module reads
@@ -96,10 +95,10 @@ const settings = z.object({
   WEBHOOK_TIMEOUT_S: decimal(60, 'seconds').default(10),
   ALLOW_PRIVATE_WEBHOOKS: flag.optional(),
 
-  // OpenTelemetry's standard names; checked only where traces are on.
+  // OpenTelemetry's standard names; checked only where traces are on. The exporter reads headers.
   OTEL_SDK_DISABLED: z.string().toLowerCase().pipe(flag).default(false),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
-  OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: text.optional(),
   OTEL_EXPORTER_OTLP_PROTOCOL: choice(['http/protobuf']).default('http/protobuf'),
   OTEL_SERVICE_NAME: text.optional(),
   OTEL_TRACES_SAMPLER: choice(SAMPLERS).default('parentbased_always_on'),
@@ -147,7 +146,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   refuse(problems);
   if (!parsed.success) throw parsed.error;
   const config = parsed.data;
-  refuse([...halfSettings(config), ...halfTracing(config), ...overridingParameters(config)]);
+  refuse([...halfSettings(config), ...overridingParameters(config)]);
   const ASSENT_MODE = modeOf(config);
   const production = ASSENT_MODE === 'production';
   const allowPrivate = config.ALLOW_PRIVATE_WEBHOOKS ?? !production;

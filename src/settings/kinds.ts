@@ -71,34 +71,6 @@ export const httpUrl = z.string().refine(
   { error: 'must be a URL of http or https without a user, for example http://127.0.0.1:4318' },
 );
 
-const HEADERS_WANTED =
-  'headers as name=value with commas between, values percent-encoded, for example x-api-key=abc';
-
-/** OpenTelemetry's form: `name=value` pairs with commas between, the values percent-encoded. */
-export const headers = z
-  .string()
-  .regex(
-    /^[!#$&'*+.^`|~\w-]{1,100}=[!-+.-~ -]{0,4000}(,[!#$&'*+.^`|~\w-]{1,100}=[!-+.-~ -]{0,4000}){0,19}$/,
-    { error: `must be ${HEADERS_WANTED}`, abort: true },
-  )
-  .transform((given) => given.split(',').map(decodedHeader))
-  .refine((given) => given.every(({ value }) => value !== undefined), {
-    error: `must be ${HEADERS_WANTED}`,
-  })
-  .transform((given) => Object.fromEntries(given.map(({ name, value = '' }) => [name, value])));
-
-/** Leaves out a value that cannot be decoded, or that no header may have. */
-function decodedHeader(header: string): { name: string; value?: string } {
-  const equals = header.indexOf('=');
-  const name = header.slice(0, equals);
-  try {
-    const value = decodeURIComponent(header.slice(equals + 1)).trim();
-    return /^[ -~]+$/.test(value) ? { name, value } : { name };
-  } catch {
-    return { name };
-  }
-}
-
 /**
  * `rate/burst`: tokens added per second, and the most that a caller can save up.
  *

@@ -316,7 +316,6 @@ async function accept(api: ApiClient, bill: object, key: string): Promise<string
 }
 
 test('a frozen worker, the only one, is not ready within 15 s, the API tells what waits, and all is well when it thaws', async () => {
-  const HEARTBEAT_AGE = 'assent_worker_heartbeat_age_seconds';
   const WORKERS = 'assent_workers{version="0.2.0"}';
   const readiness = async () => {
     const answer = await fetch(`${engine.apiUrl}/readyz`);
@@ -326,7 +325,6 @@ test('a frozen worker, the only one, is not ready within 15 s, the API tells wha
   // The one that was killed before falls silent, too.
   await eventually(async () => valueOf(await metrics.api(), WORKERS) === 1);
   expect((await readiness()).status).toBe(200);
-  expect(valueOf(await metrics.api(), HEARTBEAT_AGE)).toBeLessThan(10);
   expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
 
   engine.worker.freeze();
@@ -336,7 +334,6 @@ test('a frozen worker, the only one, is not ready within 15 s, the API tells wha
     /^Not ready: worker: no worker has sent a heartbeat for \d+ s$/,
   );
   const told = await metrics.api();
-  expect(valueOf(told, HEARTBEAT_AGE)).toBeGreaterThan(10);
   expect(valueOf(told, WORKERS)).toBeUndefined();
   expect(valueOf(told, 'assent_outbox_messages{rank="call"}')).toBe(0);
   expect(valueOf(told, 'assent_outbox_oldest_age_seconds{rank="call"}')).toBe(0);

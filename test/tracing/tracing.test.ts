@@ -11,6 +11,8 @@ const made: Tracing[] = [];
 
 beforeAll(async () => {
   collector = await startCollector();
+  // The exporter reads it.
+  process.env['OTEL_EXPORTER_OTLP_HEADERS'] = 'x-api-key=a%20key';
 });
 afterAll(() => collector.stop());
 beforeEach(() => {
@@ -24,7 +26,6 @@ function tracing(settings: Partial<Parameters<typeof createTracing>[0]> = {}): T
   const one = createTracing(
     {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_EXPORTER_OTLP_HEADERS: { 'x-api-key': 'a key' },
       OTEL_TRACES_SAMPLER: 'parentbased_always_on',
       ...settings,
     },

@@ -36,39 +36,23 @@ export const problems = z.array(problem).max(100).meta({ description: 'Every pro
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
 
-const plain = (id: string, code: FailureCode, message: string) => refusalFrame(code, message).meta({ id });
+const plain = (id: string, code: FailureCode) => refusalFrame(code, FAILURES[code].meaning).meta({ id });
 
 const PLAIN: Record<RefusalStatus, z.ZodObject> = {
-  400: refusalFrame('invalid_request', 'The request is not valid: amount must be more than 0')
+  400: refusalFrame('invalid_request', FAILURES.invalid_request.meaning)
     .extend({ errors: problems.optional() })
     .meta({ id: 'InvalidRequest' }),
-  401: plain(
-    'Unauthenticated',
-    'unauthenticated',
-    'The access token is not valid or has expired: get a new one',
-  ),
-  403: plain('NotAllowed', 'forbidden', 'A bank may not call this endpoint'),
-  404: plain('NotFound', 'not_found', 'There is no such thing, or it is not yours'),
-  408: plain('RequestTooSlow', 'request_too_slow', 'Nothing of the body arrived for 10 seconds'),
-  409: plain('Conflict', 'idempotency_key_in_use', 'The first request with this Idempotency-Key still runs'),
-  413: plain('BodyTooLarge', 'body_too_large', 'The body may have at most 256 KiB'),
-  415: plain(
-    'UnsupportedMediaType',
-    'unsupported_media_type',
-    'The body must be JSON: send Content-Type: application/json',
-  ),
-  422: plain(
-    'IdempotencyKeyReused',
-    'idempotency_key_reused',
-    'This Idempotency-Key was used with another body: use a new key for a new request',
-  ),
-  429: plain('RateLimited', 'rate_limited', 'Too many requests: at most 50 a second in the long run'),
-  500: plain(
-    'Internal',
-    'internal',
-    'Something went wrong on our side. If it lasts, report the request id 0b0d2f6e-6f4e-4a8e-9a53-4f1d8f6f3c11',
-  ),
-  503: plain('Unavailable', 'unavailable', 'The service cannot reach its database; nothing was accepted'),
+  401: plain('Unauthenticated', 'unauthenticated'),
+  403: plain('NotAllowed', 'forbidden'),
+  404: plain('NotFound', 'not_found'),
+  408: plain('RequestTooSlow', 'request_too_slow'),
+  409: plain('Conflict', 'idempotency_key_in_use'),
+  413: plain('BodyTooLarge', 'body_too_large'),
+  415: plain('UnsupportedMediaType', 'unsupported_media_type'),
+  422: plain('IdempotencyKeyReused', 'idempotency_key_reused'),
+  429: plain('RateLimited', 'rate_limited'),
+  500: plain('Internal', 'internal'),
+  503: plain('Unavailable', 'unavailable'),
 };
 
 /** The envelope of a refusal. */

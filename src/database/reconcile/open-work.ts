@@ -199,7 +199,7 @@ function waiting(
 const LATE = `due_at <= ${FURTHEST} AND late_since <= now() - :afterS * interval '1 second'`;
 
 const DUE_KINDS = WORK_KINDS.filter((kind) => 'dueAt' in KINDS[kind]);
-/** Late webhooks are measured beside late retries, see `retryBacklog`. */
+/** Late webhooks are measured beside late retries, see `retriesOverdueS`. */
 const COUNTED_KINDS = DUE_KINDS.filter((kind) => kind !== 'first-webhooks');
 
 /** Overdue rows that are counted at most: more of them would say nothing more, and take longer. */

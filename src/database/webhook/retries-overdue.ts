@@ -1,25 +1,10 @@
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { oneRow, type Executor } from '../pool/connection';
 
-/** Webhooks that wait in a workflow of their own, and for how long the first has been due. */
-
 /** Read in all; more say nothing more, and take longer to read. */
 const RETRIES_MAX = 10_000;
 /** Rows are read per receiver, so that none with thousands hides the others. */
 const RETRIES_OF_RECEIVER_MAX = 10;
-
-export interface RetryBacklog {
-  /**
-   * Webhooks that wait in a workflow of their own to be attempted, for the first time or again, up
-   * to these bounds.
-   */
-  deliveries: number;
-  /**
-   * For how long the first of them has been due; 0 where none is. A first attempt is due when it is
-   * announced, however often it finds no place.
-   */
-  overdueS: number;
-}
 
 /** By the index of what waits. */
 const nextWaiting = (after: string) => `
@@ -30,12 +15,15 @@ const nextWaiting = (after: string) => `
   FROM webhook_deliveries d WHERE d.status = 'pending' ${after} ORDER BY d.entity_id, d.id LIMIT 1`;
 
 /**
+ * For how long the first webhook that waits in a workflow of its own has been due; 0 where none is.
+ * A first attempt is due when it is announced, however often it finds no place.
+ *
  * Goes by the index of what waits from row to row, and from a receiver of which enough was read to
  * the next: so it reads one row of a disabled one, for which any number may wait until it is
  * enabled. (No id of a delivery, `dlv_…`, comes after `e`.)
  */
-export async function retryBacklog(db: Executor): Promise<RetryBacklog> {
-  return oneRow<RetryBacklog>(
+export async function retriesOverdueS(db: Executor): Promise<number> {
+  const { overdueS } = await oneRow<{ overdueS: number }>(
     db,
     `WITH RECURSIVE waiting AS (
        SELECT first.*, 1 AS n, 1 AS of_receiver FROM (${nextWaiting('')}) AS first
@@ -45,8 +33,8 @@ export async function retryBacklog(db: Executor): Promise<RetryBacklog> {
          (w.entity_id, CASE WHEN w.active AND w.of_receiver < ${RETRIES_OF_RECEIVER_MAX} THEN w.id ELSE 'e' END)`)}) AS next
        WHERE w.n < ${RETRIES_MAX}
      )
-     SELECT count(*)::int AS deliveries,
-       greatest(coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::float8 AS overdue_s
+     SELECT greatest(coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::float8 AS overdue_s
      FROM waiting WHERE active AND own_workflow`,
   );
+  return overdueS;
 }
