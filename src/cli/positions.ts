@@ -12,7 +12,7 @@ import { OperatorError } from '../domain/failures';
 import { groupBy } from '../domain/group';
 import { shownSums, sumInFull, sumsInFull } from '../domain/money';
 import { accept, refuse } from '../domain/parsed';
-import { onEngine, takingJson, type Outcome } from './command';
+import { onEngine, takingJson } from './command';
 import { anyRing } from './engine';
 import { dayOption, parsedOption } from './options';
 import { progress, shortName, tableOf } from './output';
@@ -22,21 +22,6 @@ const POSITIONS_MAX = 200_000;
 
 /** A table is laid out whole in memory, and no person reads more rows. JSON has all. */
 const TABLE_ROWS_MAX = 1_000;
-
-/** A position with the party's name, or the sum of all positions of a currency. */
-interface Line extends Omit<NetworkPosition, 'owedToIt' | 'owedByIt'> {
-  name: string;
-  counterparty: string;
-  /** Minor units. */
-  sums: { owedToIt: bigint; owedByIt: bigint; net: bigint };
-}
-
-interface PositionsOfDay {
-  of: NetworkDay;
-  final: boolean;
-  positions: Line[];
-  totals: Line[];
-}
 
 /**
  * `assent positions`: who owes whom of what settled on a day, of all parties, and whether that adds
@@ -55,10 +40,38 @@ export function fill(command: Command): void {
     .action(
       onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, { date: day, currency = null }: Asked) => {
         const date = day ?? addDays(calendarDay(new Date(), timeZone), -1);
-        const found = await readAll(db, { date, currency, timeZone });
-        const wrong = found.totals.filter((total) => !isRight(total)).map((total) => total.currency);
+        const { final, positions } = await readAll(db, { date, currency, timeZone });
+        const totals = [...groupBy(positions, (one) => one.currency)].map(([of, all]) => ({
+          currency: of,
+          sums: sumsOf(all),
+        }));
+        const wrong = totals.filter(({ sums }) => sums.net !== 0n).map((total) => total.currency);
         if (wrong.length > 0) sayWrong(date, wrong);
-        return outcome(found);
+        const names = await entityNames(db);
+        return {
+          json: {
+            date,
+            timezone: timeZone,
+            final,
+            ok: wrong.length === 0,
+            totals: totals.map(({ sums, ...total }) => ({ ...total, ...shownSums(sums, total.currency) })),
+            positions: positions.map((one) => ({
+              partyId: one.partyId,
+              name: names.get(one.partyId) ?? '',
+              counterpartyId: one.counterpartyId,
+              currency: one.currency,
+              ...shownSums(sumsOf([one]), one.currency),
+            })),
+          },
+          text: [
+            `The positions of ${date} are ${final ? 'final' : 'not final yet'}.`,
+            ...(positions.length > 0
+              ? inWords(positions, totals, names)
+              : [
+                  `Nobody owes anybody anything${currency === null ? '' : ` in ${currency}`} of what settled then.`,
+                ]),
+          ].join('\n'),
+        };
       }, anyRing),
     );
 }
@@ -68,8 +81,14 @@ interface Asked {
   currency?: string | null;
 }
 
+/** The sum of all positions of a currency, in minor units. */
+interface Total {
+  currency: string;
+  sums: ReturnType<typeof sumsOf>;
+}
+
 /** @throws OperatorError where there are too many */
-async function readAll(db: Database, of: NetworkDay): Promise<PositionsOfDay> {
+async function readAll(db: Database, of: NetworkDay) {
   progress.say('the entries of the day are read');
   const { final, positions } = await readNetworkPositions(db, of, POSITIONS_MAX, (entries) =>
     progress.say(`${entries} entries read`),
@@ -79,34 +98,14 @@ async function readAll(db: Database, of: NetworkDay): Promise<PositionsOfDay> {
       `there are more than ${POSITIONS_MAX} positions on ${of.date}: narrow it with --currency, or have each party ask for its own`,
     );
   }
-  const names = await entityNames(db);
-  return {
-    of,
-    final,
-    positions: positions.map((one) => ({
-      ...one,
-      name: names.get(one.partyId) ?? '',
-      counterparty: names.get(one.counterpartyId ?? '') ?? one.counterpartyId ?? 'none',
-      sums: sumsOf([one]),
-    })),
-    totals: [...groupBy(positions, ({ currency }) => currency)].map(([currency, all]) => ({
-      partyId: 'total',
-      name: '',
-      counterpartyId: '',
-      counterparty: '',
-      currency,
-      sums: sumsOf(all),
-    })),
-  };
+  return { final, positions };
 }
 
-function sumsOf(positions: NetworkPosition[]): Line['sums'] {
+function sumsOf(positions: NetworkPosition[]) {
   const owedToIt = positions.reduce((sum, one) => sum + one.owedToIt, 0n);
   const owedByIt = positions.reduce((sum, one) => sum + one.owedByIt, 0n);
   return { owedToIt, owedByIt, net: owedToIt - owedByIt };
 }
-
-const isRight = ({ sums }: Line) => sums.net === 0n;
 
 function sayWrong(date: string, currencies: string[]): void {
   process.exitCode = 1;
@@ -117,46 +116,31 @@ function sayWrong(date: string, currencies: string[]): void {
   );
 }
 
-const shown = ({ currency, sums }: Line) => ({ currency, ...shownSums(sums, currency) });
-
-function outcome(found: PositionsOfDay): Outcome {
-  const { of, final, positions, totals } = found;
-  return {
-    json: {
-      date: of.date,
-      timezone: of.timeZone,
-      final,
-      ok: totals.every(isRight),
-      totals: totals.map(shown),
-      positions: positions.map((one) => {
-        const { partyId, name, counterpartyId } = one;
-        return { partyId, name, counterpartyId, ...shown(one) };
-      }),
-    },
-    text: inWords(found),
+function inWords(
+  positions: NetworkPosition[],
+  totals: Total[],
+  names: ReadonlyMap<string, string>,
+): string[] {
+  const cellsOf = (party: string, counterparty: string, { currency, sums }: Total) => {
+    const { owedToIt, owedByIt, net } = sumsInFull(sums, currency);
+    return [party, counterparty, currency, owedToIt, owedByIt, net];
   };
-}
-
-function inWords({ of: { date, currency }, final, positions, totals }: PositionsOfDay): string {
-  const listed = positions.slice(0, TABLE_ROWS_MAX);
+  const named = (id: string) => shortName(names.get(id) ?? id);
+  const rows = positions.slice(0, TABLE_ROWS_MAX).map((one) => {
+    const { partyId, counterpartyId, currency } = one;
+    const party = names.has(partyId) ? `${named(partyId)}\n${partyId}` : partyId;
+    return cellsOf(party, named(counterpartyId ?? 'none'), { currency, sums: sumsOf([one]) });
+  });
   const head = ['party', 'counterparty', '', 'is owed', 'owes', 'net'];
-  const table = [...listed, ...totals].map(({ partyId, name, counterparty, sums, ...line }) => {
-    const { owedToIt, owedByIt, net } = sumsInFull(sums, line.currency);
-    const party = name === '' ? partyId : `${shortName(name)}\n${partyId}`;
-    return [party, shortName(counterparty), line.currency, owedToIt, owedByIt, net];
-  });
-  const verdicts = totals.map((line) => {
-    const sum = isRight(line)
-      ? 'zero over the network'
-      : `${sumInFull(line.sums.net, line.currency)} over the network, and not to zero`;
-    return `${line.currency}: the positions add up to ${sum}.`;
-  });
-  const nothing = `Nobody owes anybody anything${currency === null ? '' : ` in ${currency}`} of what settled then.`;
   return [
-    `The positions of ${date} are ${final ? 'final' : 'not final yet'}.`,
-    ...(positions.length > 0 ? [tableOf(head, table), ...verdicts] : [nothing]),
-    ...(listed.length < positions.length
+    tableOf(head, [...rows, ...totals.map((total) => cellsOf('total', '', total))]),
+    ...totals.map(({ currency, sums: { net } }) =>
+      net === 0n
+        ? `${currency}: the positions add up to zero over the network.`
+        : `${currency}: the positions add up to ${sumInFull(net, currency)} over the network, and not to zero.`,
+    ),
+    ...(rows.length < positions.length
       ? [`These are the first ${TABLE_ROWS_MAX} of ${positions.length} positions: have all with --json.`]
       : []),
-  ].join('\n');
+  ];
 }
