@@ -46,8 +46,8 @@ export function fill(command: Command): void {
       reporting(async (config, options: Options) => {
         const verdicts = await runConformance({
           ...checked(config, options),
-          clientSecret: given('CLIENT_SECRET'),
-          webhookSecret: webhookSecret(given('WEBHOOK_SECRET')),
+          clientSecret: given(process.env, 'CLIENT_SECRET'),
+          webhookSecret: webhookSecret(given(process.env, 'WEBHOOK_SECRET')),
           progress: (title) => {
             if (options.json !== true && process.stderr.isTTY) process.stderr.write(`  … ${title}\n`);
           },
@@ -89,8 +89,8 @@ function checked(
 }
 
 /** A secret is never on the command line, which every user of the machine can read. */
-function given(secret: 'CLIENT_SECRET' | 'WEBHOOK_SECRET'): string {
-  const value = process.env[secret];
+function given(environment: NodeJS.ProcessEnv, secret: string): string {
+  const value = environment[secret];
   if (!value) throw new OperatorError(`set ${secret} to that of the bank`);
   return value;
 }
