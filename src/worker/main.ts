@@ -148,7 +148,7 @@ async function main(): Promise<void> {
 
   log.info('worker prepares the workflows');
   const workflows = {
-    workflowBundle: await bundledWorkflows(traces !== undefined, config.WORKFLOW_STACK_TRACES),
+    workflowBundle: await bundledWorkflows(config.WORKFLOW_STACK_TRACES),
   };
   const made = await Promise.all(
     [

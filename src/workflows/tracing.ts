@@ -2,9 +2,8 @@ import type { Headers } from '@temporalio/common';
 import type { WorkflowInterceptorsFactory } from '@temporalio/workflow';
 
 /**
- * Hands the `traceparent` of a workflow's start on to its activities. It is part of the bundle of
- * workers with tracing on, and of no other. It changes no command but for its headers, so histories
- * that began without it go on with it, and the other way round.
+ * Hands the `traceparent` of a workflow's start on to its activities, where it has one. It changes
+ * no command but for its headers, so histories go on where tracing was switched on or off.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let origin: Headers = {};

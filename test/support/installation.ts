@@ -16,8 +16,6 @@ export interface Installation {
   assent: string;
   /** The workflows, bundled. */
   workflows: string;
-  /** The same, for workers with tracing on. */
-  tracedWorkflows: string;
 }
 
 const ROOT = path.join(__dirname, '../..');
@@ -82,6 +80,5 @@ async function install(folder: string): Promise<Installation> {
     programs,
     assent: path.join(folder, 'bin/assent.js'),
     workflows: path.join(folder, 'dist/workflows.js'),
-    tracedWorkflows: path.join(folder, 'dist/workflows.traced.js'),
   };
 }

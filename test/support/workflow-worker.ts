@@ -6,9 +6,8 @@ import type { TimeSkippingEnvironment } from './time-skipping';
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 /** The workflows as production has them. */
-export async function workflowBundle(traced = false): Promise<WorkflowBundlePath> {
-  const { workflows, tracedWorkflows } = await installation();
-  return { codePath: traced ? tracedWorkflows : workflows };
+export async function workflowBundle(): Promise<WorkflowBundlePath> {
+  return { codePath: (await installation()).workflows };
 }
 
 /** Runs `story` while a worker with these activities serves the environment. */
