@@ -22,30 +22,3 @@ export function readinessEndpoint({ config, readiness }: ApiDeps): RequestHandle
       .json({ statusCode: 503, success: false, code: 'unavailable', message, data, errors: problems });
   };
 }
-
-/**
- * Shares one answer between all who ask at the same time, or within `keptMs` after it. The probe
- * needs no token: otherwise it could fill the queue for Postgres.
- *
- * @param now milliseconds of a clock that only moves on
- */
-export function askedOnce<Answer>(
-  ask: () => Promise<Answer>,
-  keptMs: number,
-  now: () => number,
-): () => Promise<Answer> {
-  let answer: Promise<Answer> | undefined;
-  let keptUntil = 0;
-  return () => {
-    if (answer && now() < keptUntil) return answer;
-    const asked = ask();
-    // `keptMs` begins with the answer.
-    answer = asked;
-    keptUntil = Infinity;
-    const settle = () => {
-      if (answer === asked) keptUntil = now() + keptMs;
-    };
-    asked.then(settle, settle);
-    return asked;
-  };
-}

@@ -15,12 +15,13 @@ import { forgetDeliveries, forgetReceipts } from '../database/webhook/delete-old
 import { listening } from '../process/listen';
 import { createLogger } from '../process/log';
 import { fitFor, openOwnDatabase } from '../process/open-database';
-import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
+import { createMetrics, inTime, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { lazyClient } from '../temporal/connection';
 import { databaseProblems, ringProblems, serviceProblems, workflowProblems } from '../temporal/readiness';
 import { taskQueues } from '../temporal/task-queues';
 import { OperatorError } from '../domain/failures';
+import { POSTGRES_AWAY } from '../domain/words/service-words';
 import { forgetEndedSessions } from '../database/entity/console-session';
 import { openSandbox } from '../sandbox/open';
 import { sandboxRouter } from '../sandbox/router';
@@ -28,7 +29,6 @@ import { openTracing } from '../process/tracing';
 import { hearUncaught } from '../process/uncaught';
 import { createApp } from './create-app';
 import { ANSWER_WITHIN_MS, READY_KEPT_MS, READY_WITHIN_MS } from './http/deadline';
-import { askedOnce } from './health';
 import { failRequestAtHand } from './http/before-routes';
 import { createCallerLimiter } from './http/places';
 import { createTokenBuckets } from './http/rate-limit';
@@ -72,6 +72,11 @@ async function main(): Promise<void> {
   measureService(registry, db);
   measureTaskQueues(registry, () => taskQueues(temporal));
   const sandbox = openSandbox(config, log);
+  // The probe needs no token: otherwise it could fill the queue for Postgres.
+  const problems = inTime(
+    () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), ring, temporal),
+    READY_KEPT_MS,
+  );
   const app = createApp({
     config,
     ...(sandbox && { sandbox: { url: sandbox.cast.apiUrl, routes: sandboxRouter(sandbox) } }),
@@ -82,11 +87,7 @@ async function main(): Promise<void> {
     limiter: createCallerLimiter(config.DATABASE_POOL),
     log,
     tracing,
-    readiness: askedOnce(
-      () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), ring, temporal),
-      READY_KEPT_MS,
-      () => performance.now(),
-    ),
+    readiness: async () => (await problems()) ?? [POSTGRES_AWAY],
   });
 
   const port = config.PORT + config.PORT_OFFSET;

@@ -116,16 +116,16 @@ export function measureDependencies(registry: Registry, dependencies: Dependenci
 }
 
 /**
- * Asks at most one question at a time; later callers share its answer.
+ * Asks at most one question at a time; later callers share its answer, for `keptMs` after it too.
  *
  * @returns undefined if the question fails or takes too long
  */
-export function inTime<Answer>(ask: () => Promise<Answer>): () => Promise<Answer | undefined> {
+export function inTime<Answer>(ask: () => Promise<Answer>, keptMs = 0): () => Promise<Answer | undefined> {
   let asking: Promise<Answer | undefined> | undefined;
   return () => {
     asking ??= ask()
       .catch(() => undefined)
-      .finally(() => (asking = undefined));
+      .finally(() => setTimeout(() => (asking = undefined), keptMs).unref());
     return withDeadline(asking, ANSWER_WITHIN_MS, () => undefined);
   };
 }

@@ -20,6 +20,18 @@ const serve = (port: number, registry = createMetrics(), isReady?: () => boolean
     isReady,
   );
 
+test('an answer is kept for all who ask soon after it', async () => {
+  jest.useFakeTimers();
+  let asked = 0;
+  const probe = inTime(() => Promise.resolve((asked += 1)), 1_000);
+  expect(await Promise.all([probe(), probe()])).toEqual([1, 1]);
+  jest.advanceTimersByTime(999);
+  expect(await probe()).toBe(1);
+  jest.advanceTimersByTime(1);
+  expect(await probe()).toBe(2);
+  jest.useRealTimers();
+});
+
 describe('metrics', () => {
   let port: number;
   let server: MetricsServer;
