@@ -2,10 +2,8 @@
  * Finds names in an environment that were meant to be settings. `INTENT_WINDOW=5` would otherwise
  * be ignored in silence, and the window stay a day.
  *
- * Most names of an environment belong to others, so only three kinds count:
- * - a setting's name without its unit, or with another unit;
- * - its words joined, in the singular, or with `ASSENT_` in front;
- * - as many words, of which a single word is slightly off.
+ * Most names of an environment belong to others, so a near name has one letter off, or differs from
+ * the setting's in its unit, its separators, its plurals or an `ASSENT_` in front.
  */
 
 /** Shorter names have no near names: `LOG_FILE` is too like `LOG_FILL`, and `PORT` like `PWD`. */
@@ -13,8 +11,6 @@ const LONG_ENOUGH = 9;
 /** Endings that name a unit or a file. */
 const UNITS =
   /_(PER_DAY|PER_SECOND|S|SEC|SECS|SECOND|SECONDS|MS|MIN|MINUTES|H|HOUR|HOURS|D|DAY|DAYS|FILE|PATH)$/;
-/** Shorter names without their unit are too common to be meant for Assent. */
-const BASE_LONG_ENOUGH = 6;
 /** Values of `<SERVICE>_PORT` and the like, which Kubernetes sets for each service. */
 const OF_A_SERVICE = /^(tcp|udp|sctp):\/\//;
 
@@ -38,36 +34,17 @@ export function misspeltSettings(environment: NodeJS.ProcessEnv, settings: reado
 }
 
 function isNear(name: string, setting: string): boolean {
-  return (
-    hasOtherUnit(name, setting) || isWrittenOtherwise(name, setting) || hasWordSlightlyOff(name, setting)
-  );
-}
-
-function hasOtherUnit(name: string, setting: string): boolean {
-  const base = setting.replace(UNITS, '');
-  return base !== setting && base.length >= BASE_LONG_ENOUGH && name.replace(UNITS, '') === base;
-}
-
-function isWrittenOtherwise(name: string, setting: string): boolean {
   if (setting.length < LONG_ENOUGH) return false;
-  return joined(name) === joined(setting) || name === `ASSENT_${setting}`;
+  return plain(name.replace(/^ASSENT_/, '')) === plain(setting) || isOneLetterOff(setting, name);
 }
 
-/** Drops separators and plurals. */
-function joined(name: string): string {
+/** Drops unit, separators and plurals. */
+function plain(name: string): string {
   return name
+    .replace(UNITS, '')
     .split(/[_.-]/)
     .map((word) => word.replace(/IES$/, 'Y').replace(/S$/, ''))
     .join('');
-}
-
-function hasWordSlightlyOff(name: string, setting: string): boolean {
-  if (setting.length < LONG_ENOUGH) return false;
-  const [given, wanted] = [name.split('_'), setting.split('_')];
-  if (given.length !== wanted.length || wanted.length < 2) return false;
-  const [off, ...more] = wanted.flatMap((word, i) => (word === given[i] ? [] : [[word, given[i] ?? '']]));
-  const [word = '', instead = ''] = off ?? [];
-  return more.length === 0 && word.length > 1 && isOneLetterOff(word, instead);
 }
 
 /** A letter was left out, inserted, replaced, or swapped with the next. */
