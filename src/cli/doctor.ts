@@ -1,9 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
-import { escapeIdentifier } from 'pg';
 import { ConfigError, type Config } from '../settings/config';
 import { isUnavailable } from '../database/pool/availability';
-import { APP_ROLE, oneRow, openDatabase, type Database } from '../database/pool/connection';
+import { oneRow, openDatabase, type Database } from '../database/pool/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/engine/deployment';
@@ -19,7 +18,6 @@ import { VERSION } from '../process/version';
 import { takingJson } from './command';
 import { databaseUrl, deploymentOf, keysOf, readSettings } from './engine';
 import { databaseFault, explained } from './explain';
-import { closing } from './logins';
 import { write } from './output';
 import { openTemporal } from './temporal';
 
@@ -121,7 +119,6 @@ async function examineDatabase(check: Check, { config, db }: Means): Promise<Fin
     await requireDeployment(db(), deploymentOf(config));
     return 'mode, zone and login are those of this database';
   });
-  await check('logins', [schema], () => judgeLogins(config, db()));
   await check('triggers', [schema], () => judgeTriggers(db()));
   await check('keys', [schema], async () => {
     const problems = await ringProblems(db(), readKeyring(keysOf(config)));
@@ -163,44 +160,6 @@ async function judgeSchema(db: Database): Promise<string> {
       `of a later version than this ${VERSION}, which has no ${unknown.at(-1)}: deploy that version here`,
     );
   return 'as this version has it';
-}
-
-/**
- * A login with CONNECT that is a member of `assent_app` for another database of the server reads
- * and writes this one. A sandbox has no money at stake.
- */
-async function judgeLogins(config: Config, db: Database): Promise<string> {
-  if (config.ASSENT_MODE === 'sandbox') return 'a sandbox may be open to all logins of its server';
-  const found = await oneRow<{
-    /** Logins that may connect without being named. */
-    open: string | null;
-    database: string;
-    login: string;
-    schemaOwner: string;
-    /** Set where the owner of the schema may not grant and revoke on the database. */
-    otherOwner: string | null;
-  }>(
-    db,
-    `SELECT CASE WHEN has_database_privilege('public', d.oid, 'CONNECT') THEN 'every login of this server'
-         WHEN has_database_privilege('${APP_ROLE}', d.oid, 'CONNECT') THEN 'every login that is a member of ${APP_ROLE}'
-       END AS open, d.datname::text AS database, session_user::text AS login,
-       pg_get_userbyid(c.relowner)::text AS schema_owner,
-       CASE WHEN NOT pg_has_role(c.relowner, d.datdba, 'USAGE') THEN pg_get_userbyid(d.datdba)::text END AS other_owner
-     FROM pg_database d, pg_class c WHERE d.datname = current_database() AND c.oid = 'entities'::regclass`,
-  );
-  const { open, database, login, schemaOwner, otherOwner } = found;
-  const named = [...new Set([schemaOwner, login])].map((one) => escapeIdentifier(one));
-  const statements = closing(escapeIdentifier(database), named).join('; ');
-  const by =
-    otherOwner === null
-      ? 'Run this as the owner of the schema'
-      : `Run this as the owner of the database, "${otherOwner}"`;
-  if (open !== null)
-    throw new Warned(
-      `${open} may connect to "${database}", and that of another installation could write it. ` +
-        `${by}, with every other login that works in it beside these: ${statements}`,
-    );
-  return `only those that are named may connect to "${database}"`;
 }
 
 /** A restore by hand may forget to enable the triggers that keep rows from being changed. */

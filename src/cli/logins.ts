@@ -38,23 +38,12 @@ export function loginStatements({ DATABASE_URL, DATABASE_OWNER_URL }: Config): O
     `CREATE ROLE ${ownerName} LOGIN PASSWORD ${verifierOf(owner.password)}`,
     `CREATE ROLE ${loginName} LOGIN PASSWORD ${verifierOf(login.password)} IN ROLE ${appRole}`,
     `CREATE DATABASE ${database} OWNER ${ownerName}`,
-    ...closing(database, [ownerName, loginName]),
+    // Postgres lets every login into each database of a server, and the role has grants in each: a
+    // sandbox's login could write a production.
+    `GRANT CONNECT ON DATABASE ${database} TO ${ownerName}, ${loginName}`,
+    `REVOKE CONNECT, TEMPORARY ON DATABASE ${database} FROM PUBLIC, ${appRole}`,
   ];
   return { json: { statements }, text: statements.map((one) => `${one};`).join('\n') };
-}
-
-/**
- * Closes a database to all but these logins. Postgres lets every login into each database of a
- * server, and the role has grants in each: a sandbox's login could write a production. A grant of
- * CONNECT to the role opens the database too, because all logins have the role.
- *
- * @param database quoted, as the logins are
- */
-export function closing(database: string, logins: string[]): string[] {
-  return [
-    `GRANT CONNECT ON DATABASE ${database} TO ${logins.join(', ')}`,
-    `REVOKE CONNECT, TEMPORARY ON DATABASE ${database} FROM PUBLIC, ${escapeIdentifier(APP_ROLE)}`,
-  ];
 }
 
 /** Postgres would bring others into a form of its own first (RFC 4013). */

@@ -16,7 +16,6 @@ import {
   currencies,
   decimal,
   flag,
-  httpUrl,
   networks,
   numbers,
   patterned,
@@ -30,7 +29,6 @@ import {
 } from './kinds';
 import { misspeltSettings } from './misspelt';
 import { shortRetention } from './retention';
-import { plaintextTraces, SAMPLERS, tracingAskedFor } from './tracing';
 
 /*
  * All settings of Assent, read once from the environment by the entry points. No other module reads
@@ -97,11 +95,16 @@ const settings = z.object({
 
   // OpenTelemetry's standard names; checked only where traces are on. The exporter reads headers.
   OTEL_SDK_DISABLED: z.string().toLowerCase().pipe(flag).default(false),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: patterned(
+    /^https?:\/\/[^\s@]+$/,
+    'a URL of http or https, without a user',
+  ).optional(),
   OTEL_EXPORTER_OTLP_HEADERS: text.optional(),
   OTEL_EXPORTER_OTLP_PROTOCOL: choice(['http/protobuf']).default('http/protobuf'),
   OTEL_SERVICE_NAME: text.optional(),
-  OTEL_TRACES_SAMPLER: choice(SAMPLERS).default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER: choice(['parentbased_always_on', 'parentbased_traceidratio']).default(
+    'parentbased_always_on',
+  ),
   OTEL_TRACES_SAMPLER_ARG: ratio.optional(),
   WORKFLOW_STACK_TRACES: flag.default(false),
 
@@ -157,6 +160,17 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   return { ...config, ASSENT_MODE, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
 }
 
+/**
+ * Drops variables without use where nothing is traced: without an endpoint, or with
+ * `OTEL_SDK_DISABLED=true`. Many platforms set them for every process, in values for other
+ * programs, and they must not keep Assent from starting.
+ */
+function tracingAskedFor(environment: Record<string, string | undefined>) {
+  const off = environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
+  if (environment['OTEL_EXPORTER_OTLP_ENDPOINT'] !== undefined && !off) return environment;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('OTEL_')));
+}
+
 function unfitForProduction(
   config: z.output<typeof settings>,
   allowPrivate: boolean,
@@ -174,7 +188,6 @@ function unfitForProduction(
     ),
     // A missing server is already refused, so its encryption does not matter.
     ...(config.TEMPORAL_ADDRESS === undefined ? [] : plaintextConnections(config)),
-    ...plaintextTraces(config),
     ...weakSecrets(config, environment),
   ];
 }

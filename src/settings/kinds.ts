@@ -59,19 +59,6 @@ export function patterned(pattern: RegExp, wanted: string) {
 export const address = z.union([z.ipv4(), z.ipv6()], { error: 'must be an address, for example 0.0.0.0' });
 
 /**
- * Has neither user nor password, which belong into a header, nor a query or fragment, since paths
- * are appended to the URL.
- */
-export const httpUrl = z.string().refine(
-  (given) => {
-    if (!URL.canParse(given)) return false;
-    const { protocol, username, password, search, hash } = new URL(given);
-    return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
-  },
-  { error: 'must be a URL of http or https without a user, for example http://127.0.0.1:4318' },
-);
-
-/**
  * `rate/burst`: tokens added per second, and the most that a caller can save up.
  *
  * @param what the things that cost a token each

@@ -210,18 +210,6 @@ describe('readConfig', () => {
   /** Each is refused in production alone; `waiver` lets it be. */
   it.each<[string, Environment, Environment | undefined, RegExp]>([
     [
-      'spans and keys in plain text over the network',
-      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
-      { ALLOW_PLAINTEXT: 'true' },
-      /^OTEL_EXPORTER_OTLP_ENDPOINT: .*https.*ALLOW_PLAINTEXT=true/,
-    ],
-    [
-      'a collector that is named like this machine',
-      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1.example.com:4318' },
-      { ALLOW_PLAINTEXT: 'true' },
-      /^OTEL_EXPORTER_OTLP_ENDPOINT: /,
-    ],
-    [
       'a Temporal without TLS',
       { TEMPORAL_TLS: '' },
       { ALLOW_PLAINTEXT: 'true' },
@@ -264,13 +252,6 @@ describe('readConfig', () => {
       'ASSENT_KEYS',
     ]);
   });
-
-  it.each(['https://collector:4318', 'http://127.0.0.1:4318', 'http://localhost:4318', 'http://[::1]:4318'])(
-    'takes a collector of production with TLS, or on the same machine: %s',
-    (OTEL_EXPORTER_OTLP_ENDPOINT) => {
-      expect(refusals({ ...production, OTEL_EXPORTER_OTLP_ENDPOINT })).toEqual([]);
-    },
-  );
 
   it('traces nothing beside what a platform tells all of its processes, unless it names a collector', () => {
     expect(readConfig({ ...ofOthers, OTEL_SDK_DISABLED: 'no' })).toEqual(readConfig({}));
