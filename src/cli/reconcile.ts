@@ -20,7 +20,7 @@ import { onEngine, takingJson, type Outcome } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './options';
 import { progress } from './output';
-import { endRowlessOption, NO_ROWLESS, rowlessInWords, scanRowless, type Rowless } from './rowless';
+import { endRowlessOption, rowlessInWords, scanRowless, type Rowless } from './rowless';
 import { openTemporal, temporalFailed } from './temporal';
 
 /**
@@ -72,7 +72,7 @@ interface Report extends Scan {
 
 interface Options extends Explained {
   fix?: boolean;
-  endRowless?: number;
+  endRowless?: boolean;
 }
 
 export function fill(command: Command): void {
@@ -81,14 +81,14 @@ export function fill(command: Command): void {
     .addOption(endRowlessOption())
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, { fix = false, endRowless, ...explained }: Options) => {
-        if (endRowless !== undefined && !fix) throw new OperatorError('--end-rowless goes with --fix');
+      onEngine(async ({ db }, config, { fix = false, endRowless = false, ...explained }: Options) => {
+        if (endRowless && !fix) throw new OperatorError('--end-rowless goes with --fix');
         const by = fix ? operator(explained) : undefined;
         const client = openTemporal(config);
         try {
           const report = await reconcile(db, client, by, endRowless);
           if (!report.ok) process.exitCode = 1;
-          return { json: report, text: inWords(report, fix, endRowless) } satisfies Outcome;
+          return { json: report, text: inWords(report, fix) } satisfies Outcome;
         } catch (error) {
           throw temporalFailed(error, 'What was started again stays so: run this again.') ?? error;
         } finally {
@@ -100,13 +100,13 @@ export function fill(command: Command): void {
 
 /**
  * @param by who requested the restart; undefined for a check alone
- * @param endRowless how many workflows without a row are to be ended
+ * @param endRowless whether workflows without a row are to be ended
  */
 async function reconcile(
   db: Database,
   client: Client,
   by: Actor | undefined,
-  endRowless: number | undefined,
+  endRowless: boolean,
 ): Promise<Report> {
   const { namespace } = client.options;
   const id = await namespaceId(client).catch((cause: unknown) => {
@@ -118,12 +118,13 @@ async function reconcile(
     by && db.transaction((trx) => recordAuditEvent(trx, by, { action, entityId: null, after }));
   await record('reconcile.begun', { namespace, namespaceId: id, ...(endRowless && { endRowless }) });
   const { found, ...first } = await scan(db, client, by !== undefined);
-  const end = by && endRowless ? { expected: endRowless, by } : undefined;
   // Before a worker has taken the namespace over, all that runs in it may be another database's.
   const rowless =
     known === null
-      ? NO_ROWLESS
-      : await scanRowless(db, client, end, (gone) => list(found, 'without a row', gone));
+      ? { checked: 0, found: 0, ended: 0, left: 0 }
+      : await scanRowless(db, client, endRowless ? by : undefined, (gone) =>
+          list(found, 'without a row', gone),
+        );
   const problems = (await workerProblems(db)).map(({ message }) => message);
   let remaining = first.overdue + first.withoutWorkflow;
   if (by) {
@@ -198,7 +199,7 @@ async function untilStarted(db: Database, client: Client): Promise<number> {
   return best;
 }
 
-export function inWords(report: Report, fix: boolean, endRowless: number | undefined): string {
+export function inWords(report: Report, fix: boolean): string {
   const { checked, overdue, withoutWorkflow: missing, restarted, remaining, problems } = report;
   const lines = report.found.map(
     ({ wrong, workflowId, since }) =>
@@ -206,7 +207,7 @@ export function inWords(report: Report, fix: boolean, endRowless: number | undef
   );
   if (overdue + missing === 0) lines.push(`Nothing is wrong with ${counted(checked, 'open workflows')}.`);
   else lines.push(`${overdue} overdue, ${missing} of ${checked} without a workflow.`);
-  lines.push(...rowlessInWords(report.rowless, endRowless));
+  lines.push(...rowlessInWords(report.rowless));
   if (fix && overdue + missing + remaining > 0) {
     const rest = report.ok ? 'all is well now' : 'all open work has its workflow';
     lines.push(`${restarted} started again; ${remaining === 0 ? rest : `${remaining} still wrong`}.`);

@@ -7,7 +7,6 @@ interface ConnectionSettings {
   ALLOW_PLAINTEXT?: boolean | undefined;
   DATABASE_URL?: string | undefined;
   DATABASE_OWNER_URL?: string | undefined;
-  TEMPORAL_ADDRESS?: string | undefined;
   TEMPORAL_TLS?: boolean | undefined;
   TEMPORAL_API_KEY?: string | undefined;
   TEMPORAL_TLS_CA_FILE?: string | undefined;
@@ -23,36 +22,17 @@ function alone(present: string, missing: string): string {
   return `${missing}: is not set, but ${present} is: mutual TLS needs both, and without it neither must be set`;
 }
 
-/**
- * Settings that contradict each other or lack their other half, in any mode. A setting of a server
- * without the server's address counts: the servers of `npm start` have no use for it, and a command
- * must not use two databases.
- */
+/** Settings that lack their other half, in any mode: a command must not use two databases. */
 export function halfSettings(config: ConnectionSettings): string[] {
-  const { TEMPORAL_TLS_CERT_FILE: cert, TEMPORAL_TLS_KEY_FILE: key, TEMPORAL_TLS: tls } = config;
-  const ofTemporal = [
-    ...(['TEMPORAL_API_KEY', 'TEMPORAL_TLS_CA_FILE', 'TEMPORAL_TLS_CERT_FILE'] as const).filter(
-      (name) => config[name] !== undefined,
-    ),
-    ...(tls === true ? ['TEMPORAL_TLS'] : []),
-  ];
+  const { TEMPORAL_TLS_CERT_FILE: cert, TEMPORAL_TLS_KEY_FILE: key } = config;
   return problemsOf(
     [
       config.DATABASE_URL === undefined && config.DATABASE_OWNER_URL !== undefined,
       'DATABASE_URL: is not set, but DATABASE_OWNER_URL is: set both, of the same database, or neither and use that ' +
         'of "npm start"',
     ],
-    [
-      config.TEMPORAL_ADDRESS === undefined && ofTemporal.length > 0,
-      `TEMPORAL_ADDRESS: is not set, but ${ofTemporal.join(', ')} is: set it, also for a command beside "npm start"; ` +
-        'the Temporal that it brings itself has neither TLS nor keys',
-    ],
     [cert !== undefined && key === undefined, alone('TEMPORAL_TLS_CERT_FILE', 'TEMPORAL_TLS_KEY_FILE')],
     [key !== undefined && cert === undefined, alone('TEMPORAL_TLS_KEY_FILE', 'TEMPORAL_TLS_CERT_FILE')],
-    [
-      tls === false && asksForTls(config),
-      'TEMPORAL_TLS: is false, but a certificate, an authority or an API key is set, which need TLS',
-    ],
   );
 }
 

@@ -16,7 +16,7 @@ test.each([
 ])('reconcile --fix that ends with %j says last that %s', ({ ok, left }, last) => {
   const rowless = { checked: 5, found: left, ended: 0, left };
   expect(
-    inWords({ ...started, ok, rowless }, true, undefined)
+    inWords({ ...started, ok, rowless }, true)
       .split('\n')
       .at(-1),
   ).toBe(`1 started again; ${last}.`);

@@ -179,24 +179,6 @@ describe('readConfig', () => {
       /^TEMPORAL_TLS_CERT_FILE: is not set, but TEMPORAL_TLS_KEY_FILE is/,
     ],
     [
-      'an API key without TLS',
-      servers,
-      { TEMPORAL_TLS: 'false', TEMPORAL_API_KEY: 'secret' },
-      /^TEMPORAL_TLS: is false, but .* need TLS$/,
-    ],
-    [
-      'an API key of a Temporal that is not named',
-      {},
-      { TEMPORAL_API_KEY: 'secret' },
-      /^TEMPORAL_ADDRESS: is not set, but TEMPORAL_API_KEY is: set it/,
-    ],
-    [
-      'TLS to a Temporal that is not named',
-      {},
-      { TEMPORAL_TLS: 'true' },
-      /^TEMPORAL_ADDRESS: is not set, but TEMPORAL_TLS is: set it/,
-    ],
-    [
       'the owner of a database that is not named',
       { ASSENT_MODE: 'sandbox' },
       { DATABASE_OWNER_URL: 'postgres://owner@db/assent' },
