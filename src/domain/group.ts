@@ -9,8 +9,3 @@ export function groupBy<Item, Key>(items: Item[], keyOf: (item: Item) => Key): M
   }
   return groups;
 }
-
-/** Yields `atOnce` items at a time, the last time the rest. */
-export function* chunksOf<Item>(items: readonly Item[], atOnce: number): Generator<Item[], void, undefined> {
-  for (let at = 0; at < items.length; at += atOnce) yield items.slice(at, at + atOnce);
-}
