@@ -149,7 +149,7 @@ describe('every endpoint', () => {
       '/console/session',
       '/openapi.json',
       '/docs',
-      '/docs/*page',
+      '/docs/{*page}',
       '/console',
       '/pages/:file',
     ]);
