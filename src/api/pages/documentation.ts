@@ -25,7 +25,7 @@ export function documentationEndpoints(table: readonly Route[]): Endpoint[] {
       throw error;
     });
     const files = await site;
-    const name = [req.params['page'] ?? []].flat().join('/');
+    const name = [req.params['page'] ?? []].flat().join('/').replace(/\/$/, '');
     const isThere = name !== NOT_FOUND && files.has(name);
     if (!isThere && req.accepts(['json', 'html']) !== 'html')
       throw new Failure('not_found', 'There is no such page: /docs leads to all');

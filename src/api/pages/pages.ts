@@ -11,11 +11,12 @@ import { bundledPages, type PageBundle, type PageName } from './bundle';
 export function pageEndpoints(names: readonly AppName[]): Endpoint[] {
   if (names.length === 0) return [];
   return [
-    ...names.map((name) =>
-      endpoint('get', `/${name}`, ownPartsOnly, async (_req, res) => {
-        const { pages } = await bundle();
-        res.type('html').send(documentOf(TITLES[name], pages[name]));
-      }),
+    ...names.flatMap((name) =>
+      [`/${name}`, `/${name}/`].map((at) =>
+        endpoint('get', at, ownPartsOnly, async (_req, res) => {
+          res.type('html').send(documentOf(TITLES[name], (await bundle()).pages[name]));
+        }),
+      ),
     ),
     endpoint('get', '/pages/:file', async ({ params }, res) => {
       const file = String(params['file']);

@@ -151,6 +151,7 @@ describe('every endpoint', () => {
       '/docs',
       '/docs/{*page}',
       '/console',
+      '/console/',
       '/pages/:file',
     ]);
   });

@@ -35,7 +35,7 @@ async function partsOf(html: string): Promise<{ part: string; cached: string | n
   );
 }
 
-it.each(['/sandbox', '/console'])(
+it.each(['/sandbox', '/sandbox/', '/console', '/console/'])(
   '%s may run and show nothing but our own parts, which a browser keeps for good',
   async (path) => {
     const page = await fetch(sandbox.url + path);
@@ -55,6 +55,8 @@ it('/docs may run and show nothing but our own parts, and an address that it has
   const page = await fetch(`${sandbox.url}/docs/guides/merchant`);
   expect(policyOf(page)).toBe(policyOf(await fetch(`${sandbox.url}/console`)));
   const html = await page.text();
+  expect(await (await fetch(`${sandbox.url}/docs/guides/merchant/`)).text()).toBe(html);
+  expect((await fetch(`${sandbox.url}/docs/`)).status).toBe(200);
   const [, ...parts] = await partsOf(html);
   expect(parts.length).toBeGreaterThan(50);
   const none = `${sandbox.url}/docs/console-dark.png`;
