@@ -5,8 +5,6 @@ import type { EngineFile } from '../process/engine-file';
 
 /* `npm start`: runs the engine in the foreground until Ctrl-C. */
 
-const FOLDER = '.assent';
-
 async function main(): Promise<void> {
   // Files of the engine's programs, for example Temporal's data, are private from here on.
   process.umask(0o077);
@@ -20,7 +18,7 @@ async function main(): Promise<void> {
   try {
     const engine = await startEngine({
       environment: process.env,
-      folder: FOLDER,
+      folder: '.assent',
       say: (line) => console.log(line),
       signal: stopped.signal,
     });
@@ -40,6 +38,7 @@ function welcome(file: EngineFile): string {
   const rows = [
     ...(file.sandboxUrl === undefined ? [] : [['Sandbox', `${file.sandboxUrl}  <- open this in a browser`]]),
     ['API', file.apiUrl],
+    ['Docs', `${file.apiUrl}/docs`],
     ...(file.consoleUrl === undefined ? [] : [['Console', file.consoleUrl]]),
     ['Temporal UI', file.temporalUiUrl ?? `that of ${file.temporalAddress}`],
     ['Metrics', file.metricsUrls ? `${file.metricsUrls.api} (API)` : 'none, as METRICS_PORT is 0'],
@@ -55,7 +54,6 @@ function welcome(file: EngineFile): string {
     'Next, in another terminal:',
     '  npm run demo                                          the whole story, played against this engine',
     '  npx assent entity create --type bank --name "My Bank" an identity for your own first calls',
-    '  README.md                                             what to call then',
     '',
     'Ctrl-C stops everything; what waits goes on at the next start.',
   ].join('\n');
@@ -65,10 +63,9 @@ main().then(
   // A start that was given up may leave open handles, which must not hold the process.
   () => process.exit(0),
   (error: unknown) => {
-    const known = error instanceof OperatorError;
-    console.error(
-      `\n${known ? (error as Error).message : error instanceof Error ? error.stack : String(error)}`,
-    );
+    const shown =
+      error instanceof OperatorError ? error.message : error instanceof Error ? error.stack : error;
+    console.error(`\n${String(shown)}`);
     process.exit(1);
   },
 );

@@ -69,7 +69,13 @@ describe('npm start', () => {
         metricsUrls: { api: `${at(9464)}/metrics`, worker: `${at(9465)}/metrics` },
       });
       const metrics = [file.metricsUrls?.api ?? 'missing', file.metricsUrls?.worker ?? 'missing'];
-      for (const address of [file.apiUrl, file.temporalUiUrl ?? 'missing', ...metrics, file.logFile]) {
+      for (const address of [
+        file.apiUrl,
+        `${file.apiUrl}/docs`,
+        file.temporalUiUrl ?? 'missing',
+        ...metrics,
+        file.logFile,
+      ]) {
         expect(started.output()).toContain(address);
         if (address.startsWith('http')) expect((await fetch(address)).status).toBe(200);
       }
