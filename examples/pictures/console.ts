@@ -44,7 +44,6 @@ export async function takeConsolePictures(
   const payment = page.locator(`a[href$='${declined}']`);
   await payment.waitFor();
   await takePicture(page, fileOf('console-payments'), { ...WIDE, height: 1000, colorScheme: 'light' });
-  await takePicture(page, fileOf('console-payments-narrow'), { ...PHONE, colorScheme: 'dark' });
   await payment.click();
   await page.getByText('What has happened').waitFor();
   await takePicture(page, fileOf('console-payment'), { ...WIDE, height: 900, colorScheme: 'dark' });

@@ -52,7 +52,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
     const customer = network.customers[n];
     if (!story || !customer)
       throw new OperatorError(
-        `There is no story "${name}", but ${Object.keys(STORIES).join(', ')}, ${SANDBOX}.`,
+        `There is no story "${name}", but ${Object.keys(STORIES).join(', ')}, ${SANDBOX}, ${CONSOLE}.`,
       );
     const stage = { ...network, ...(await approved(network, customer)), requestCancellation, signal };
     const workflowId = await story(stage);
