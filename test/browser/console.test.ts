@@ -224,12 +224,12 @@ const VIEWS: Record<string, View> = {
       await page.getByText('Clear “').waitFor();
       await link(page, 'NGN 1.00').click();
     },
-    shows: ['Charge', 'NGN 1.00', 'Successful', 'Ada Obi', 'Refunded of it', 'NGN 0.40'],
+    shows: ['Charge', 'NGN 1.00', 'Successful', 'Ada Obi', 'Refunds of it', 'NGN 0.40'],
   },
   'what a customer has paid': {
     role: 'merchant',
     at: () => `payments/${data.customerId}`,
-    shows: ['One customer', 'Moved your balance by', 'Refund', 'Charge', 'NGN 1.00', 'Partly refunded'],
+    shows: ['One customer', 'Moved your balance by', 'Refund', 'Charge', 'NGN 1.00', 'Partial refund'],
   },
   'payments of a bank by the name of its customer': {
     role: 'bank',
@@ -764,7 +764,7 @@ describe.each([1280, 768, 390])('with the console, %i pixels wide,', (width) => 
     expect(await refunds()).toEqual([]);
     await button(page, 'Refund …').click();
     await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
-    await shows(page, /0.25 is on its way back/, 'Refunded of it', 'A refund was asked for');
+    await shows(page, /0.25 is on its way back/, 'Refunds of it', 'A refund was asked for');
     expect(await refunds()).toEqual([{ amount: 25, reason: 'Too small', status: 'pending' }]);
   });
 

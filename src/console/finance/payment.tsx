@@ -91,7 +91,7 @@ function Details({ of: one }: { of: TransactionWithEvents }) {
           ['Reference', <Id of={one.reference} />],
           ['Made', moment(one.createdAt)],
           ['Settled', one.settledAt === null ? 'Not settled' : moment(one.settledAt)],
-          one.refundedAmount > 0 && ['Refunded of it', part(one.refundedAmount)],
+          one.refundedAmount > 0 && ['Refunds of it', part(one.refundedAmount)],
           one.reversedAmount > 0 && ['Reversed of it', part(one.reversedAmount)],
           [
             'Customer',

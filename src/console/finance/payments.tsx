@@ -228,9 +228,7 @@ function Why({ of: one }: { of: FoundTransaction }) {
   }
   if (one.reversedAmount > 0) return <div class="small quiet">Reversed</div>;
   if (one.refundedAmount > 0) {
-    return (
-      <div class="small quiet">{one.refundedAmount === one.amount ? 'Refunded' : 'Partly refunded'}</div>
-    );
+    return <div class="small quiet">{one.refundedAmount === one.amount ? 'Refund' : 'Partial refund'}</div>;
   }
   return null;
 }
