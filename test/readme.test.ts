@@ -143,6 +143,11 @@ async function paste(script: string, heading: string): Promise<string> {
   return output;
 }
 
+test('who bills again is not refused, since each debit has an id of its own', async () => {
+  const bill = blocks.find(({ title }) => title.startsWith('The merchant bills'));
+  expect(await paste(bill?.script ?? '', 'again')).toContain('The charge is successful');
+});
+
 test.each(['merchant', 'bank', 'provider', 'finance'])(
   'each block of the guide %s.md can be pasted after them',
   async (name) => {
