@@ -270,7 +270,8 @@ export async function searchTransactions(
     pageOf(db, party, partsOf(party, filter, readings), bindings, from, limit);
   if (text === undefined) return page(WITHOUT_TEXT, place, most);
   const { indexed, looked } = text;
-  const isRest = place?.rest ?? indexed.length === 0;
+  // A cursor of another search may name a part that this text does not have.
+  const isRest = indexed.length === 0 || place?.rest === true;
   const first = isRest
     ? { items: [], next: undefined }
     : await page(

@@ -192,6 +192,9 @@ describe('a search for payments', () => {
     // An index has it: it comes first, however old.
     expect(await references(parties.merchant, { search: reference.slice(0, 6) })).toEqual([reference]);
     expect(await references(parties.bank, { search: 'ada', limit: 1, cursor: 'r' })).toEqual([]);
+    // `next` of a list without a text, sent with one.
+    const { next } = await search(parties.merchant, { limit: 1 });
+    expect(await references(parties.merchant, { search: 'not there', cursor: next })).toEqual([]);
     expect(await totals(parties.merchant, { search: 'saffron' })).toMatchObject({ count: 1 });
     expect(await file(parties.merchant, { search: 'saffron' })).toMatchObject([{ reference }]);
   });
