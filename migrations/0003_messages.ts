@@ -173,26 +173,14 @@ export async function up(knex: Knex): Promise<void> {
       sent          int NOT NULL,
       -- The first attempt that was answered with a 2xx.
       delivered_at  timestamptz,
-      -- Each attempt that was sent and met silence.
-      unanswered_at timestamp with time zone[] NOT NULL,
       -- The receiver had read it in its feed.
       feed_read     boolean NOT NULL DEFAULT false,
-      batch_id      text,
-      status        text CHECK (status IN ('delivered', 'failed')),
-      finished_at   timestamptz,
-      body_sha256   bytea CHECK (length(body_sha256) = 32),
-      attempted_at  timestamp with time zone[] NOT NULL DEFAULT '{}'::timestamp with time zone[],
-      -- As many; null of an attempt without an answer.
-      http_statuses integer[] NOT NULL DEFAULT '{}'::integer[]
+      body_sha256   bytea CHECK (length(body_sha256) = 32)
     );
-    -- Receipts by which money may have moved stay for good.
-    CREATE INDEX webhook_receipts_of_a_time ON webhook_receipts (announced_at)
-      WHERE webhook_type NOT IN ('billing.request', 'refund.request', 'billing.credit');
-    GRANT SELECT, INSERT, DELETE ON webhook_receipts TO assent_app;
+    GRANT SELECT, INSERT ON webhook_receipts TO assent_app;
 
-    CREATE TRIGGER webhook_receipts_are_kept BEFORE DELETE ON webhook_receipts
-      FOR EACH ROW WHEN (OLD.webhook_type IN ('billing.request', 'refund.request', 'billing.credit'))
-      EXECUTE FUNCTION refuse_rewriting_history();
+    CREATE TRIGGER webhook_receipts_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON webhook_receipts
+      FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
 
     -- One row: of what was announced up to then some may be gone. A reader of the feed who was
     -- there last is told.

@@ -11,7 +11,7 @@ import { readKeyring, type Keyring } from '../database/keys/keyring';
 import { foldBalances } from '../database/ledger/fold-balances';
 import { deleteFullBuckets } from '../database/call/rate-limit';
 import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
-import { forgetDeliveries, forgetReceipts } from '../database/webhook/delete-old-deliveries';
+import { forgetDeliveries } from '../database/webhook/delete-old-deliveries';
 import { listening } from '../process/listen';
 import { createLogger } from '../process/log';
 import { fitFor, openOwnDatabase } from '../process/open-database';
@@ -122,11 +122,7 @@ async function drained(server: Server): Promise<void> {
 function expired(
   db: Database,
   ring: Keyring,
-  {
-    NETWORK_TIMEZONE,
-    RECEIPT_KEPT_DAYS,
-    WEBHOOK_KEPT_DAYS,
-  }: Pick<Config, 'NETWORK_TIMEZONE' | 'RECEIPT_KEPT_DAYS' | 'WEBHOOK_KEPT_DAYS'>,
+  { NETWORK_TIMEZONE, WEBHOOK_KEPT_DAYS }: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_KEPT_DAYS'>,
 ): Sweeps {
   return {
     'idempotency keys': () => expireKeys(db),
@@ -137,7 +133,6 @@ function expired(
     'counted differences': () => deleteCounted(db),
     'console sessions': () => forgetEndedSessions(db),
     webhooks: () => forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
-    receipts: () => forgetReceipts(db, RECEIPT_KEPT_DAYS),
     balances: () => foldBalances(db),
     'retired secrets': async () => {
       await forgetRetiredSecrets(db);

@@ -28,7 +28,6 @@ import {
   wholeNumber,
 } from './kinds';
 import { misspeltSettings } from './misspelt';
-import { shortRetention } from './retention';
 
 /*
  * All settings of Assent, read once from the environment by the entry points. No other module reads
@@ -89,7 +88,6 @@ const settings = z.object({
 
   WEBHOOK_RETRY_S: numbers('5,30,120,600,1800,3600,10800,21600,43200,86400,86400', 604_800, 'seconds'),
   WEBHOOK_KEPT_DAYS: wholeNumber(7, 3650, 'days').default(30),
-  RECEIPT_KEPT_DAYS: wholeNumber(7, 36_500, 'days').default(3_653),
   WEBHOOK_TIMEOUT_S: decimal(60, 'seconds').default(10),
   ALLOW_PRIVATE_WEBHOOKS: flag.optional(),
 
@@ -154,7 +152,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const production = ASSENT_MODE === 'production';
   const allowPrivate = config.ALLOW_PRIVATE_WEBHOOKS ?? !production;
   refuse([
-    ...shortRetention(config, production),
+    ...shortRetention(config),
     ...(production ? unfitForProduction(config, allowPrivate, environment) : []),
   ]);
   return { ...config, ASSENT_MODE, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
@@ -169,6 +167,21 @@ function tracingAskedFor(environment: Record<string, string | undefined>) {
   const off = environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
   if (environment['OTEL_EXPORTER_OTLP_ENDPOINT'] !== undefined && !off) return environment;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('OTEL_')));
+}
+
+const DAY_S = 86_400;
+
+/**
+ * The end of a window asks whether the webhook was delivered (`expired` or `not_delivered`), so
+ * webhooks must outlive every window.
+ */
+function shortRetention(config: z.output<typeof settings>): string[] {
+  const { WEBHOOK_KEPT_DAYS, INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S } = config;
+  return problemsOf([
+    Math.max(INTENT_WINDOW_S, APPROVAL_WINDOW_S, SETTLEMENT_WINDOW_S) >= WEBHOOK_KEPT_DAYS * DAY_S,
+    'WEBHOOK_KEPT_DAYS: must be longer than INTENT_WINDOW_S, APPROVAL_WINDOW_S and SETTLEMENT_WINDOW_S, for the ' +
+      'end of a window asks whether its webhook was delivered',
+  ]);
 }
 
 function unfitForProduction(

@@ -382,14 +382,14 @@ it('finds a webhook that is forgotten by its event, as by its own id', async () 
   await refund(db, ring, standing, reference, 0.4, 'completed');
   await asOwner(
     database.url,
-    `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.merchantId}'`,
+    `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.bankId}'`,
   );
   await forgetDeliveries(db, ring, 0);
   const told = await row<{ deliveryId: string }>(
     db,
     `SELECT delivery_id AS "deliveryId" FROM webhook_receipts
-     WHERE webhook_type = 'refund.response' AND entity_id = :merchantId`,
-    { merchantId: standing.merchantId },
+     WHERE webhook_type = 'refund.request' AND entity_id = :bankId`,
+    { bankId: standing.bankId },
   );
   const { deliveryId } = told ?? { deliveryId: '' };
   const byId = await why(deliveryId);

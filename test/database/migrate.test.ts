@@ -303,8 +303,8 @@ describe('docs/retention.md, which an auditor is given', () => {
        WHERE schemaname = 'public' AND has_table_privilege('assent_app', format('%I.%I', schemaname, tablename), 'DELETE')`,
     );
     const deletable = new Set(found.map(({ name }) => name));
-    // A trigger keeps some receipts for good; the owner may take a key of the ring away.
-    const apart = ['webhook_receipts', 'encryption_keys'];
+    // The owner may take a key of the ring away.
+    const apart = ['encryption_keys'];
     const wrong = lines.flatMap(({ tables, isForGood }) =>
       tables.filter((name) => !apart.includes(name) && deletable.has(name) === isForGood),
     );

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { WebhookType } from '../../domain/webhook/webhook';
-import { oneRow, rows, type Executor } from '../pool/connection';
+import { rows, type Executor } from '../pool/connection';
 import { firstIdAt } from '../identifier/new-id';
 import { KeyringError, type Keyring } from '../keys/keyring';
 import { decrypt } from '../keys/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
 /**
- * Deliveries, their bodies and attempts are kept for a time and then forgotten. A receipt of each
- * stays: to whom, the hash of the body, when each attempt was made and how it was answered. The
- * receipt of what asked a bank to move money stays for good.
+ * Deliveries, their bodies and attempts are kept for a time and then forgotten. A receipt of what
+ * asked a bank to move money stays for good: to whom, whether it arrived, and the hash of the body.
  *
  * Deliveries are the receiver's events feed as well, so `feed_horizon` says up to when some of it
  * may be gone.
@@ -20,7 +19,6 @@ const ASKING: WebhookType[] = ['billing.request', 'refund.request', 'billing.cre
 
 /** Most deliveries that one statement forgets: their bodies, up to 60 kB, fit into memory. */
 const SWEEP = 200;
-const RECEIPTS_SWEEP = 1_000;
 
 const DAY_MS = 86_400_000;
 
@@ -32,12 +30,12 @@ const DAY_MS = 86_400_000;
 export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: number): Promise<boolean> {
   // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
   // word.
-  const past = await rows<{ id: string; bodyEncrypted: Buffer }>(
+  const past = await rows<{ id: string; bodyEncrypted: Buffer | null }>(
     db,
-    `SELECT id, body_encrypted FROM webhook_deliveries
+    `SELECT id, CASE WHEN webhook_type = ANY(:asking) THEN body_encrypted END AS body_encrypted FROM webhook_deliveries
      WHERE id < :before AND status <> 'pending' AND created_at < clock_timestamp() - :keptDays * interval '1 day'
      ORDER BY id LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED`,
-    { before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)), keptDays },
+    { before: firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS)), keptDays, asking: ASKING },
   );
   if (past.length === 0) return false;
   await rows(
@@ -49,29 +47,29 @@ export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: nu
      ), attempts AS (
        DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
      ), receipts AS (
-       INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, unanswered_at,
-         feed_read, batch_id, status, finished_at, body_sha256, attempted_at, http_statuses)
-       SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent, a.delivered_at, coalesce(a.unanswered_at, '{}'),
+       INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, feed_read,
+         body_sha256)
+       SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent,
+         (SELECT min(at) FROM webhook_attempts WHERE delivery_id = d.id AND error IS NULL),
          d.withdrawn_at IS NULL AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
                  AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)),
-         d.batch_id, d.status, d.finished_at, past.hash, coalesce(a.attempted_at, '{}'),
-         coalesce(a.http_statuses, '{}')
-       FROM past JOIN webhook_deliveries d USING (id), LATERAL (
-         SELECT min(at) FILTER (WHERE error IS NULL) AS delivered_at,
-           array_agg(at ORDER BY n) FILTER (WHERE http_status IS NULL AND reached IS DISTINCT FROM 'no') AS unanswered_at,
-           array_agg(at ORDER BY n) AS attempted_at, array_agg(http_status ORDER BY n) AS http_statuses
-         FROM webhook_attempts WHERE delivery_id = d.id) AS a
+         past.hash
+       FROM past JOIN webhook_deliveries d USING (id) WHERE d.webhook_type = ANY(:asking)
      ), gone AS (
        DELETE FROM webhook_deliveries d USING past WHERE d.id = past.id RETURNING d.created_at
      )
      UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g WHERE latest > passed`,
-    { ids: past.map(({ id }) => id), hashes: past.map((one) => hashOf(ring, one)) },
+    { ids: past.map(({ id }) => id), hashes: past.map((one) => hashOf(ring, one)), asking: ASKING },
   );
   return past.length === SWEEP;
 }
 
-/** Null where its key is gone. */
-function hashOf(ring: Keyring, { id, bodyEncrypted }: { id: string; bodyEncrypted: Buffer }): Buffer | null {
+/** Null where its key is gone, or without a body. */
+function hashOf(
+  ring: Keyring,
+  { id, bodyEncrypted }: { id: string; bodyEncrypted: Buffer | null },
+): Buffer | null {
+  if (bodyEncrypted === null) return null;
   try {
     return createHash('sha256')
       .update(decrypt(ring, bodyEncrypted, bodyPlace(id)))
@@ -80,25 +78,4 @@ function hashOf(ring: Keyring, { id, bodyEncrypted }: { id: string; bodyEncrypte
     if (error instanceof KeyringError) return null;
     throw error;
   }
-}
-
-/**
- * Forgets receipts past their time, but none by which money may have moved.
- *
- * @returns whether there may be more
- */
-export async function forgetReceipts(db: Executor, keptDays: number): Promise<boolean> {
-  const { count } = await oneRow<{ count: number }>(
-    db,
-    `WITH gone AS (
-       DELETE FROM webhook_receipts WHERE delivery_id IN (
-         SELECT delivery_id FROM webhook_receipts
-         WHERE webhook_type NOT IN (${ASKING.map((one) => `'${one}'`).join(', ')})
-           AND announced_at < clock_timestamp() - :keptDays * interval '1 day'
-         ORDER BY announced_at LIMIT ${RECEIPTS_SWEEP})
-       RETURNING 1)
-     SELECT count(*)::int AS count FROM gone`,
-    { keptDays },
-  );
-  return count === RECEIPTS_SWEEP;
 }
