@@ -1,16 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import {
-  dailyHeads,
-  publicKeys,
-  readHead,
-  signerOf,
-  type PublicKeys,
-  type StoredHead,
-} from '../database/chain/sign-head';
+import { dailyHeads, readHead, signerOf, type StoredHead } from '../database/chain/sign-head';
 import { chainKeys } from '../database/chain/chain-key';
 import { ringFaults } from '../database/key-rotation/claim-keyring';
-import type { PublicJwk } from '../database/keys/signing-key';
 import { keepResult } from '../database/verify/nightly-result';
 import { compareBooks, provenKeys, verify, type Found } from '../database/verify/verify-books';
 import { OperatorError } from '../domain/failures';
@@ -23,16 +14,9 @@ import { progress, tableOf } from './output';
 /** SQLSTATE of a statement that writes on a server that only reads. */
 const READ_ONLY = '25006';
 
-/** A file printed by `books heads --json`, kept outside the service. */
-interface Kept {
-  keys: PublicKeys;
-  heads: string[];
-}
-
 interface Options {
   from?: string | null;
   to?: string | null;
-  kept?: string;
 }
 
 /** `assent books`: verifies the ledger and the audit events. */
@@ -44,18 +28,15 @@ export function fill(books: Command): void {
   )
     .addOption(dayOption('--from <day>', 'only from this day of the network’s zone on'))
     .addOption(dayOption('--to <day>', 'only up to this day'))
-    .option('--kept <file>', 'heads and keys that "books heads --json" has printed before: by these alone')
     .action(
-      onEngine(async ({ db, ring }, config, { kept: file, from = null, to = null }: Options) => {
+      onEngine(async ({ db, ring }, config, { from = null, to = null }: Options) => {
         if (from !== null && to !== null && from > to) throw new OperatorError('--from is after --to');
-        const kept = file === undefined ? undefined : await readKept(file);
-        const keys = kept?.keys ?? (await provenKeys(db, ring));
-        const means = { db, keys, timeZone: config.NETWORK_TIMEZONE, kept: kept?.heads };
+        const means = { db, keys: await provenKeys(db, ring), timeZone: config.NETWORK_TIMEZONE };
         const verified = await verify(compareBooks(means, { from, to }), ({ compared, differences }, check) =>
           progress.say(`${compared[check]} ${check} compared, ${differences} differences`),
         );
-        // An auditor's ring or kept heads, or a copy that only reads, say nothing of this service.
-        const isOwn = !kept && (await ringFaults(db, ring)).length === 0;
+        // An auditor's ring, or a copy that only reads, says nothing of this service.
+        const isOwn = (await ringFaults(db, ring)).length === 0;
         if (isOwn && from === null && to === null) {
           await keepResult(db, verified, null).catch((error: unknown) => {
             if ((error as { code?: string }).code !== READ_ONLY) throw error;
@@ -83,20 +64,6 @@ export function fill(books: Command): void {
       return { json: { keys, heads: heads.map(shown) }, text: heads.map(inLine).join('\n') };
     }, anyRing),
   );
-}
-
-/** The file is at most some megabytes: a head of each day. */
-async function readKept(file: string): Promise<Kept> {
-  try {
-    const { keys, heads } = JSON.parse(await readFile(file, 'utf8')) as {
-      keys?: PublicJwk[];
-      heads?: { jws: string }[];
-    };
-    if (!Array.isArray(keys) || !Array.isArray(heads)) throw new Error('it has no keys, or no heads');
-    return { keys: publicKeys(keys), heads: heads.map(({ jws }) => jws) };
-  } catch (cause) {
-    throw new OperatorError(`--kept: ${file} is not what "assent books heads --json" prints`, { cause });
-  }
 }
 
 const inWords = ({ check, id, what }: Found) => `${check}: ${id}: ${what}`;

@@ -1,6 +1,3 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import { readLastResult } from '../../src/database/verify/nightly-result';
@@ -57,10 +54,10 @@ describe('assent books verify', () => {
   it('takes a range of days, and refuses one that is none', async () => {
     expect(await of('--from', '2020-01-01', '--to', '2020-01-31')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/│ changed rows +│ 0 +│[^]*│ charges +│ 0 +│/) as string,
+      out: expect.stringMatching(/│ charges +│ 0 +│[^]*│ changed rows +│ 0 +│/) as string,
     });
     expect((await of('--from', '2020-01-01')).out).toMatch(
-      /│ changed rows +│ 14 +│[^]*│ charges +│ 8 +│[^]*│ exceptions +│ 2 +│[^]*│ refunds +│ 3 +│/,
+      /│ charges +│ 8 +│[^]*│ refunds +│ 3 +│[^]*│ exceptions +│ 2 +│[^]*│ changed rows +│ 14 +│/,
     );
     expect(await of('--from', '2026-13-01')).toMatchObject({
       code: 1,
@@ -69,34 +66,12 @@ describe('assent books verify', () => {
     expect(await of('--from', '2026-02-02', '--to', '2026-02-01')).toMatchObject({ code: 1 });
   });
 
-  it('judges heads by what somebody has kept elsewhere, and misses one that the database has lost', async () => {
+  it('takes no head for ours that another ring has signed, and keeps no result of that ring', async () => {
     await chainBooks(test.db, keyring);
-    const { out } = await cli.run('books', 'heads', '--json');
-    const file = join(await mkdtemp(join(tmpdir(), 'assent-books-')), 'kept.json');
-    await writeFile(file, out);
-    // By the public keys alone: this ring is another network's.
-    const auditor = createCli(test, makeKeyring());
-    expect(await auditor.run('books', 'verify')).toMatchObject({
+    expect(await createCli(test, makeKeyring()).run('books', 'verify')).toMatchObject({
       code: 1,
       out: expect.stringContaining('none of the network') as string,
     });
-    // A result by another ring is none of this service.
     expect((await readLastResult(test.db)).found.map(({ check }) => check)).not.toContain('heads');
-    expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({ code: 0 });
-    await asOwner(
-      test.url,
-      `SET session_replication_role = replica; DELETE FROM chain_heads; TRUNCATE ledger_chain, event_chain, audit_chain;
-       UPDATE chain_progress SET last_head = 0`,
-    );
-    expect(await cli.run('books', 'verify')).toMatchObject({ code: 0 });
-    expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({
-      code: 1,
-      out: expect.stringContaining('it was kept, and the database has it no more') as string,
-    });
-    await writeFile(file, '{}');
-    expect(await auditor.run('books', 'verify', '--kept', file)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('is not what "assent books heads --json" prints') as string,
-    });
   });
 });

@@ -18,9 +18,9 @@ export async function chainBooks(db: Database, ring: Keyring): Promise<number> {
 }
 
 /** All that differs, in one line each: `check: row: finding`. */
-async function differences(db: Database, keys: PublicKeys, kept: string[] = []): Promise<string[]> {
+async function differences(db: Database, keys: PublicKeys): Promise<string[]> {
   const found: string[] = [];
-  for await (const page of compareBooks({ db, keys, timeZone, kept }, { from: null, to: null }))
+  for await (const page of compareBooks({ db, keys, timeZone }, { from: null, to: null }))
     found.push(...page.differences.map(({ id, what }) => `${page.check}: ${id}: ${what}`));
   return found;
 }
@@ -30,9 +30,8 @@ const isOfChains = (one: string) => one.startsWith('links') || one.startsWith('h
 export const allDifferences = async (db: Database, ring: Keyring): Promise<string[]> =>
   differences(db, await provenKeys(db, ring));
 
-/** @param kept heads that were kept elsewhere */
-export const chainDifferences = async (db: Database, ring: Keyring, kept?: string[]): Promise<string[]> =>
-  (await differences(db, await provenKeys(db, ring), kept)).filter(isOfChains);
+export const chainDifferences = async (db: Database, ring: Keyring): Promise<string[]> =>
+  (await allDifferences(db, ring)).filter(isOfChains);
 
 /** All findings but those of the chains. */
 export const bookDifferences = async (db: Database): Promise<string[]> =>

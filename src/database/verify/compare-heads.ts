@@ -22,21 +22,17 @@ const deleted = (from: bigint, to: bigint) => `the heads from ${from} to ${to} w
 /**
  * Compares each head with the next head's `previous`. The last head is compared with its signature,
  * with the chains, and with the number that was last signed: it stands for all before it.
- *
- * @param kept heads that were kept elsewhere. If rows, links and heads at the end were deleted
- *   together with that number, only a kept head shows it.
  */
-export async function* compareHeads(db: Database, keys: PublicKeys, kept: string[] = []): Pages {
+export async function* compareHeads(db: Database, keys: PublicKeys): Pages {
   // Read before the heads, so that a head signed meanwhile does not count as missing.
   const signed = await lastSigned(db);
-  const missing = new Map(kept.map((jws) => [readHead(jws)?.number, jws]));
   let last: StoredHead | undefined;
   for (;;) {
     const page = await readHeads(db, last?.number ?? 0n, PAGE);
     const differences: Difference[] = [];
     for (const head of page) {
-      const wrong = [wrongBefore(head, last), wrongWithKept(head, missing)];
-      differences.push(...wrong.flatMap((what) => (what === undefined ? [] : { id: nameOf(head), what })));
+      const what = wrongBefore(head, last);
+      if (what !== undefined) differences.push({ id: nameOf(head), what });
       last = head;
     }
     yield { check: 'heads', checked: page.length, differences };
@@ -45,11 +41,6 @@ export async function* compareHeads(db: Database, keys: PublicKeys, kept: string
   const differences = last ? await ofLast(db, last, keys) : [];
   const end = last?.number ?? 0n;
   if (end < signed) differences.push({ id: 'heads', what: deleted(end + 1n, signed) });
-  for (const jws of missing.values()) {
-    const { number, day } = readHead(jws) ?? {};
-    const what = 'it was kept, and the database has it no more: what was chained by then may be gone';
-    differences.push({ id: `head ${number} of ${day}`, what });
-  }
   yield { check: 'heads', checked: 0, differences };
 }
 
@@ -60,17 +51,6 @@ function wrongBefore({ number, jws }: StoredHead, before: StoredHead | undefined
   return before
     ? `it follows another head than ${nameOf(before)}: one of them was changed`
     : 'it was changed';
-}
-
-/** Compares a head with its kept copy, and removes it from `missing`. */
-function wrongWithKept(
-  { number, jws }: StoredHead,
-  missing: Map<number | undefined, string>,
-): string | undefined {
-  const kept = missing.get(Number(number));
-  missing.delete(Number(number));
-  if (kept === undefined || kept === jws) return undefined;
-  return 'it was kept, and the database has another of its number: the chains were rebuilt';
 }
 
 async function ofLast(db: Database, head: StoredHead, keys: PublicKeys): Promise<Difference[]> {

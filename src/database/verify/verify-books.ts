@@ -20,8 +20,6 @@ export interface Means {
   db: Database;
   keys: PublicKeys;
   timeZone: string;
-  /** Heads that were kept elsewhere. */
-  kept?: string[] | undefined;
 }
 
 export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKeys> {
@@ -32,41 +30,17 @@ export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKey
  * Compares everything, or all that was chained, created, changed and posted on some days. Adjoining
  * spans of days leave nothing out between them.
  */
-export async function* compareBooks({ db, keys, timeZone, kept }: Means, days: Days): Pages {
+export async function* compareBooks({ db, keys, timeZone }: Means, days: Days): Pages {
   const next = days.to === null ? null : addDays(days.to, 1);
   const [first, last] = [await tipsBefore(db, days.from), await tipsBefore(db, next)];
-  async function* ledger(): Pages {
-    for (const stream of STREAMS)
-      yield* compareLinks(
-        db,
-        stream,
-        first?.[stream]?.n ?? 0,
-        next === null ? null : (last?.[stream]?.n ?? 0),
-      );
-    yield* compareHeads(db, keys, kept);
-    yield* compareBalances(db, days);
+  for (const stream of STREAMS) {
+    const end = next === null ? null : (last?.[stream]?.n ?? 0);
+    yield* compareLinks(db, stream, first?.[stream]?.n ?? 0, end);
   }
+  yield* compareHeads(db, keys);
+  yield* compareBalances(db, days);
   const [from, end] = [await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next)];
-  yield* beside(ledger(), compareMoney(db, from, end));
-}
-
-/** Yields pages of both walks, each as it comes: a statement keeps one core of Postgres busy. */
-async function* beside(...walks: Pages[]): Pages {
-  const coming = new Map(walks.map((walk) => [walk, walk.next()]));
-  try {
-    while (coming.size > 0) {
-      const { walk, page } = await Promise.race(
-        Array.from(coming, async ([from, next]) => ({ walk: from, page: await next })),
-      );
-      if (page.done) coming.delete(walk);
-      else {
-        coming.set(walk, walk.next());
-        yield page.value;
-      }
-    }
-  } finally {
-    await Promise.allSettled(coming.values());
-  }
+  yield* compareMoney(db, from, end);
 }
 
 export async function* compareSpans(means: Means, spans: Days[]): Pages {
@@ -121,7 +95,5 @@ export async function verify(
     }
     beat(report, check);
   }
-  // The walks run side by side, so the order of their pages is random.
-  const byName = Object.entries(report.compared).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return { ...report, compared: Object.fromEntries(byName) };
+  return report;
 }
