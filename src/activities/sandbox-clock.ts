@@ -23,8 +23,6 @@ export interface ClockPosition {
   now: string;
   /** Null once the clock has arrived. */
   target: string | null;
-  /** Workflows that had been ended by hand with work due: they are started again. */
-  startedAgain: string[];
 }
 
 export interface SandboxClockActivities {
@@ -33,12 +31,6 @@ export interface SandboxClockActivities {
    * rest. A call lasts some seconds, and moves at most to the target.
    */
   moveClock(ownerId: string): Promise<ClockPosition>;
-}
-
-interface Rest {
-  startedAgain: string[];
-  /** Some work is undone, and was given up. */
-  stuck: boolean;
 }
 
 /**
@@ -79,8 +71,9 @@ export function createSandboxClockActivities(
    * are awaited, and no later ones.
    *
    * @param askedSince real time
+   * @returns whether some work is undone, and was given up
    */
-  async function rest(ownerId: string, askedSince: Date): Promise<Rest> {
+  async function restOrStick(ownerId: string, askedSince: Date): Promise<boolean> {
     const activity = Context.current();
     const startedAt = Date.now();
     let before: WorkInHand | undefined;
@@ -88,23 +81,22 @@ export function createSandboxClockActivities(
     let progressAt = startedAt;
     let signalledAt = startedAt;
     let gotOnAt = 'infinity';
-    const startedAgain: string[] = [];
     for (;;) {
       activity.heartbeat();
       const work = await workInHand(db, ownerId, askedSince, gotOnAt);
       const hasGotOn = gotOn(before, work);
       const unattempted = hasGotOn ? work.unattempted : work.unattemptedOfMoment;
       const undone = work.undone > 0 || unattempted > 0;
-      if (!undone && work.asked === 0) return { startedAgain, stuck: false };
+      if (!undone && work.asked === 0) return false;
       if (hasGotOn) gotOnAt = work.at;
       if (hasGotOn || work.unattemptedOfMoment < unattemptedBefore) progressAt = Date.now();
       before = work;
       unattemptedBefore = unattempted;
       const quietMs = Date.now() - progressAt;
-      if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return { startedAgain, stuck: undone };
+      if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return undone;
       if (undone && quietMs >= SIGNAL_AGAIN_MS && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
         await signalDue(db, ownerId, work.now);
-        if (quietMs >= MISSED_AFTER_MS) startedAgain.push(...(await startMissing(ownerId)));
+        if (quietMs >= MISSED_AFTER_MS) await startMissing(ownerId);
         signalledAt = Date.now();
       }
       const waitedMs = Date.now() - startedAt;
@@ -113,35 +105,28 @@ export function createSandboxClockActivities(
   }
 
   /** Due work without its workflow is never done, and time would stand still. */
-  async function startMissing(ownerId: string): Promise<string[]> {
+  async function startMissing(ownerId: string): Promise<void> {
     const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, ownerId), 0);
-    if (missing.length === 0) return [];
+    if (missing.length === 0) return;
     await restartWork(db, missing);
     const workflowIds = missing.map(({ workflowId }) => workflowId);
     log.warn({ ownerId, workflowIds }, 'due, but without a workflow: started again');
-    return workflowIds;
   }
 
   return {
     async moveClock(ownerId) {
       const startedAt = Date.now();
       const { now, realNow, target } = await readClock(db, ownerId);
-      if (target === null) return { now: now.toISOString(), target: null, startedAgain: [] };
-      const startedAgain: string[] = [];
-      const restSince = async (askedSince: Date) => {
-        const rested = await rest(ownerId, askedSince);
-        startedAgain.push(...rested.startedAgain);
-        return rested;
-      };
+      if (target === null) return { now: now.toISOString(), target: null };
       // First the work that is due already, or was asked for a moment ago: the next stop may be the
       // end of its window. This is also where a worker takes up a dead worker's move.
       await signalDue(db, ownerId, now);
       let askedSince = new Date(realNow.getTime() - clockWaitMs);
-      let rested = await restSince(askedSince);
+      let isStuck = await restOrStick(ownerId, askedSince);
       let stop = now;
       do {
         const position = await readClock(db, ownerId);
-        const moment = await nextMoment(db, ownerId, rested.stuck ? position.now : '-infinity');
+        const moment = await nextMoment(db, ownerId, isStuck ? position.now : '-infinity');
         // A bank may have answered just after the wait: work that its answer makes due comes before
         // time goes on.
         if (moment === null || moment > position.now) {
@@ -150,16 +135,15 @@ export function createSandboxClockActivities(
           await moveTo(db, ownerId, stop);
           await signalDue(db, ownerId, stop);
         }
-        rested = await restSince(askedSince);
-        // Workflows ended by hand are named at once.
-      } while (stop < target && startedAgain.length === 0 && Date.now() - startedAt < MOVES_FOR_MS);
-      if (stop < target) return { now: stop.toISOString(), target: target.toISOString(), startedAgain };
+        isStuck = await restOrStick(ownerId, askedSince);
+      } while (stop < target && Date.now() - startedAt < MOVES_FOR_MS);
+      if (stop < target) return { now: stop.toISOString(), target: target.toISOString() };
 
       await db.transaction(async (trx) => {
         await endAdvance(trx, ownerId, target);
         await signalDue(trx, ownerId, 'infinity');
       });
-      return { now: stop.toISOString(), target: null, startedAgain };
+      return { now: stop.toISOString(), target: null };
     },
   };
 }

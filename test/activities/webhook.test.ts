@@ -253,13 +253,13 @@ describe('an attempt of a delivery workflow', () => {
     const bank = await sender.bankAt(url);
     const made = sender.activities({ WEBHOOK_TIMEOUT_S: 2.1 });
     const [first = ''] = await sender.announceTo([bank.entityId]);
-    expect(await made.attemptDelivery(first)).toMatchObject({ why: 'no answer within 2 s', attempts: 1 });
+    expect(await made.attemptDelivery(first)).toMatchObject({ why: 'no answer within 2000 ms', attempts: 1 });
     // Its receiver fails by now, so that the first attempt of another has the full time as well.
     const [second = ''] = await sender.announceTo([bank.entityId]);
     const both = [sender.attemptInTime(first, made), made.attemptDelivery(second)];
     expect(await Promise.all(both)).toMatchObject([
-      { why: 'no answer within 2.1 s', attempts: 2 },
-      { why: 'no answer within 2.1 s', attempts: 1 },
+      { why: 'no answer within 2100 ms', attempts: 2 },
+      { why: 'no answer within 2100 ms', attempts: 1 },
     ]);
   });
 

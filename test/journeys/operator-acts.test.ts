@@ -218,12 +218,6 @@ async function advanceUnderWay(): Promise<WorkflowHandle> {
   return handle;
 }
 
-/** What a workflow says of itself, in the UI and to `temporal workflow describe`. */
-async function detailsOf(handle: WorkflowHandle): Promise<string> {
-  const { currentDetails } = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
-  return currentDetails;
-}
-
 /** The last that it did is to begin to wait. With `signals`, it has heard so many. */
 async function isSleeping(handle: WorkflowHandle, signals?: number): Promise<boolean> {
   const { events } = await handle.fetchHistory().catch(() => ({ events: [] }));
@@ -695,7 +689,7 @@ test('signals sent by hand at any moment of a charge that its bank answers at on
   expect(await sent(merchant, 'billing.response', billingRequestId)).toBe(1);
 });
 
-test('a test clock goes on although a workflow was ended by hand, and names it to the end', async () => {
+test('a test clock goes on although a workflow was ended by hand', async () => {
   const { id, handle } = await schedule(86_400_000, { maxBillings: 1 });
   await handle.terminate('by hand');
   const { body } = await merchant.api.post('/v1/sandbox/clock/advance', { by: 'P2D' });
@@ -705,7 +699,6 @@ test('a test clock goes on although a workflow was ended by hand, and names it t
   expect((await merchant.api.get('/v1/sandbox/clock')).body.data).toMatchObject({ status: 'ready' });
   expect(await retrieve(id)).toMatchObject({ billings: [{ n: 0, status: 'successful' }] });
   expect(await charges()).toEqual(['successful']);
-  expect(await detailsOf(advance)).toContain(`Had been ended, and were started again: ${handle.workflowId}.`);
   const logged = (await engine.log())
     .split('\n')
     .find((line) => line.includes('due, but without a workflow: started again') && line.includes(id));

@@ -48,7 +48,7 @@ export const WORKFLOW_TYPE = {
 /** A webhook delivery's progress, handed on when another attempt follows. */
 export interface DeliveryProgress {
   webhookType: WebhookType;
-  /** The reason for the failure, from a fixed set of words: see `failureInWords`. */
+  /** The reason for the failure, see `failureInWords`. */
   why: string;
   /** Attempts so far. */
   attempts: number;
