@@ -1,6 +1,7 @@
+import { entryOf } from '../../domain/books/ledger';
 import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
 import { recordEvents } from '../record/event';
-import { postCredits } from '../ledger/post-settlement';
+import { postEntries } from '../ledger/post-entries';
 import { enqueueSignals } from '../outbox';
 import type { Keyring } from '../keys/keyring';
 import { endExplained } from '../reconciliation-exception/end-exceptions';
@@ -142,23 +143,36 @@ export async function resolveCredits(
   timeZone: string,
   deliveryIds: string[],
 ): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
-  const credited = await rows<Credited>(
-    trx,
-    `SELECT b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
-       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at
-     FROM billing_requests b
-     WHERE b.credit_delivery_id = ANY(:deliveryIds) AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE`,
-    { deliveryIds },
-  );
-  await postCredits(trx, timeZone, credited);
-  await rows(trx, `UPDATE billing_requests SET credit_settled = true WHERE id = ANY(:ids)`, {
-    ids: credited.map(({ id }) => id),
-  });
+  const credited = await settle(trx, timeZone, `b.credit_delivery_id = ANY(:deliveryIds)`, { deliveryIds });
   await endUndelivered(
     trx,
     keyring,
     credited.map(({ id }) => id),
   );
+  return credited;
+}
+
+/** @param which SQL over a billing request `b` */
+async function settle(
+  trx: Executor,
+  timeZone: string,
+  which: string,
+  parameters: Record<string, unknown>,
+): Promise<Credited[]> {
+  const credited = await rows<Credited>(
+    trx,
+    `WITH open AS (
+       SELECT b.id FROM billing_requests b WHERE ${which} AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE)
+     UPDATE billing_requests b SET credit_settled = true FROM open WHERE b.id = open.id
+     RETURNING b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
+       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`,
+    parameters,
+  );
+  const entries = credited.map((credit) => {
+    const { id, reference: identifier, at: settledAt } = credit;
+    return entryOf('credit', { resourceId: id, settledAt }, credit, { identifier, billingRequestId: id });
+  });
+  await postEntries(trx, timeZone, entries);
   return credited;
 }
 
@@ -208,15 +222,8 @@ export async function settleCreditByWord(
   timeZone: string,
   billingRequestId: string,
 ): Promise<void> {
-  const credited = await rows<Credited>(
-    trx,
-    `UPDATE billing_requests b SET credit_settled = true
-     WHERE b.id = :billingRequestId AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND b.reversed_amount < b.amount
-     RETURNING b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
-       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`,
-    { billingRequestId },
-  );
-  await postCredits(trx, timeZone, credited);
+  const open = `b.id = :billingRequestId AND b.credit_due_at IS NOT NULL AND b.reversed_amount < b.amount`;
+  await settle(trx, timeZone, open, { billingRequestId });
 }
 
 export interface Credit {

@@ -1,76 +1,18 @@
 import { entryOf, type BookedBy, type LedgerEntry, type Payment } from '../../domain/books/ledger';
-import type { BillingRequestStatus, RefundStatus } from '../../domain/lifecycle';
+import type { Outcome } from '../billing-request/announce-billing-requests';
 import { endExpectedCredit } from './end-expected-booking';
 import { oneRow, row, type Executor } from '../pool/connection';
 import { postEntries } from './post-entries';
 
-/** Entries of transitions that move money, posted by the transitions' own transactions. */
+/** Entries of charges, posted by the transactions of the transitions that move the money. */
 
-/** A closed charge; only a `successful` charge has an entry. */
-interface EndedCharge extends Payment {
-  id: string;
-  bankTransactionId: string | null;
-  status: BillingRequestStatus;
-  closedAt: Date | null;
-}
-
-export async function postCharge(trx: Executor, timeZone: string, charge: EndedCharge): Promise<void> {
-  const { id, status, bankTransactionId: identifier } = charge;
+/** Only a `successful` charge has an entry. */
+export async function postCharge(trx: Executor, timeZone: string, charge: Outcome): Promise<void> {
+  const { id, status, closedAt, bankTransactionId: identifier } = charge;
   if (status !== 'successful') return;
-  const entry = entryOf('charge', ended(id, charge), charge, { identifier, billingRequestId: id });
+  const what = { resourceId: id, settledAt: closedAt ?? new Date(Number.NaN) };
+  const entry = entryOf('charge', what, charge, { identifier, billingRequestId: id });
   await postEntries(trx, timeZone, [entry]);
-}
-
-/** Posts the credits of payments between customers, once the payees' banks know of them. */
-export async function postCredits(
-  trx: Executor,
-  timeZone: string,
-  credits: (Payment & { id: string; reference: string; at: Date })[],
-): Promise<void> {
-  const entries = credits.map((credit) => {
-    const { id, reference: identifier, at: settledAt } = credit;
-    return entryOf('credit', { resourceId: id, settledAt }, credit, { identifier, billingRequestId: id });
-  });
-  await postEntries(trx, timeZone, entries);
-}
-
-/** A refund; its merchant owns the entry. */
-interface OfRefund extends Omit<Payment, 'ownerId'> {
-  merchantId: string;
-}
-
-/** A refund that its bank has answered; only a `completed` refund has an entry. */
-interface AnsweredRefund extends OfRefund {
-  refundId: string;
-  billingRequestId: string;
-  bankTransactionId: string | null;
-  status: RefundStatus;
-  closedAt: Date | null;
-}
-
-export async function postRefund(trx: Executor, timeZone: string, refund: AnsweredRefund): Promise<void> {
-  const { refundId, merchantId, status, bankTransactionId: identifier } = refund;
-  if (status !== 'completed') return;
-  const paid = { ...refund, ownerId: merchantId };
-  await postEntries(trx, timeZone, [
-    entryOf('refund', ended(refundId, refund), paid, { ...refund, identifier }),
-  ]);
-}
-
-const ended = (resourceId: string, { closedAt }: { closedAt: Date | null }) => ({
-  resourceId,
-  settledAt: closedAt ?? new Date(Number.NaN),
-});
-
-/** Posts the contra entry of a refund whose money came back, on the day this was found. */
-export async function postRefundReturn(
-  trx: Executor,
-  timeZone: string,
-  returned: OfRefund & { transactionId: string; at: Date },
-): Promise<void> {
-  const { transactionId: resourceId, merchantId, at: settledAt } = returned;
-  const paid = { ...returned, ownerId: merchantId };
-  await postEntries(trx, timeZone, [entryOf('refund_return', { resourceId, settledAt }, paid)]);
 }
 
 /** A part of a successful charge, or all of it, that is reversed or written off. */

@@ -1,3 +1,4 @@
+import { entryOf } from '../../domain/books/ledger';
 import { formatAmount } from '../../domain/money';
 import {
   refundReturnedToBankSequence,
@@ -7,7 +8,7 @@ import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
-import { postRefundReturn } from '../ledger/post-settlement';
+import { postEntries } from '../ledger/post-entries';
 import { settleFreedPart } from '../reversal/reverse-charge';
 import { announce } from '../webhook/announce-webhooks';
 import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
@@ -38,7 +39,9 @@ export async function returnRefund(
   );
   if (!returned) return;
   const { refundId, sequence, at } = returned;
-  await postRefundReturn(trx, timeZone, { ...returned, transactionId });
+  const paid = { ...returned, ownerId: returned.merchantId };
+  const entry = entryOf('refund_return', { resourceId: transactionId, settledAt: at }, paid);
+  await postEntries(trx, timeZone, [entry]);
   await recordEvents(trx, [
     {
       resourceId: refundId,

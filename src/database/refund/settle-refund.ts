@@ -1,5 +1,6 @@
 import { addBusinessDays } from '../../domain/business-day';
 import { formatInstant } from '../../domain/calendar';
+import { entryOf } from '../../domain/books/ledger';
 import { reasonForAudit } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { RefundStatus } from '../../domain/lifecycle';
@@ -13,7 +14,7 @@ import { afterS } from '../clock/moment';
 import { shownName } from '../shown-name';
 import { moneyFacts, recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
-import { postRefund } from '../ledger/post-settlement';
+import { postEntries } from '../ledger/post-entries';
 import { signalWaiting } from '../outbox';
 import { endDuplicates } from '../reconciliation-exception/end-exceptions';
 import { takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
@@ -82,7 +83,12 @@ export async function answerRefund(
       at,
     },
   ]);
-  await postRefund(trx, timeZone, ended);
+  if (ended.status === 'completed') {
+    const paid = { ...ended, ownerId: ended.merchantId };
+    const booked = { ...ended, identifier: ended.bankTransactionId };
+    const entry = entryOf('refund', { resourceId: refundId, settledAt: at }, paid, booked);
+    await postEntries(trx, timeZone, [entry]);
+  }
   await announceToMerchant(trx, keyring, ended);
   if (ended.status === 'completed') await endDuplicates(trx, keyring, ended);
   await signalWaiting(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
