@@ -246,7 +246,7 @@ describe('what other pages show, with what a reader has in its place', () => {
     expect(verified).toContain(RIGHT);
   });
 
-  test('tamper-evidence.md: the heads are of its form, and judge the books later', async () => {
+  test('tamper-evidence.md: the heads are of its form', async () => {
     const [shown] = page('tamper-evidence').filter(({ language }) => language === 'json');
     // A head is signed every five minutes.
     const { temporalAddress: address, namespace } = await started.ready();
@@ -254,12 +254,11 @@ describe('what other pages show, with what a reader has in its place', () => {
     await new Client({ connection, namespace }).schedule.getHandle('chain').trigger();
     await eventually(async () => /"jws"/.test((await shell.run('npx assent books heads --json')).output));
     await connection.close();
-    const [, verified] = await run('tamper-evidence');
+    await run('tamper-evidence');
     const kept = JSON.parse(await readFile(path.join(folder, 'heads.json'), 'utf8')) as {
       heads: { jws: string }[];
     };
 
-    expect(verified).toContain(RIGHT);
     const payload = kept.heads.at(-1)?.jws.split('.')[1] ?? '';
     const head = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
     expect(formOf(head)).toEqual(formOf(JSON.parse(shown?.text ?? '') as object));

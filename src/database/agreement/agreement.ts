@@ -15,6 +15,8 @@ import type { Keyring } from '../keys/keyring';
 export interface Agreement {
   id: string;
   merchantId: string;
+  /** Whether the merchant is. */
+  trusted: boolean;
   customerId: string;
   bankId: string;
   lookupId: string;
@@ -28,44 +30,28 @@ export interface Agreement {
   emailEncrypted: Buffer;
 }
 
-export const AGREEMENT_COLUMNS = `a.id, a.merchant_id, a.customer_id, a.bank_id,
-  c.lookup_id, a.decision, a.blocked, a.currency, a.daily_limit,
-  a.monthly_limit, a.payment_id_key, c.email_encrypted`;
-
-/** Locks agreements by ascending id until the transaction ends, and reads them under the lock. */
-export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
-  if (ids.length === 0) return [];
-  return rows<Agreement>(
-    trx,
-    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
-     WHERE a.id = ANY(:ids) ORDER BY a.id FOR UPDATE OF a`,
-    { ids },
-  );
-}
-
-/** @returns the charge's agreement, if it has one */
-export async function lockAgreementOfRequest(
+/**
+ * Locks agreements by ascending id until the transaction ends, and reads them under the lock.
+ *
+ * @param which SQL over an agreement `a` and its customer `c`
+ */
+export async function lockAgreementsWhere(
   trx: Executor,
-  bankId: string,
-  billingRequestId: string,
+  which: string,
+  parameters: Record<string, unknown>,
 ): Promise<Agreement[]> {
   return rows<Agreement>(
     trx,
-    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
-     WHERE a.id = (SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND bank_id = :bankId)
-     FOR UPDATE OF a`,
-    { billingRequestId, bankId },
+    `SELECT a.id, a.merchant_id, m.trust_level = 'trusted' AS trusted, a.customer_id, a.bank_id, c.lookup_id,
+       a.decision, a.blocked, a.currency, a.daily_limit, a.monthly_limit, a.payment_id_key, c.email_encrypted
+     FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
+     WHERE ${which} ORDER BY a.id FOR UPDATE OF a`,
+    parameters,
   );
 }
 
-/** @returns none if there is no such schedule */
-export async function lockAgreementOfSchedule(trx: Executor, scheduleId: string): Promise<Agreement[]> {
-  return rows<Agreement>(
-    trx,
-    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
-     WHERE a.id = (SELECT agreement_id FROM schedules WHERE id = :scheduleId) FOR UPDATE OF a`,
-    { scheduleId },
-  );
+export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
+  return ids.length === 0 ? [] : lockAgreementsWhere(trx, 'a.id = ANY(:ids)', { ids });
 }
 
 /** @throws Failure not_found */
@@ -104,12 +90,10 @@ export async function openAgreements(
       bankIds: ordered.map((customer) => customer.bankId),
     },
   );
-  return rows<Agreement>(
-    trx,
-    `SELECT ${AGREEMENT_COLUMNS} FROM agreements a JOIN customers c ON c.id = a.customer_id
-     WHERE a.merchant_id = :merchantId AND a.customer_id = ANY(:customerIds) ORDER BY a.id FOR UPDATE OF a`,
-    { merchantId, customerIds: ordered.map((customer) => customer.id) },
-  );
+  return lockAgreementsWhere(trx, 'a.merchant_id = :merchantId AND a.customer_id = ANY(:customerIds)', {
+    merchantId,
+    customerIds: ordered.map((customer) => customer.id),
+  });
 }
 
 export async function blockersOf(

@@ -2,8 +2,8 @@ import { reasonForAudit, type BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import {
-  lockAgreementOfRequest,
   lockAgreements,
+  lockAgreementsWhere,
   openAgreements,
   releaseSpending,
   type Agreement,
@@ -116,7 +116,11 @@ async function lockAgreementForAnswer(
         bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : null,
       },
     ),
-    lockAgreementOfRequest(trx, bankId, billingRequestId),
+    lockAgreementsWhere(
+      trx,
+      'a.id = (SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND bank_id = :bankId)',
+      { billingRequestId, bankId },
+    ),
   ]);
   if (!asked) throw new Failure('not_found', 'There is no such billing request.');
   if (charged) return { ...asked, agreement: charged, grants: false };
@@ -135,12 +139,8 @@ async function lockAgreementForAnswer(
     const [agreement] = await openAgreements(trx, keyring, merchantId, [customer], asked.currency);
     return { ...asked, agreement, grants };
   }
-  const standing = await row<{ id: string }>(
-    trx,
-    `SELECT id FROM agreements WHERE merchant_id = :merchantId AND customer_id = :customerId`,
-    { merchantId, customerId: asked.customerId },
-  );
-  const [agreement] = await lockAgreements(trx, standing ? [standing.id] : []);
+  const pair = 'a.merchant_id = :merchantId AND a.customer_id = :customerId';
+  const [agreement] = await lockAgreementsWhere(trx, pair, { merchantId, customerId: asked.customerId });
   return { ...asked, agreement, grants };
 }
 

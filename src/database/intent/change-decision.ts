@@ -1,5 +1,5 @@
 import { Failure } from '../../domain/failures';
-import { AGREEMENT_COLUMNS, type Agreement } from '../agreement/agreement';
+import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import { row, rows, type Transaction } from '../pool/connection';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { announceEnds, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
@@ -34,7 +34,9 @@ export async function changeDecision(
   agreementId: string,
   change: DecisionChange,
 ): Promise<void> {
-  const before = await lockAgreementOfBank(trx, bankId, agreementId);
+  const ofBank = 'a.id = :agreementId AND a.bank_id = :bankId';
+  const [before] = await lockAgreementsWhere(trx, ofBank, { agreementId, bankId });
+  if (!before) throw new Failure('not_found', 'There is no such decision.');
   const given = change.spendingLimits && limitsOf(change.spendingLimits, before.currency);
   const { daily, monthly } = given ?? { daily: before.dailyLimit, monthly: before.monthlyLimit };
   const decision = change.blockMerchant ? 'deny' : change.customerDecision;
@@ -56,23 +58,6 @@ export async function changeDecision(
   const terms = { currency: before.currency, dailyLimit: daily, monthlyLimit: monthly };
   await applyDecision(trx, keyring, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
   if (decided) await announceDecision(trx, keyring, agreementId);
-}
-
-async function lockAgreementOfBank(
-  trx: Transaction,
-  bankId: string,
-  agreementId: string,
-): Promise<Agreement & { trusted: boolean }> {
-  const found = await row<Agreement & { trusted: boolean }>(
-    trx,
-    `SELECT ${AGREEMENT_COLUMNS}, m.trust_level = 'trusted' AS trusted
-     FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
-     WHERE a.id = :agreementId AND a.bank_id = :bankId
-     FOR UPDATE OF a`,
-    { agreementId, bankId },
-  );
-  if (!found) throw new Failure('not_found', 'There is no such decision.');
-  return found;
 }
 
 /** The merchant's first intent still waits for an answer to its own terms. */

@@ -3,7 +3,7 @@ import type { Decision } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
-import { AGREEMENT_COLUMNS, lockAgreements, type Agreement } from '../agreement/agreement';
+import { lockAgreements, lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import { oneRow, row, rows, type Executor } from '../pool/connection';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { recordEvents, type AuditEvent } from '../record/event';
@@ -85,7 +85,12 @@ export async function answerIntent(
 ): Promise<IntentAnswerResult> {
   // Blocking a merchant is a refusal, whatever else the answer says.
   const answer = given.blockMerchant ? { ...given, customerDecision: 'deny' as const } : given;
-  const agreement = await lockAgreementOfPair(trx, bankId, answer);
+  const { customerId, merchantId, lookupId } = answer;
+  const [agreement] = await lockAgreementsWhere(
+    trx,
+    `a.merchant_id = :merchantId AND a.customer_id = :customerId AND a.bank_id = :bankId AND c.lookup_id = :lookupId`,
+    { customerId, merchantId, lookupId, bankId },
+  );
   const intent = agreement && (await latestIntent(trx, agreement.id));
   if (!agreement || !intent) {
     throw new Failure('not_found', 'There is no billing intent of this merchant for this customer.');
@@ -139,22 +144,6 @@ export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: s
   const limits = { daily: limitOf('daily'), monthly: limitOf('monthly') };
   if (problems.length > 0) throw invalidRequest(problems);
   return limits;
-}
-
-async function lockAgreementOfPair(
-  trx: Executor,
-  bankId: string,
-  { customerId, merchantId, lookupId }: IntentAnswer,
-): Promise<(Agreement & { trusted: boolean }) | undefined> {
-  return row<Agreement & { trusted: boolean }>(
-    trx,
-    `SELECT ${AGREEMENT_COLUMNS}, m.trust_level = 'trusted' AS trusted
-     FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
-     WHERE a.merchant_id = :merchantId AND a.customer_id = :customerId AND a.bank_id = :bankId
-       AND c.lookup_id = :lookupId
-     FOR UPDATE OF a`,
-    { customerId, merchantId, lookupId, bankId },
-  );
 }
 
 type Asked = EndedIntent & {

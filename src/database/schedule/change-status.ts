@@ -5,7 +5,7 @@ import { hasEnded, permitted, statusOf, type ScheduleStatus } from '../../domain
 import type { Signal } from '../../domain/workflow/signal';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
-import { lockAgreementOfSchedule, type Agreement } from '../agreement/agreement';
+import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import { shownName } from '../shown-name';
 import { row, rows, type Executor } from '../pool/connection';
 import type { AuditEvent } from '../record/event';
@@ -127,9 +127,10 @@ export async function lockAlignedSchedule(
   keyring: Keyring,
   scheduleId: string,
 ): Promise<Locked> {
+  const ofSchedule = 'a.id = (SELECT agreement_id FROM schedules WHERE id = :scheduleId)';
   // Sent together, done one after the other: the schedule is read once the agreement is locked.
   const [[agreement], locked] = await Promise.all([
-    lockAgreementOfSchedule(trx, scheduleId),
+    lockAgreementsWhere(trx, ofSchedule, { scheduleId }),
     lockSchedules(trx, [scheduleId]),
   ]);
   const changed = await align(trx, keyring, locked, 'network');
