@@ -204,9 +204,9 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a refund is not in the ledger': {
     changes: [
       [
-        LEDGER,
-        `if (status !== 'completed') return;`,
-        `if (status !== 'completed' || refund.amount > 0n) return;`,
+        'src/database/refund/settle-refund.ts',
+        `await postEntries(trx, timeZone, [entry]);`,
+        `void postEntries(trx, timeZone, []);`,
       ],
     ],
   },

@@ -1,5 +1,4 @@
 import { entryOf, type BookedBy, type LedgerEntry, type Payment } from '../../domain/books/ledger';
-import type { Outcome } from '../billing-request/announce-billing-requests';
 import { endExpectedCredit } from './end-expected-booking';
 import { oneRow, row, type Executor } from '../pool/connection';
 import { postEntries } from './post-entries';
@@ -7,7 +6,11 @@ import { postEntries } from './post-entries';
 /** Entries of charges, posted by the transactions of the transitions that move the money. */
 
 /** Only a `successful` charge has an entry. */
-export async function postCharge(trx: Executor, timeZone: string, charge: Outcome): Promise<void> {
+export async function postCharge(
+  trx: Executor,
+  timeZone: string,
+  charge: Payment & { id: string; status: string; closedAt: Date | null; bankTransactionId: string | null },
+): Promise<void> {
   const { id, status, closedAt, bankTransactionId: identifier } = charge;
   if (status !== 'successful') return;
   const what = { resourceId: id, settledAt: closedAt ?? new Date(Number.NaN) };
