@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander';
-import { entityNames } from '../database/entity/create-entity';
 import {
   operatorsExceptions,
   readException,
@@ -52,8 +51,7 @@ export function fill(exceptions: Command): void {
         if (found.length > LISTED_MAX) {
           process.stderr.write(`These are the oldest ${LISTED_MAX}: narrow it with --kind or --entity.\n`);
         }
-        const names = await entityNames(db);
-        return { json: { exceptions: listed.map(shown) }, text: exceptionsTable(listed, names) };
+        return { json: { exceptions: listed.map(shown) }, text: exceptionsTable(listed) };
       }, anyRing),
     );
 
@@ -133,16 +131,14 @@ function shown(exception: ExceptionRecord) {
   };
 }
 
-/** @param names of the parties, by id */
-function exceptionsTable(exceptions: ExceptionRecord[], names: ReadonlyMap<string, string>): string {
-  const nameOf = (id: string | null) => (id === null ? '' : shortName(names.get(id) ?? id));
+function exceptionsTable(exceptions: ExceptionRecord[]): string {
   const head = ['exception\nreference', 'kind\nstate, owner', 'age', 'amount\nheld', 'bank\nmerchant'];
   const table = exceptions.map((one) => [
     `${one.exceptionId}\n${one.reference ?? ''}`,
     `${one.kind}\n${one.state}${one.owner === null ? '' : `,\n${one.owner}`}`,
     inDays(one.ageS),
     `${inMoney(one)}\n${inMoney({ ...one, amount: one.held })}`,
-    `${nameOf(one.bankId)}\n${nameOf(one.merchantId)}`,
+    `${shortName(one.bankName)}\n${shortName(one.merchantName ?? '')}`,
   ]);
   return tableOf(head, table);
 }

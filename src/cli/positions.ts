@@ -59,6 +59,7 @@ export function fill(command: Command): void {
               partyId: one.partyId,
               name: names.get(one.partyId) ?? '',
               counterpartyId: one.counterpartyId,
+              counterpartyName: one.counterpartyName,
               currency: one.currency,
               ...shownSums(sumsOf([one]), one.currency),
             })),

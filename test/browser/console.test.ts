@@ -116,6 +116,8 @@ const exceptionState = () =>
     exceptionId: data.exceptionId,
   });
 
+const ANY_ID = /(?<![\w-])(?:bnk|brq|cus|dlv|exc|mch|prv|txn)_/;
+
 interface View {
   role: Role;
   at: string | (() => string);
@@ -377,6 +379,28 @@ describe('the console', () => {
     expect(kept).not.toContain(merchant.clientSecret);
     expect(await page.evaluate<number>('indexedDB.databases().then((all) => all.length)')).toBe(0);
   });
+
+  it.each(['merchant', 'provider', 'bank'] as const)(
+    'names to a %s with whom its lists are, and shows ids behind a click',
+    async (role) => {
+      const page = await pageOf(role, 'exceptions');
+      const party = role === 'merchant' ? 'Bank' : 'Merchant';
+      const cell = (name: string) => page.getByRole('cell', { name, exact: true }).first();
+      const expectNoId = async () => expect(await page.locator('main').innerText()).not.toMatch(ANY_ID);
+      await cell(role === 'provider' ? 'Merchant Bank' : party).waitFor();
+      await expectNoId();
+      await page.getByRole('link', { name: 'The bank gave two different answers' }).first().click();
+      await shows(page, party, 'What has happened');
+      await expectNoId();
+      await page.getByText('Ids', { exact: true }).click();
+      await shows(page, /^exc_/);
+
+      await goTo(page, 'Statements');
+      await page.getByLabel('Settlement day').fill(data.day);
+      await cell(role === 'bank' ? 'Merchant' : 'Bank').waitFor();
+      await expectNoId();
+    },
+  );
 
   it('shows a stranger nothing of a merchant’s', async () => {
     const other = await signedIn('merchant', await standingApproval(test.db, api.deps.ring));

@@ -83,6 +83,7 @@ describe('assent positions', () => {
         partyId: 'network',
         name: '',
         counterpartyId: bankId,
+        counterpartyName: expect.stringContaining('Bank') as string,
         currency: 'NGN',
         owedToIt: 0,
         owedByIt: 100,

@@ -1259,6 +1259,8 @@ export type SummaryDay = {
 export type Position = {
   /** The bank or merchant; `network` for what the network bears of a write-off */
   counterpartyId: string | 'network';
+  /** Its name; `null` for `network` */
+  counterpartyName: string | null;
   /** ISO 4217 code */
   currency: string;
   /** What it owes you; in major units */
@@ -1370,6 +1372,10 @@ export type ReconciliationException = {
   openedAt: string;
   resolvedAt: string | null;
   resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  /** Name of the merchant; `null` where there is none */
+  merchantName: string | null;
+  /** Name of the payer’s bank */
+  bankName: string;
   /** Your own note; what others noted is not shown */
   note: string | null;
   /** That of the latest webhook about it */
@@ -1428,6 +1434,10 @@ export type ReconciliationExceptionWithEvents = {
   openedAt: string;
   resolvedAt: string | null;
   resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  /** Name of the merchant; `null` where there is none */
+  merchantName: string | null;
+  /** Name of the payer’s bank */
+  bankName: string;
   /** Your own note; what others noted is not shown */
   note: string | null;
   /** That of the latest webhook about it */

@@ -56,6 +56,7 @@ const sumsOf = ({ owedToIt, owedByIt }: Position) => ({
 
 const shown = (one: Position) => ({
   counterpartyId: one.counterpartyId,
+  counterpartyName: one.counterpartyName,
   currency: one.currency,
   ...shownSums(sumsOf(one), one.currency),
 });

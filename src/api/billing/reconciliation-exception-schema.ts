@@ -113,6 +113,8 @@ export const exceptionFields = {
 export const exception = z
   .strictObject({
     ...exceptionFields,
+    merchantName: shown.wordsOrNull('Name of the merchant; `null` where there is none', 'Palm Grocers'),
+    bankName: shown.words('Name of the payer’s bank', 'Harbour Bank'),
     note: shown.wordsOrNull('Your own note; what others noted is not shown'),
     sequence: z.int().min(0).meta({ description: 'That of the latest webhook about it', example: 1 }),
   })

@@ -53,6 +53,8 @@ async function showException({ caller, params, deps }: PathCall<typeof schema.ex
 /** The note of the bank that is asked is that bank's. */
 const shown = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) => ({
   ...shownTo(caller, exception),
+  merchantName: exception.merchantName,
+  bankName: exception.bankName,
   note: exception.bankId === caller.entityId ? exception.bankNote : null,
 });
 

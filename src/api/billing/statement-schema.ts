@@ -83,6 +83,7 @@ const position = z
       description: 'The bank or merchant; `network` for what the network bears of a write-off',
       example: 'bnk_01kafz3q9sew7r5v4t2h8m6xc0',
     }),
+    counterpartyName: shown.wordsOrNull('Its name; `null` for `network`', 'Harbour Bank'),
     currency: shown.currency,
     owedToYou: z.number().min(0).meta({ description: 'What it owes you; in major units', example: 1500.5 }),
     owedByYou: z.number().min(0).meta({ description: 'What you owe it; in major units', example: 500 }),

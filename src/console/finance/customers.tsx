@@ -5,7 +5,7 @@ import { to, type Address } from './address';
 import { askFor, query } from './api';
 import { useMoment } from './context';
 import { Show, useAnswered, useLoaded } from './loaded';
-import { Badge, Facts, Id } from './parts';
+import { Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
 import { SearchForm } from './search-form';
 import { Pages, Table } from './table';
@@ -96,15 +96,7 @@ function CustomerShown({ id }: { id: string }) {
                     ['Since', moment(one.createdAt)],
                   ]}
                 />
-                <details>
-                  <summary>Ids</summary>
-                  <Facts
-                    of={[
-                      ['Customer', <Id of={id} />],
-                      ['lookupID', <Id of={one.lookupID} />],
-                    ]}
-                  />
-                </details>
+                <Ids of={{ Customer: id, lookupID: one.lookupID }} />
               </section>
               <Allowed id={id} />
               <Subscribed id={id} />

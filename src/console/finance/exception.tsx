@@ -8,23 +8,26 @@ import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
-import { Badge, Facts, Id, RecordLink } from './parts';
+import { Badge, Facts, Id, Ids, RecordLink } from './parts';
 import { ANSWERS, resolutionInWords } from './words';
 
-export function ExceptionShown({ id }: { id: string }) {
+/** @param ofPayment told what was done, where it stands on the page of its payment */
+export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: (message: string) => void }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
   const { notice, done } = useNotice(loaded);
   return (
     <>
-      <p>
-        <a href={to('exceptions')}>All exceptions</a>
-      </p>
-      {notice}
+      {!ofPayment && (
+        <p>
+          <a href={to('exceptions')}>All exceptions</a>
+        </p>
+      )}
+      {!ofPayment && notice}
       <Show loaded={loaded} what="The exception">
         {(exception) => (
           <>
-            <Found exception={exception} />
-            <Answer to={exception} done={done} />
+            <Found exception={exception} besidePayment={ofPayment !== undefined} />
+            <Answer to={exception} done={ofPayment ?? done} />
           </>
         )}
       </Show>
@@ -32,28 +35,13 @@ export function ExceptionShown({ id }: { id: string }) {
   );
 }
 
-/** The same on the page of its payment. */
-export function ExceptionOfPayment({ id, done }: { id: string; done: (message: string) => void }) {
-  const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${id}`);
-  return (
-    <Show loaded={loaded} what="The exception">
-      {(exception) => (
-        <>
-          <Found exception={exception} besidePayment />
-          <Answer to={exception} done={done} />
-        </>
-      )}
-    </Show>
-  );
-}
-
 function Found({
   exception: one,
-  besidePayment = false,
+  besidePayment,
 }: {
   exception: ReconciliationExceptionWithEvents;
   /** Which tells the rest of the story. */
-  besidePayment?: boolean;
+  besidePayment: boolean;
 }) {
   const moment = useMoment();
   return (
@@ -79,9 +67,13 @@ function Found({
           one.bankTransactionId !== undefined &&
             one.bankTransactionId !== null && ['Bank’s transaction', <Id of={one.bankTransactionId} />],
           one.note !== null && ['Note', one.note],
-          !besidePayment && ['Id', <Id of={one.exceptionId} />],
+          !besidePayment && one.merchantName !== null && ['Merchant', one.merchantName],
+          !besidePayment && ['Bank', one.bankName],
         ]}
       />
+      {!besidePayment && (
+        <Ids of={{ Exception: one.exceptionId, Merchant: one.merchantId, Bank: one.bankId }} />
+      )}
       {one.answers.length > 0 && (
         <>
           <h3>What the bank answered</h3>

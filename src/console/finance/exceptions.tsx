@@ -4,7 +4,7 @@ import { kindInWords } from '../parts/payment-words';
 import { to, type Address } from './address';
 import { query } from './api';
 import { Choice, usePaged } from './choice';
-import { useMoment } from './context';
+import { useMoment, useSession } from './context';
 import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
 import { RecordLink } from './parts';
@@ -22,6 +22,7 @@ function WorkList() {
   const loaded = useLoaded<'listExceptions'>(
     `/v1/reconciliation/exceptions${query({ state, page, sortBy: 'openedAt', sortOrder: 'asc' })}`,
   );
+  const { role } = useSession();
   const moment = useMoment();
   return (
     <section class="card stack">
@@ -42,10 +43,14 @@ function WorkList() {
               columns={[
                 {
                   name: 'What happened',
-                  cell: (one) => (
+                  cell: (one) => <a href={to('exceptions', one.exceptionId)}>{kindInWords(one.kind)}</a>,
+                },
+                {
+                  name: role === 'merchant' ? 'Bank' : 'Merchant',
+                  cell: ({ bankName, merchantName }) => (
                     <>
-                      <a href={to('exceptions', one.exceptionId)}>{kindInWords(one.kind)}</a>
-                      <div class="mono quiet">{one.exceptionId}</div>
+                      {role === 'merchant' ? bankName : (merchantName ?? '–')}
+                      {role === 'provider' && <div class="small quiet">{bankName}</div>}
                     </>
                   ),
                 },

@@ -32,6 +32,14 @@ export function Facts({ of }: { of: (readonly [name: string, value: ComponentChi
 
 export const Id = ({ of }: { of: string }) => <span class="mono">{of}</span>;
 
+/** Ids behind a click; null leaves one out. */
+export const Ids = ({ of }: { of: Record<string, string | null | undefined> }) => (
+  <details>
+    <summary>Ids</summary>
+    <Facts of={Object.entries(of).map(([name, id]) => id != null && ([name, <Id of={id} />] as const))} />
+  </details>
+);
+
 /** The link to a record by its reference or id. */
 export const RecordLink = ({ of }: { of: string }) => (
   <a class="mono" href={to('payments', of)}>

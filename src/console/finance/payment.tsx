@@ -4,8 +4,8 @@ import { reasonInWords } from '../parts/payment-words';
 import { PaymentStory } from '../parts/timeline';
 import { to } from './address';
 import { useMoment, useSession } from './context';
-import { ExceptionOfPayment } from './exception';
-import { Badge, Facts, Id } from './parts';
+import { ExceptionShown } from './exception';
+import { Badge, Facts, Id, Ids } from './parts';
 import { PaymentActs } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
@@ -24,7 +24,7 @@ export function Payment({ of: one, done }: Props) {
     <>
       <Head of={one} done={done} />
       {one.exceptionIds.map((id) => (
-        <ExceptionOfPayment id={id} key={id} done={done} />
+        <ExceptionShown id={id} key={id} ofPayment={done} />
       ))}
       <div class="story">
         <section class="card stack" aria-labelledby="happened">
@@ -114,20 +114,17 @@ function Details({ of: one }: { of: TransactionWithEvents }) {
           ...Object.entries(one.metadata ?? {}).map(([name, value]) => [name, String(value)] as const),
         ]}
       />
-      <details>
-        <summary>Ids</summary>
-        <Facts
-          of={[
-            ['Transaction', <Id of={one.transactionId} />],
-            ['Charge', <Id of={one.billingRequestId} />],
-            ['Customer', <Id of={one.customerId} />],
-            one.merchantId !== null && ['Merchant', <Id of={one.merchantId} />],
-            ['Bank', <Id of={one.bankId} />],
-            one.scheduleId !== null && ['Schedule', <Id of={one.scheduleId} />],
-            one.bankTransactionId != null && ['At the bank', <Id of={one.bankTransactionId} />],
-          ]}
-        />
-      </details>
+      <Ids
+        of={{
+          Transaction: one.transactionId,
+          Charge: one.billingRequestId,
+          Customer: one.customerId,
+          Merchant: one.merchantId,
+          Bank: one.bankId,
+          Schedule: one.scheduleId,
+          'At the bank': one.bankTransactionId,
+        }}
+      />
     </section>
   );
 }

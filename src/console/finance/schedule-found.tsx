@@ -9,7 +9,7 @@ import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
-import { Badge, Facts, Id } from './parts';
+import { Badge, Facts, Ids } from './parts';
 import { CancelSchedule, PauseSchedule, schedulesFor } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
@@ -82,15 +82,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
           ['Payments', <a href={paymentsAt({ scheduleId: id })}>All that it has charged</a>],
         ]}
       />
-      <details>
-        <summary>Ids</summary>
-        <Facts
-          of={[
-            ['Schedule', <Id of={id} />],
-            ['Customer', <Id of={schedule.customerId} />],
-          ]}
-        />
-      </details>
+      <Ids of={{ Schedule: id, Customer: schedule.customerId }} />
       <Billings of={schedule} />
     </section>
   );

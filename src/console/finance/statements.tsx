@@ -152,7 +152,12 @@ function Positions({ positions }: { positions: Position[] }) {
       keyOf={({ counterpartyId, currency }) => `${counterpartyId} ${currency}`}
       empty="Nothing settled on this day."
       columns={[
-        { name: 'With', cell: ({ counterpartyId }) => <span class="mono">{counterpartyId}</span> },
+        {
+          name: 'With',
+          cell: ({ counterpartyId, counterpartyName }) => (
+            <span title={counterpartyId}>{counterpartyName ?? 'The network'}</span>
+          ),
+        },
         {
           name: 'It owes you',
           number: true,

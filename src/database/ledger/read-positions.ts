@@ -11,6 +11,8 @@ export interface Position<Counterparty = string> {
   /** A bank, a merchant or a provider; `network` for its own share. */
   partyId: string;
   counterpartyId: Counterparty;
+  /** Null for the network. */
+  counterpartyName: string | null;
   currency: string;
   /** Minor units. */
   owedToIt: bigint;
@@ -38,10 +40,10 @@ async function positionsOf<Counterparty>(
   bindings: Record<string, unknown>,
 ): Promise<Position<Counterparty>[]> {
   const found = await rows<
-    Record<'partyId' | 'currency' | 'owedToIt' | 'owedByIt', string> & { counterpartyId: Counterparty }
+    Record<'owedToIt' | 'owedByIt', string> & Omit<Position<Counterparty>, 'owedToIt' | 'owedByIt'>
   >(
     db,
-    `SELECT party_id, counterparty_id, currency,
+    `SELECT party_id, counterparty_id, currency, (SELECT name FROM entities WHERE id = counterparty_id) AS counterparty_name,
        coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS owed_to_it,
        coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS owed_by_it
      FROM (

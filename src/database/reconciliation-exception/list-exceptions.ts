@@ -30,8 +30,10 @@ export interface ExceptionRecord {
   refundId: string | null;
   /** Null for a payment between customers, and for a booking that is unknown here. */
   merchantId: string | null;
+  merchantName: string | null;
   /** The payer's bank, which is asked. */
   bankId: string;
+  bankName: string;
   /** Only for a payment between customers. */
   payeeBankId: string | null;
   amount: bigint;
@@ -59,8 +61,8 @@ export interface ExceptionRecord {
 }
 
 export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.reference,
-  x.billing_request_id, x.refund_id, x.merchant_id,
-  x.bank_id, x.payee_bank_id, x.amount, x.currency,
+  x.billing_request_id, x.refund_id, x.merchant_id, (SELECT name FROM entities WHERE id = x.merchant_id) AS merchant_name,
+  x.bank_id, (SELECT name FROM entities WHERE id = x.bank_id) AS bank_name, x.payee_bank_id, x.amount, x.currency,
   x.bank_transaction_id, x.opened_at, x.resolved_at,
   x.resolution, x.bank_note, x.told, x.owner, x.operator_note,
   x.reversal_bank_transaction_id,

@@ -122,7 +122,9 @@ describe('the list', () => {
           billingRequestId: id,
           refundId: null,
           merchantId: parties.merchantId,
+          merchantName: 'Merchant',
           bankId: parties.bankId,
+          bankName: 'Bank',
           amount: 100,
           currency: 'NGN',
           ...(role === 'bank' ? { bankTransactionId: 'a-second-debit' } : { metadata: {} }),
@@ -737,11 +739,11 @@ describe('both sides of an exception', () => {
   test('hear that it was opened and that it was resolved, each in its own numbers; ids and notes are the bank’s alone', async () => {
     const { id } = await charge(parties);
     await second(id);
-    const { note: _, ...opened } = await theOne();
+    const { note: _, merchantName, bankName, ...opened } = await theOne();
     await end({ ...CONFIRMED, note: 'case 4711' });
-    const { note, ...resolved } = await theOne();
+    const { note, merchantName: _name, bankName: _bank, ...resolved } = await theOne();
 
-    expect(note).toBe('case 4711');
+    expect([note, merchantName, bankName]).toEqual(['case 4711', 'Merchant', 'Bank']);
     expect(await heard(parties.bank, 'exception.')).toEqual([
       ['exception.opened', { ...opened, sequence: 1 }],
       ['exception.resolved', { ...resolved, sequence: 2 }],

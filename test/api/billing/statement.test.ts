@@ -409,6 +409,11 @@ test('the file of each kind has the bytes that its readers and its kept SHA-256 
 });
 
 const inOrder = (a: Shown, b: Shown) => (String(a['counterpartyId']) < String(b['counterpartyId']) ? -1 : 1);
+const named = (counterpartyId: string, counterpartyName: string | null) => ({
+  counterpartyId,
+  counterpartyName,
+  currency: 'NGN',
+});
 const kobo = (naira: unknown) => Math.round(Number(naira) * 100);
 const netOf = (some: Position[]) =>
   some.reduce((sum, { owedToIt, owedByIt }) => sum + owedToIt - owedByIt, 0n);
@@ -426,6 +431,7 @@ describe('net positions', () => {
 
     const ofMerchant = {
       counterpartyId: one.bankId,
+      counterpartyName: 'Bank',
       currency: 'NGN',
       owedToYou: 4,
       owedByYou: 1.3,
@@ -436,10 +442,10 @@ describe('net positions', () => {
     const ofBank = await positions(one.bank, day);
     expect(ofBank).toEqual(
       [
-        { counterpartyId: payee.bankId, currency: 'NGN', owedToYou: 0, owedByYou: 5, net: -5 },
-        { counterpartyId: other.bankId, currency: 'NGN', owedToYou: 2.5, owedByYou: 5, net: -2.5 },
-        { counterpartyId: one.merchantId, currency: 'NGN', owedToYou: 1.3, owedByYou: 4, net: -2.7 },
-        { counterpartyId: 'network', currency: 'NGN', owedToYou: 1, owedByYou: 0, net: 1 },
+        { ...named(payee.bankId, 'Bank'), owedToYou: 0, owedByYou: 5, net: -5 },
+        { ...named(other.bankId, 'Bank'), owedToYou: 2.5, owedByYou: 5, net: -2.5 },
+        { ...named(one.merchantId, 'Merchant'), owedToYou: 1.3, owedByYou: 4, net: -2.7 },
+        { ...named('network', null), owedToYou: 1, owedByYou: 0, net: 1 },
       ].toSorted(inOrder),
     );
     // The positions come to the sum that the statement moved.
