@@ -156,18 +156,19 @@ async function insertIntents(
       batchId,
       // A bank's intents share one webhook, which the first intent's workflow carries.
       workflowId: workflowIdOf(ofBank[0]?.id ?? ''),
-      items: ofBank.map(({ id, reference, payer, agreement }) =>
-        questionFor(keyring, merchant, {
-          id,
-          reference,
-          payer,
-          agreementId: agreement.id,
-          paymentIdKey: agreement.paymentIdKey,
-          currency: request.currency,
-          description: request.description,
-          dueDate: request.dueDate ?? expiresAt,
-        }),
-      ),
+      items: ofBank.map(({ id, reference, payer, agreement }) => ({
+        intentId: id,
+        sequence: 1,
+        customerId: payer.customerId,
+        customerEmail: payer.email,
+        lookupID: payer.lookupId,
+        paymentID: makePaymentId(keyring, agreement.paymentIdKey, agreement.id, merchant.id),
+        currency: request.currency,
+        merchant: merchant.shown,
+        description: request.description,
+        reference,
+        dueDate: (request.dueDate ?? expiresAt).toISOString(),
+      })),
     })),
   );
   const deliveryOf = new Map([...byBank.keys()].map((bankId, i) => [bankId, deliveryIds[i]]));
@@ -217,28 +218,3 @@ async function insertIntents(
     })),
   );
 }
-
-interface Question {
-  id: string;
-  reference: string;
-  payer: Payer;
-  agreementId: string;
-  paymentIdKey: string;
-  currency: string;
-  description: string;
-  dueDate: Date;
-}
-
-const questionFor = (keyring: Keyring, merchant: MerchantFace, asked: Question): object => ({
-  intentId: asked.id,
-  sequence: 1,
-  customerId: asked.payer.customerId,
-  customerEmail: asked.payer.email,
-  lookupID: asked.payer.lookupId,
-  paymentID: makePaymentId(keyring, asked.paymentIdKey, asked.agreementId, merchant.id),
-  currency: asked.currency,
-  merchant: merchant.shown,
-  description: asked.description,
-  reference: asked.reference,
-  dueDate: asked.dueDate.toISOString(),
-});
