@@ -879,7 +879,7 @@ export type TransactionWithEvents = {
   /** Reconciliation exceptions about it, or about what is related */
   exceptionIds: Array<string>;
   /** Webhooks about all of that to you, oldest first; for some months */
-  deliveryIds: Array<string>;
+  deliveries: Array<DeliveryOfTransaction>;
   /** The money for the payee; only for a successful payment between customers */
   credit?: {
     /**
@@ -943,6 +943,17 @@ export type RelatedTransaction = {
   amount: number;
   /** ISO 4217 code */
   currency: string;
+};
+
+export type DeliveryOfTransaction = {
+  /** Id of a webhook delivery */
+  deliveryId: string;
+  /** Type of the webhook */
+  webhookType: string;
+  /** Status of the delivery; `withdrawn` where it is not sent */
+  status: string;
+  /** When it was created; UTC */
+  createdAt: string;
 };
 
 export type FoundTransaction = {

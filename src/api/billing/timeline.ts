@@ -37,9 +37,11 @@ export function belongingTo({ about, steps }: Timeline, { entityId }: Caller) {
         : [],
     ),
     exceptionIds: about.flatMap(({ kind, id }) => (kind === 'exception' ? [id] : [])),
-    deliveryIds: steps.flatMap((step) =>
-      step.what === 'webhook' && step.receiverId === entityId ? [step.deliveryId] : [],
-    ),
+    deliveries: steps.flatMap((step) => {
+      if (step.what !== 'webhook' || step.receiverId !== entityId) return [];
+      const { at: createdAt, deliveryId, webhookType, status, withdrawn } = step;
+      return [{ deliveryId, webhookType, status: withdrawn ? 'withdrawn' : status, createdAt }];
+    }),
   };
 }
 

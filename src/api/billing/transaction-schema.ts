@@ -138,6 +138,15 @@ const related = z
   })
   .meta({ id: 'RelatedTransaction' });
 
+const delivery = z
+  .strictObject({
+    deliveryId: shown.id('delivery'),
+    webhookType: shown.words('Type of the webhook', 'billing.response'),
+    status: shown.words('Status of the delivery; `withdrawn` where it is not sent', 'delivered'),
+    createdAt: shown.moment('When it was created'),
+  })
+  .meta({ id: 'DeliveryOfTransaction' });
+
 const event = z.strictObject({
   type: shown.words('Type of the event', 'billing_request.accepted'),
   at: shown.moment('When it happened'),
@@ -178,8 +187,8 @@ export const transactionWithEvents = transaction
     exceptionIds: z
       .array(shown.id('exception'))
       .meta({ description: 'Reconciliation exceptions about it, or about what is related', example: [] }),
-    deliveryIds: z
-      .array(shown.id('delivery'))
+    deliveries: z
+      .array(delivery)
       .meta({ description: 'Webhooks about all of that to you, oldest first; for some months' }),
     credit: shown.credit,
     events: z.array(event).meta({ description: 'Oldest first; of more than 1 000 the latest' }),

@@ -61,7 +61,7 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {
       ...shown(transaction, caller),
-      ...(timeline ? belongingTo(timeline, caller) : { related: [], exceptionIds: [], deliveryIds: [] }),
+      ...(timeline ? belongingTo(timeline, caller) : { related: [], exceptionIds: [], deliveries: [] }),
       ...(credit && { credit }),
       events: events.map(({ declineReason, exceptionId, kind, ...event }) => ({
         ...event,

@@ -1,5 +1,6 @@
 import type { Delivery } from '../../../packages/client/src/api.generated';
 import { Act } from './act';
+import { to } from './address';
 import { act, query } from './api';
 import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
@@ -35,10 +36,7 @@ export function Deliveries() {
                 {
                   name: 'Webhook',
                   cell: ({ webhookType, deliveryId }) => (
-                    <>
-                      {webhookType}
-                      <div class="mono quiet">{deliveryId}</div>
-                    </>
+                    <a href={to('payments', deliveryId)}>{webhookType}</a>
                   ),
                 },
                 {

@@ -34,11 +34,11 @@ export function Payment({ of: one, done }: Props) {
         <Details of={one} />
       </div>
       {one.related.length > 1 && <Related of={one} />}
-      {one.deliveryIds.length > 0 && (
+      {one.deliveries.length > 0 && (
         <section class="card stack" aria-labelledby="told">
           <h2 id="told">What you were told by webhook</h2>
-          {one.deliveryIds.map((id) => (
-            <Webhook id={id} key={id} />
+          {one.deliveries.map((told) => (
+            <Webhook of={told} key={told.deliveryId} />
           ))}
         </section>
       )}

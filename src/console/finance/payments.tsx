@@ -12,7 +12,7 @@ import { bodyOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filt
 import { PaymentFilters } from './payment-filters';
 import { RecordFound } from './record';
 import { SearchForm } from './search-form';
-import { Table, type Column } from './table';
+import { Pages, Table, type Column } from './table';
 import { customerOf, TYPES } from './words';
 
 const SEARCH = '/v1/transaction-history/search';
@@ -52,7 +52,7 @@ function PaymentList({ filter }: { filter: PaymentFilter }) {
       />
       <PaymentFilters filter={filter} choose={(next) => go(paymentsAt(next))} />
       <Totals body={body} />
-      <Pages body={body} key={JSON.stringify(body)} />
+      <Found body={body} key={JSON.stringify(body)} />
     </section>
   );
 }
@@ -117,9 +117,9 @@ function Sums({ of: { count, countIsMinimum, moved, totals } }: { of: Totalled }
   );
 }
 
-type Found = DataOf<'searchTransactions'>;
+type Answer = DataOf<'searchTransactions'>;
 
-async function pageOf(what: string): Promise<Found> {
+async function pageOf(what: string): Promise<Answer> {
   let body = JSON.parse(what) as object;
   for (let looks = 1; ; looks++) {
     const found = await askFor<'searchTransactions'>(SEARCH, body);
@@ -129,9 +129,10 @@ async function pageOf(what: string): Promise<Found> {
 }
 
 /** Pages before this one are known by where each began. */
-function Pages({ body }: { body: object }) {
+function Found({ body }: { body: object }) {
   const [begins, setBegins] = useState<string[]>([]);
   const cursor = begins.at(-1);
+  const page = begins.length + 1;
   const loaded = useAnswered(
     JSON.stringify({ ...body, limit: PER_PAGE, ...(cursor !== undefined && { cursor }) }),
     pageOf,
@@ -141,25 +142,17 @@ function Pages({ body }: { body: object }) {
       {({ transactions, next }) => (
         <>
           <PaymentTable found={transactions} />
-          {(begins.length > 0 || next !== null) && (
-            <nav class="row" aria-label="Pages">
-              <button
-                type="button"
-                disabled={begins.length === 0}
-                onClick={() => setBegins(begins.slice(0, -1))}
-              >
-                Newer
-              </button>
-              <span class="quiet small">Page {begins.length + 1}</span>
-              <button
-                type="button"
-                disabled={next === null}
-                onClick={() => next !== null && setBegins([...begins, next])}
-              >
-                Older
-              </button>
-            </nav>
-          )}
+          <Pages
+            listed={{
+              total: PER_PAGE * (page + Number(next !== null)),
+              ...(next !== null && { totalIsMinimum: true }),
+              page,
+              limit: PER_PAGE,
+            }}
+            go={(wanted) =>
+              setBegins(wanted > page && next !== null ? [...begins, next] : begins.slice(0, -1))
+            }
+          />
         </>
       )}
     </Show>

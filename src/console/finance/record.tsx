@@ -61,13 +61,14 @@ async function lookUp(what: string, role: Session['role']): Promise<Found> {
       const intent = await ask<'getIntent'>(`/v1/billing/intents/${id}`);
       return () => <IntentFound intent={intent} />;
     }
-    case 'dlv_':
-      await ask<'getDelivery'>(`/v1/webhooks/deliveries/${id}`);
+    case 'dlv_': {
+      const delivery = await ask<'getDelivery'>(`/v1/webhooks/deliveries/${id}`);
       return () => (
         <section class="card stack">
-          <Webhook id={what} />
+          <Webhook of={delivery} isOpen />
         </section>
       );
+    }
     case 'stm_': {
       const statement = await ask<'getBankStatement'>(`/v1/bank/statements/${id}`);
       return () => <BankStatementFound statement={statement} />;

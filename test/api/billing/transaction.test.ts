@@ -146,7 +146,17 @@ describe('the details of a transaction', () => {
         approvalRequired: false,
         related: [{ type: 'charge', reference, status: 'successful', amount: 100, currency: 'NGN' }],
         exceptionIds: [],
-        deliveryIds: role === 'provider' ? [] : [expect.stringMatching(/^dlv_/)],
+        deliveries:
+          role === 'provider'
+            ? []
+            : [
+                {
+                  deliveryId: expect.stringMatching(/^dlv_/) as string,
+                  webhookType: expect.any(String) as string,
+                  status: 'failed',
+                  createdAt: expect.any(String) as string,
+                },
+              ],
       });
       expect(record).toMatchObject({ reference, type: 'charge', status: 'successful', amount: 100 });
       expect(await details(parties[role], record['transactionId'])).toEqual(shown);
