@@ -75,7 +75,7 @@ export async function buildSite(document: OpenApiDocument, parts: Parts): Promis
   const search = [
     ...pages.flatMap(({ path: at, title: name, headings }) => headings.map((one) => entry(at, name, one))),
     ...reference.flatMap(({ slug, title: name, operations }) =>
-      operations.map((one) => entry(`reference/${slug}`, name, { ...one, level: 2 })),
+      operations.map((one) => entry(`reference/${slug}`, name, { ...one, level: 2, code: '' })),
     ),
   ];
   const images = files.filter((file) => file.endsWith('.png'));
@@ -98,11 +98,12 @@ async function filesIn(root: string): Promise<string[]> {
   ].filter((file) => /\.(?:md|png)$/.test(file));
 }
 
-const entry = (at: string, page: string, { id, level, title, text }: Heading) => ({
+const entry = (at: string, page: string, { id, level, title, text, code }: Heading) => ({
   id: `/docs/${at}${level > 1 ? `#${id}` : ''}`,
   page,
   title,
   text,
+  code,
 });
 
 function pageOf(file: string, text: string, known: ReadonlySet<string>): Page {

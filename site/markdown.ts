@@ -24,8 +24,9 @@ export interface Heading {
   level: number;
   id: string;
   title: string;
-  /** Text below the heading, for the search. */
+  /** Text below the heading, and its examples, for the search. */
   text: string;
+  code: string;
 }
 
 /** Findings of the rules below about the page at hand. */
@@ -77,11 +78,13 @@ markdown.core.ruler.push('site', ({ tokens, env }) => {
       const title = textOf(inline.children ?? []);
       const id = anchorOf(title);
       token.attrSet('id', id);
-      headings.push({ level: Number(token.tag.slice(1)), id, title, text: '' });
+      headings.push({ level: Number(token.tag.slice(1)), id, title, text: '', code: '' });
     } else if (token.type === 'inline' || token.type === 'fence') {
       const last = headings.at(-1);
-      const text = token.children ? textOf(token.children) : token.content;
-      if (last && tokens[at - 1]?.type !== 'heading_open') last.text += ` ${text}`;
+      const [kind, text] = token.children
+        ? (['text', textOf(token.children)] as const)
+        : (['code', token.content] as const);
+      if (last && tokens[at - 1]?.type !== 'heading_open') last[kind] += ` ${text}`;
       link(token.children ?? [], addressOf);
     }
   }

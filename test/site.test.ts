@@ -53,13 +53,17 @@ test('no page has a script, a style or a part from elsewhere in it', () => {
 });
 
 test('the search knows each operation and each section of a page', () => {
-  const entries = JSON.parse(String(site.get('search.json'))) as { id: string; title: string }[];
+  const entries = JSON.parse(String(site.get('search.json'))) as { id: string; text: string; code: string }[];
   const ids = new Set(entries.map(({ id }) => id));
   for (const { operationId, tags } of operations) {
     const page = tags[0]?.toLowerCase().replaceAll(' ', '-');
     expect(ids).toContain(`/docs/reference/${page}#${operationId}`);
   }
   expect(ids).toContain('/docs/guides/merchant#bill');
+  // An example has the words of a field, and would stand before what explains them.
+  const bill = entries.find(({ id }) => id === '/docs/guides/merchant#bill');
+  expect(bill?.text).not.toContain('order-4711');
+  expect(bill?.code).toContain('order-4711');
 });
 
 test('each page of the reference says that it has the defaults, and what has those of the engine', () => {

@@ -22,7 +22,11 @@ export function search(): void {
 
   const show = async () => {
     const all = await (index ??= read());
-    const found = all.search(input.value, { prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 } });
+    const found = all.search(input.value, {
+      prefix: true,
+      fuzzy: 0.15,
+      boost: { title: 3, page: 2, code: 0.1 },
+    });
     chosen = -1;
     input.removeAttribute('aria-activedescendant');
     list.replaceChildren(
@@ -68,7 +72,8 @@ export function search(): void {
 async function read(): Promise<MiniSearch<Entry>> {
   const entries = (await (await fetch('/docs/search.json')).json()) as Entry[];
   const index = new MiniSearch<Entry>({
-    fields: ['title', 'page', 'text'],
+    // An example has the words of each field, and explains none.
+    fields: ['title', 'page', 'text', 'code'],
     storeFields: ['page', 'title', 'text'],
   });
   // An address may come twice, as of two headings with one name.
