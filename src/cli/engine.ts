@@ -5,7 +5,13 @@ import { executorOf, openDatabase, type Database, type Executor } from '../datab
 import { requireDeployment, requireMigratable, type Deployment } from '../database/engine/deployment';
 import { readKeyring, type Keyring } from '../database/keys/keyring';
 import { OperatorError } from '../domain/failures';
-import { lives, readEngineFile, withSettingsOf, type EngineFile } from '../process/engine-file';
+import {
+  lives,
+  readEngineFile,
+  readEngineLock,
+  withSettingsOf,
+  type EngineFile,
+} from '../process/engine-file';
 import { databaseFault } from './explain';
 
 /**
@@ -88,8 +94,14 @@ export function keysOf(config: Config): string {
 
 /** The error for a missing setting that names the engine. */
 export function notGiven(setting: 'ASSENT_KEYS' | 'DATABASE_URL' | 'TEMPORAL_ADDRESS'): ConfigError {
+  const lock = readEngineLock(FOLDER);
+  if (lock && lock.databaseUrl === undefined && lives(lock)) {
+    return new ConfigError(
+      'The engine here is still starting: wait until "npm start" has printed its addresses.',
+    );
+  }
   return new ConfigError(
-    readEngineFile(FOLDER)
+    lock?.databaseUrl !== undefined
       ? `${setting}: is not set, and DATABASE_URL is another database than that of "npm start" here. ` +
           'Set that of the same installation, or unset DATABASE_URL.'
       : `There is no engine here. Run "npm start" in this folder first, or set ${setting}.`,

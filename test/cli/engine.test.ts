@@ -54,6 +54,10 @@ test('a command beside an engine that was given its keyring says so, and does no
       'There is no engine here. Run "npm start" in this folder first, or set ASSENT_KEYS.',
     ),
   );
+  const starting = { startedAt: startOf(process.pid), databaseUrl: undefined as unknown as string };
+  inFolder(starting, () =>
+    expect(() => openEngine(readSettings({}), anyRing)).toThrow(/^The engine here is still starting: wait/),
+  );
   inFolder({}, () =>
     expect(() => openEngine(readSettings({}), anyRing)).toThrow(
       'ASSENT_KEYS: the engine that runs here was given it. Set the same for this command.',
