@@ -72,8 +72,12 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Parties): Crowd[] {
         }
         // By then as many as may have their place.
         const deadline = performance.now() + ANSWER_WITHIN_MS;
-        while ((await sendLarge(provider)) !== 429) {
-          if (performance.now() > deadline) return ['the provider of the merchants was never refused'];
+        const got = new Set<number | string>();
+        while (!got.has(429)) {
+          got.add(await sendLarge(provider));
+          if (performance.now() > deadline) {
+            return [`the provider of the merchants was never refused: it got ${[...got].join(', ')}`];
+          }
         }
         const met = unlike([400], await sendLarge(bank), 'another owner');
         sockets.forEach((socket) => socket.destroy());
