@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Config } from '../../settings/config';
 import { changeEndpoint } from '../../database/entity-control/control-entity';
+import { refuseUnsent } from '../../database/webhook/list-deliveries';
 import { announce } from '../../database/webhook/announce-webhooks';
 import {
   findWebhookUrl,
@@ -23,6 +24,7 @@ async function showEndpoint({ caller, deps }: Call) {
 async function putEndpoint(call: Call<z.output<ReturnType<typeof schema.endpointBody>>>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
+    await refuseUnsent(trx, caller.entityId, 'webhook.endpoint_changed');
     await changeEndpoint(trx, deps.ring, actorOf(call), caller.entityId, body.url);
     return {
       message: body.url === null ? 'No more webhooks are sent' : 'Webhooks are sent here from now on',
@@ -55,6 +57,7 @@ async function finishRotation(call: Call) {
 
 async function sendTestEvent({ accept, caller, deps }: Call) {
   return accept(async (trx) => {
+    await refuseUnsent(trx, caller.entityId, 'webhook.test');
     const [deliveryId] = await announce(trx, deps.ring, [
       { entityId: caller.entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },
     ]);

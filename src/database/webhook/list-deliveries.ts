@@ -3,7 +3,7 @@ import { groupBy } from '../../domain/group';
 import type { DeliveryStatus } from '../../domain/lifecycle';
 import type { WebhookType } from '../../domain/webhook/webhook';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { row, rows, type Executor } from '../pool/connection';
+import { oneRow, row, rows, type Executor } from '../pool/connection';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { enqueueStarts } from '../outbox';
 import { deliveryStart } from './announce-webhooks';
@@ -145,5 +145,35 @@ async function notAgain(trx: Executor, entityId: string, deliveryId: string): Pr
       ? 'What this webhook asks for ended before it was sent, so it is not sent any more. How it ended is in your events.'
       : 'You have no webhook URL: set one first. What the webhook says is in your events feed.',
     { data: { deliveryId, status: found.status } },
+  );
+}
+
+/**
+ * Test events, and notices of a changed endpoint, that may wait for their first attempt: no other
+ * call writes a webhook without work behind it.
+ */
+const UNSENT_MAX = 10;
+/** The time-out of an attempt, after which one that hangs waits no more. */
+const UNSENT_RETRY_S = 10;
+
+/** @throws Failure rate_limited where the latest of this type were all not attempted yet */
+export async function refuseUnsent(
+  trx: Executor,
+  entityId: string,
+  webhookType: 'webhook.test' | 'webhook.endpoint_changed',
+): Promise<void> {
+  const { count } = await oneRow<{ count: number }>(
+    trx,
+    `SELECT count(*)::int AS count FROM (
+       SELECT status, attempts FROM webhook_deliveries WHERE entity_id = :entityId AND webhook_type = :webhookType
+       ORDER BY created_at DESC, id DESC LIMIT ${UNSENT_MAX}) AS latest
+     WHERE status = 'pending' AND attempts = 0`,
+    { entityId, webhookType },
+  );
+  if (count !== UNSENT_MAX) return;
+  throw new Failure(
+    'rate_limited',
+    `${UNSENT_MAX} webhooks of type ${webhookType} still wait for their first attempt: try again in some seconds.`,
+    { retryAfterS: UNSENT_RETRY_S },
   );
 }

@@ -143,6 +143,20 @@ describe('a test event', () => {
     ).toEqual([{ args: [deliveryId] }]);
   });
 
+  it('is refused while ten wait for their first attempt, and goes out once one was made', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: 'http://127.0.0.1:9/hook' });
+    const statuses: number[] = [];
+    for (let n = 0; n < 11; n++) statuses.push((await party.send('POST', TEST)).status);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 202), 429]);
+    const refused = await party.send('POST', TEST);
+    expect(refused.headers.get('retry-after')).toBe('10');
+    // Its receiver answers badly: that it waits for a retry keeps its merchant from no other test.
+    await rows(database.db, `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :id`, {
+      id: party.entityId,
+    });
+    expect(await party.send('POST', TEST)).toMatchObject({ status: 202 });
+  });
+
   it('without a URL goes to the feed alone, and says so; asked for twice with one key it is one', async () => {
     const party = await enter(api, 'merchant');
     const once = () => party.send('POST', TEST, undefined, { 'Idempotency-Key': 'once' });
