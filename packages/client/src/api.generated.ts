@@ -878,7 +878,10 @@ export type TransactionWithEvents = {
   related: Array<RelatedTransaction>;
   /** Reconciliation exceptions about it, or about what is related */
   exceptionIds: Array<string>;
-  /** Webhooks about all of that to you, oldest first; for some months */
+  /**
+   * Webhooks about all of that to you, oldest first; for as long as webhooks are kept, 30
+   * days by default
+   */
   deliveries: Array<DeliveryOfTransaction>;
   /** The money for the payee; only for a successful payment between customers */
   credit?: {

@@ -187,9 +187,10 @@ export const transactionWithEvents = transaction
     exceptionIds: z
       .array(shown.id('exception'))
       .meta({ description: 'Reconciliation exceptions about it, or about what is related', example: [] }),
-    deliveries: z
-      .array(delivery)
-      .meta({ description: 'Webhooks about all of that to you, oldest first; for some months' }),
+    deliveries: z.array(delivery).meta({
+      description:
+        'Webhooks about all of that to you, oldest first; for as long as webhooks are kept, 30 days by default',
+    }),
     credit: shown.credit,
     events: z.array(event).meta({ description: 'Oldest first; of more than 1 000 the latest' }),
     timeline: z.array(timelineEntry).meta({
