@@ -43,15 +43,11 @@ const forecastShown = z.strictObject({
 const RECKON_WITHIN_MS = 10_000;
 
 async function showForecast({
-  caller: { entityId, role },
+  caller: party,
   query: { days, merchantId },
   deps,
 }: QueryCall<typeof forecastQuery>) {
-  const own = {
-    bank: { bankId: entityId, merchantId },
-    provider: { providerId: entityId, merchantId },
-    merchant: { merchantId: (merchantId ?? entityId) === entityId ? entityId : '' },
-  }[role];
+  const own = { party, merchantId };
   const deadline = performance.now() + RECKON_WITHIN_MS;
   const db = deps.db.until(deadline);
   const lines = await forecast(db, recurringRules(deps.config), own, days, deadline);

@@ -1,9 +1,8 @@
 import type { TrustLevel } from '../../domain/entity';
 import { recordAuditEvent, shownUrl, type Actor } from '../record/audit-event';
-import type { Transaction } from '../pool/connection';
+import { row, type Transaction } from '../pool/connection';
 import {
   createEntity,
-  endTokens,
   setEntityStatus,
   setEntityTrust,
   type Entity,
@@ -12,7 +11,7 @@ import {
 } from '../entity/create-entity';
 import type { Keyring } from '../keys/keyring';
 import { syncSchedulesOf } from '../schedule/change-status';
-import { lockWebhookUrl, setWebhookUrl } from '../webhook/change-endpoint';
+import { setWebhookUrl } from '../webhook/change-endpoint';
 import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold-deliveries';
 
 /** Decisions about a party, by an operator or itself, with their audit events. */
@@ -81,7 +80,12 @@ export async function changeTrust(
 
 /** @returns false for an unknown entity */
 export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
-  if (!(await endTokens(trx, entityId))) return false;
+  const ended = await row(
+    trx,
+    `UPDATE entities SET token_generation = token_generation + 1 WHERE id = :entityId RETURNING id`,
+    { entityId },
+  );
+  if (ended === undefined) return false;
   await recordAuditEvent(trx, by, { action: 'entity.tokens_revoked', entityId });
   return true;
 }
@@ -99,7 +103,11 @@ export async function changeEndpoint(
   entityId: string,
   url: string | null,
 ): Promise<boolean> {
-  const before = await lockWebhookUrl(trx, entityId);
+  const before = await row<{ url: string | null }>(
+    trx,
+    `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE`,
+    { entityId },
+  );
   if (before === undefined) return false;
   if (before.url !== null && before.url !== url) {
     await announceToOldEndpoint(trx, ring, entityId, {

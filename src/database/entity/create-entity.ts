@@ -132,16 +132,6 @@ export async function setEntityStatus(
   return set?.before;
 }
 
-/** @returns false for an unknown entity */
-export async function endTokens(db: Executor, entityId: string): Promise<boolean> {
-  const ended = await row(
-    db,
-    `UPDATE entities SET token_generation = token_generation + 1 WHERE id = :entityId RETURNING id`,
-    { entityId },
-  );
-  return ended !== undefined;
-}
-
 /**
  * Whether an entity is active; if so, it stays active until this transaction ends. Disabling it
  * waits for this transaction, but not for later ones, which a shared lock would let in.

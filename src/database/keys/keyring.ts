@@ -42,8 +42,7 @@ type IndexPurpose =
   | 'customer.account_number'
   | 'device.fingerprint'
   | 'idempotency.body'
-  | 'rate_limit.address'
-  | 'trace.id';
+  | 'rate_limit.address';
 type KeyPurpose = 'encrypt' | 'payment-id' | 'device-id' | 'client-secret' | 'blind-index' | 'check-value';
 
 export class KeyringError extends OperatorError {

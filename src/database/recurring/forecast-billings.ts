@@ -9,6 +9,7 @@ import { allOf } from '../query/list-page';
 import { dayBegin } from '../clock/day-begin';
 import { FURTHEST } from '../clock/moment';
 import { pages } from '../query/pages';
+import { OWN, type Party } from '../query/party';
 import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHandRow } from './read-billings';
 import { AGREEMENT_OF_SCHEDULE } from '../schedule/change-status';
 
@@ -19,18 +20,18 @@ import { AGREEMENT_OF_SCHEDULE } from '../schedule/change-status';
  * today on. All are read in pages, and nothing of a page is kept but its sums.
  */
 
-/** Which schedules are meant; each that is left out means any. */
+/** Which schedules are meant: a party's own, or one merchant's; all, where neither is given. */
 export interface ForecastOf {
+  party?: Party | undefined;
   merchantId?: string | undefined;
-  bankId?: string | undefined;
-  providerId?: string | undefined;
 }
 
-const partiesOf = (of: ForecastOf) => [
-  of.merchantId !== undefined && 'merchant_id = :merchantId',
-  of.bankId !== undefined && 'bank_id = :bankId',
-  of.providerId !== undefined && 'provider_id = :providerId',
+const partiesOf = ({ party, merchantId }: ForecastOf) => [
+  party !== undefined && OWN[party.role],
+  merchantId !== undefined && 'merchant_id = :merchantId',
 ];
+
+const bound = ({ party, merchantId }: ForecastOf) => ({ entityId: party?.entityId, merchantId });
 
 export interface ForecastLine {
   /** `2026-11-21`. */
@@ -198,7 +199,7 @@ function readAhead(
     (one) => one.id,
     (after) =>
       rows<Ahead>(db, statement, {
-        ...of,
+        ...bound(of),
         after,
         days,
         timeZone: rules.timeZone,
@@ -234,7 +235,7 @@ export async function successRate(db: Executor, of: ForecastOf): Promise<number 
            FROM latest JOIN clocks ON clocks.id = latest.merchant_id
              JOIN billings b ON b.schedule_id = latest.schedule_id AND b.n = latest.billing_n
            WHERE latest.created_at >= clocks.now - interval '3 months' AND b.status IN ('successful', 'failed')) AS ended`,
-    { ...of },
+    bound(of),
   );
   return found?.rate ?? null;
 }

@@ -34,18 +34,6 @@ export async function findWebhookUrl(db: Executor, entityId: string): Promise<st
   return endpoint?.url ?? null;
 }
 
-/** The same, locked; undefined for an unknown entity. */
-export async function lockWebhookUrl(
-  trx: Transaction,
-  entityId: string,
-): Promise<{ url: string | null } | undefined> {
-  return row<{ url: string | null }>(
-    trx,
-    `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE`,
-    { entityId },
-  );
-}
-
 /** A new address starts in good standing. */
 export async function setWebhookUrl(db: Executor, entityId: string, url: string | null): Promise<void> {
   await row(

@@ -1,6 +1,6 @@
 import { changeTrust } from '../../../src/database/entity-control/control-entity';
 import { row, rows } from '../../../src/database/pool/connection';
-import { forecast, successRate } from '../../../src/database/recurring/forecast-billings';
+import { forecast } from '../../../src/database/recurring/forecast-billings';
 import { Failure } from '../../../src/domain/failures';
 import { recurringRules } from '../../../src/settings/config';
 import { serveApi } from '../../support/api';
@@ -193,13 +193,12 @@ describe('how much of it may be expected to be paid', () => {
     await billed('account_closed', '2031-01-20T11:30:00Z');
     await billed(undefined, '2031-01-20T12:30:00Z');
     await make('2031-01-31T09:00:00Z');
-    const { merchantId, bankId } = parties;
+    const { merchantId } = parties;
     for (const role of ROLES) {
       expect(await rate('', parties[role])).toBe(2 / 3);
       expect(await rate(`?merchantId=${merchantId}`, parties[role])).toBe(2 / 3);
       expect(await rate('?merchantId=none', parties[role])).toBeNull();
     }
-    expect(await successRate(served.db, { merchantId, bankId })).toBe(2 / 3);
     expect(await rate('', (await served.parties()).merchant)).toBeNull();
   });
 
