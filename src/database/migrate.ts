@@ -3,6 +3,7 @@ import { join, parse } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { Mode } from '../domain/mode';
+import { deploymentWords } from '../domain/words/deployment-words';
 import type { Actor } from './record/audit-event';
 import { LOCK_NOT_AVAILABLE } from './pool/availability';
 import { rows, type Executor } from './pool/connection';
@@ -77,7 +78,7 @@ export async function migrateUp(
   return migrating(ownerUrl, { mode, time_zone: timeZone }, async (db) => {
     const all = await source.getMigrations([]);
     const before = await applied(db);
-    if (before.some((name) => !all.includes(name))) throw new DeploymentError({ wrong: 'other_schema' });
+    if (before.some((name) => !all.includes(name))) throw new DeploymentError(deploymentWords.otherSchema);
     await requireMigratable(executorOf(db), { mode, timeZone });
     const wanted = all.filter((name) => !before.includes(name));
     const ran: string[] = [];
@@ -111,7 +112,7 @@ async function migrateNext(
       return;
     } catch (error) {
       if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
-      if (attempt === ATTEMPTS_MAX) throw new DeploymentError({ wrong: 'table_in_use', migration: name });
+      if (attempt === ATTEMPTS_MAX) throw new DeploymentError(deploymentWords.tableInUse(name));
       await wait(RETRY_AFTER_MS);
     }
   }

@@ -7,7 +7,7 @@ import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/engine/
 import { workerFault } from '../database/engine/worker-heartbeat';
 import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/nightly-result';
 import type { Problem } from '../domain/failures';
-import { POSTGRES_AWAY, ringProblem, TEMPORAL_LOST, workerProblem } from '../domain/words/service-words';
+import { POSTGRES_AWAY, TEMPORAL_LOST } from '../domain/words/service-words';
 import { temporalFault } from './fault';
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
@@ -39,13 +39,13 @@ export async function databaseProblems(db: Database): Promise<Problem[]> {
 
 /** Keys that stored data need and that the keyring lacks. */
 export async function ringProblems(db: Database, ring: Keyring): Promise<Problem[]> {
-  return (await ringFaults(db, ring)).map(ringProblem);
+  return (await ringFaults(db, ring)).map((fault) => ({ path: 'keys', message: `ASSENT_KEYS ${fault}` }));
 }
 
 /** No worker lives, or no living worker reaches Temporal. */
 export async function workerProblems(db: Database): Promise<Problem[]> {
-  const fault = await workerFault(db);
-  return fault ? [workerProblem(fault)] : [];
+  const message = await workerFault(db);
+  return message === undefined ? [] : [{ path: 'worker', message }];
 }
 
 /** A problem until all open workflows have been started again. */

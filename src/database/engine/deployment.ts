@@ -1,6 +1,6 @@
 import { wallClock } from '../../domain/calendar';
 import { OperatorError } from '../../domain/failures';
-import { deploymentWords, type DeploymentFault, type LoginPower } from '../../domain/words/deployment-words';
+import { deploymentWords, type LoginPower } from '../../domain/words/deployment-words';
 import type { Mode } from '../../domain/mode';
 import { APP_ROLE, row, rows, type Executor } from '../pool/connection';
 
@@ -9,13 +9,6 @@ import { APP_ROLE, row, rows, type Executor } from '../pool/connection';
  */
 export class DeploymentError extends OperatorError {
   override readonly name = 'DeploymentError';
-
-  constructor(
-    readonly fault: DeploymentFault,
-    options?: ErrorOptions,
-  ) {
-    super(deploymentWords(fault), options);
-  }
 }
 
 /**
@@ -56,17 +49,13 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
   requireMode(found?.mode, mode);
   requireTimeZone(found?.timeZone, timeZone);
   if (mode === 'sandbox' || found === undefined) return;
-  if (found.clockMoved) throw new DeploymentError({ wrong: 'clock_moved' });
+  if (found.clockMoved) throw new DeploymentError(deploymentWords.clockMoved);
   const [power] = found.powers;
-  if (power !== undefined) {
-    throw new DeploymentError({ wrong: 'login_of_power', login: found.login, power });
-  }
-  if (found.role !== APP_ROLE) {
-    throw new DeploymentError({ wrong: 'other_role', found: found.role, wanted: APP_ROLE });
-  }
+  const { login, role, database } = found;
+  if (power !== undefined) throw new DeploymentError(deploymentWords.loginOfPower(login, power));
+  if (role !== APP_ROLE) throw new DeploymentError(deploymentWords.otherRole(role, APP_ROLE));
   if (found.makesTables) {
-    const { login, database } = found;
-    throw new DeploymentError({ wrong: 'temporary_tables', login, database, role: APP_ROLE });
+    throw new DeploymentError(deploymentWords.temporaryTables(login, database, APP_ROLE));
   }
 }
 
@@ -118,13 +107,12 @@ export async function requireMigratable(connection: Executor, { mode, timeZone }
 }
 
 function requireMode(found: Mode | undefined, wanted: Mode): void {
-  if (found === wanted) return;
-  throw new DeploymentError({ wrong: 'other_mode', found, wanted });
+  if (found !== wanted) throw new DeploymentError(deploymentWords.otherMode(found, wanted));
 }
 
 function requireTimeZone(found: string | undefined, wanted: string): void {
   if (found === undefined || found === wanted) return;
-  throw new DeploymentError({ wrong: 'other_time_zone', found, wanted });
+  throw new DeploymentError(deploymentWords.otherTimeZone(found, wanted));
 }
 
 /**
@@ -150,13 +138,13 @@ export async function requireSameCalendar(connection: Executor, timeZone: string
     timeZone,
   }).catch((error: unknown) => {
     if ((error as { code?: string }).code !== INVALID_PARAMETER) throw error;
-    throw new DeploymentError({ wrong: 'time_zone_unknown', timeZone }, { cause: error });
+    throw new DeploymentError(deploymentWords.timeZoneUnknown(timeZone), { cause: error });
   });
   const apart = clocks.find(({ moment, shown }) => shown !== wallClock(moment, timeZone));
   if (!apart) return;
-  const { moment: at, shown: there, version } = apart;
-  const here = wallClock(at, timeZone);
+  const { moment: at, shown, version } = apart;
   const { node, tz } = process.versions;
-  const versions = { node, tz, postgres: version };
-  throw new DeploymentError({ wrong: 'clocks_differ', timeZone, at, here, there, versions });
+  const here = `${wallClock(at, timeZone)} by Node ${node} (${tz})`;
+  const there = `${shown} by Postgres ${version}`;
+  throw new DeploymentError(deploymentWords.clocksDiffer(timeZone, at, here, there));
 }

@@ -1,4 +1,4 @@
-import type { WorkerFault } from '../../domain/words/service-words';
+import { workerWords } from '../../domain/words/service-words';
 import { oneRow, rows, type Executor } from '../pool/connection';
 
 /**
@@ -84,16 +84,16 @@ export async function listWorkers(db: Executor): Promise<WorkerState[]> {
  * The fault that keeps all workers from their work: none lives, or no living worker reaches
  * Temporal.
  */
-export async function workerFault(db: Executor): Promise<WorkerFault | undefined> {
+export async function workerFault(db: Executor): Promise<string | undefined> {
   const { beatAgeS, temporalAgeS } = await oneRow<{ beatAgeS: number | null; temporalAgeS: number | null }>(
     db,
     `SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS beat_age_s,
        extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS temporal_age_s
      FROM worker_heartbeats`,
   );
-  if (beatAgeS === null) return { wrong: 'none_yet' };
-  if (beatAgeS > SILENT_AFTER_S) return { wrong: 'silent', ageS: beatAgeS };
-  if (temporalAgeS === null) return { wrong: 'temporal_never_reached' };
-  if (temporalAgeS > SILENT_AFTER_S) return { wrong: 'temporal_not_reached', ageS: temporalAgeS };
+  if (beatAgeS === null) return workerWords.noneYet;
+  if (beatAgeS > SILENT_AFTER_S) return workerWords.silent(beatAgeS);
+  if (temporalAgeS === null) return workerWords.temporalNeverReached;
+  if (temporalAgeS > SILENT_AFTER_S) return workerWords.temporalNotReached(temporalAgeS);
   return undefined;
 }

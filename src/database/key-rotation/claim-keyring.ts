@@ -1,4 +1,4 @@
-import { ringRefusal, type RingFault } from '../../domain/words/service-words';
+import { ringWords } from '../../domain/words/service-words';
 import { row, rows, type Executor, type Transaction } from '../pool/connection';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { KeyringError, type Keyring } from '../keys/keyring';
@@ -53,19 +53,22 @@ export async function requireSigningKey(db: Executor, ring: Keyring): Promise<vo
   refuse(await wrongWithSigning(db, ring));
 }
 
-/** Faults of a running process's keyring: others may have put a new key in front. */
-export async function ringFaults(db: Executor, ring: Keyring): Promise<RingFault[]> {
+/**
+ * Faults of a running process's keyring, in words that follow `ASSENT_KEYS`: others may have put a
+ * new key in front.
+ */
+export async function ringFaults(db: Executor, ring: Keyring): Promise<string[]> {
   const keys = await readKeys(db);
   const wrong = keys.flatMap((key) => wrongWith(ring, key));
   if (keys.some(({ kid, encrypts }) => kid === ring.current && !encrypts)) {
-    wrong.push({ wrong: 'key_retired', kid: ring.current });
+    wrong.push(ringWords.keyRetired(ring.current));
   }
   if (wrong.length === 0) wrong.push(...(await wrongWithSigning(db, ring)));
   return wrong;
 }
 
-function refuse(faults: RingFault[]): void {
-  if (faults.length > 0) throw new KeyringError(ringRefusal(faults));
+function refuse(faults: string[]): void {
+  if (faults.length > 0) throw new KeyringError(faults.map((fault) => `ASSENT_KEYS: ${fault}`).join('\n'));
 }
 
 /**
@@ -94,17 +97,17 @@ async function readKeys(db: Executor): Promise<EncryptionKey[]> {
   return rows<EncryptionKey>(db, `SELECT kid, check_value, encrypts FROM encryption_keys ORDER BY kid`);
 }
 
-function wrongWith(ring: Keyring, { kid, encrypts, checkValue: stored }: EncryptionKey): RingFault[] {
+function wrongWith(ring: Keyring, { kid, encrypts, checkValue: stored }: EncryptionKey): string[] {
   const held = ring.keys.find((one) => one.kid === kid);
-  if (held === undefined) return [{ wrong: 'key_missing', kid, encrypts }];
-  if (encrypts && !held.full) return [{ wrong: 'key_for_ids_alone', kid }];
-  return stored.equals(checkValue(ring, kid)) ? [] : [{ wrong: 'key_differs', kid }];
+  if (held === undefined) return [ringWords.keyMissing(kid, encrypts)];
+  if (encrypts && !held.full) return [ringWords.keyForIdsAlone(kid)];
+  return stored.equals(checkValue(ring, kid)) ? [] : [ringWords.keyDiffers(kid)];
 }
 
-async function wrongWithSigning(db: Executor, ring: Keyring): Promise<RingFault[]> {
+async function wrongWithSigning(db: Executor, ring: Keyring): Promise<string[]> {
   const key = await currentKey(db, 'signing_keys');
   if (!key || openPublicJwk(ring, 'signing_keys', key)) return [];
-  return [{ wrong: 'signing_key_shut', kid: key.kid }];
+  return [ringWords.signingKeyShut(key.kid)];
 }
 
 function checkValue(ring: Keyring, kid: string): Buffer {

@@ -1,6 +1,5 @@
 import { formatInstant } from '../calendar';
 import type { Mode } from '../mode';
-import { worded, type FaultOf } from './sentence';
 
 /**
  * Reasons why a process must not work on a database, in words for operators, each with its remedy.
@@ -23,54 +22,35 @@ const POWERS = {
 
 export type LoginPower = keyof typeof POWERS;
 
-interface Versions {
-  node: string;
-  /** Version of Node's time zone data. */
-  tz: string | undefined;
-  postgres: string;
-}
-
-const SENTENCES = {
-  other_mode: ({ found, wanted }: { found: Mode | undefined; wanted: Mode }) =>
+export const deploymentWords = {
+  otherMode: (found: Mode | undefined, wanted: Mode) =>
     `ASSENT_MODE: is ${wanted}, but the database was created for ${found ?? 'none'}. Set ASSENT_MODE=${found ?? 'sandbox'}, ` +
     `${OTHER_DATABASE}: the mode of a database is never changed.`,
-  other_time_zone: ({ found, wanted }: { found: string; wanted: string }) =>
+  otherTimeZone: (found: string, wanted: string) =>
     `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
     `${OTHER_DATABASE}. Where it was migrated with the wrong zone, see docs/operations.md, "Stop and deploy".`,
-  login_of_power: ({ login, power }: { login: string; power: LoginPower }) =>
+  loginOfPower: (login: string, power: LoginPower) =>
     `DATABASE_URL: the login "${login}" ${POWERS[power]}, and could change the record of the money. In production log in ` +
     'as one that is a member of the role assent_app and nothing else (docs/operations.md, "Make the logins"); ' +
     'DATABASE_OWNER_URL is for migrate alone.',
-  other_role: ({ found, wanted }: { found: string; wanted: string }) =>
+  otherRole: (found: string, wanted: string) =>
     `DATABASE_URL: connections work as "${found}" and not as ${wanted}, the role that may not change the record of ` +
     'the money. Something between here and Postgres sets another: take that away.',
-  temporary_tables: ({ login, database, role }: { login: string; database: string; role: string }) =>
+  temporaryTables: (login: string, database: string, role: string) =>
     `DATABASE_URL: the login "${login}" may create temporary tables. In production it may not: run ` +
     `REVOKE TEMPORARY ON DATABASE "${database}" FROM PUBLIC, ${role}, "${login}" as the owner of the database.`,
-  clock_moved: () =>
+  clockMoved:
     'DATABASE_URL: a test clock has been moved in this database, and production judges windows and limits by it. ' +
     'Production begins with a database of its own: correct DATABASE_URL.',
-  time_zone_unknown: ({ timeZone }: { timeZone: string }) =>
+  timeZoneUnknown: (timeZone: string) =>
     `NETWORK_TIMEZONE: Postgres does not know ${timeZone}. ${ANOTHER_ZONE}`,
-  clocks_differ: ({ timeZone, at, here, there, versions }: ClocksDiffer) =>
-    `NETWORK_TIMEZONE: at ${formatInstant(at)} the clocks of ${timeZone} show ${here} by Node ` +
-    `${versions.node} (${versions.tz}), but ${there} by Postgres ${versions.postgres}: what is charged ` +
+  /** @param here a wall clock, and which program says so @param there the same of another */
+  clocksDiffer: (timeZone: string, at: Date, here: string, there: string) =>
+    `NETWORK_TIMEZONE: at ${formatInstant(at)} the clocks of ${timeZone} show ${here}, but ${there}: what is charged ` +
     `around midnight would count for the wrong day. ${ANOTHER_ZONE}`,
-  other_schema: () =>
+  otherSchema:
     'DATABASE_URL: another version created the schema of this database, and this version has no upgrade from it. Run the ' +
     'version that created it, or name an empty database.',
-  table_in_use: ({ migration }: { migration: string }) =>
+  tableInUse: (migration: string) =>
     `${migration} needs a table that another session does not let go of: a back-up, or an open transaction. docs/operations.md, "The events feed stands still", names it and ends it; or migrate later.`,
 };
-
-interface ClocksDiffer {
-  timeZone: string;
-  at: Date;
-  here: string;
-  there: string;
-  versions: Versions;
-}
-
-export type DeploymentFault = FaultOf<typeof SENTENCES>;
-
-export const deploymentWords = (fault: DeploymentFault): string => worded(SENTENCES, fault);
