@@ -79,31 +79,28 @@ function minorOf(value: number | string, currency: string, digits: number): Pars
  *   rounded
  */
 export function formatAmount(minor: bigint, currency: string): number {
+  const { major } = inMajor(minor, currency);
+  if (major.c.length > EXACT_DIGITS) throw new RangeError(`${minor} ${currency} does not fit a JSON number`);
+  return major.toNumber();
+}
+
+function inMajor(minor: bigint, currency: string): { major: Big; digits: number } {
   const digits = minorUnitDigits(currency);
   if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
-  const exact = new Big(minor.toString());
-  if (exact.c.length > EXACT_DIGITS) throw new RangeError(`${minor} ${currency} does not fit a JSON number`);
-  return exact.times(`1e-${digits}`).toNumber();
+  return { major: new Big(minor.toString()).times(`1e-${digits}`), digits };
 }
 
 /** An amount as people write it, `NGN 1,500.50`. @throws RangeError for what is no currency */
 export function inMoney({ amount, currency }: { amount: bigint; currency: string }): string {
-  const digits = minorUnitDigits(currency);
-  if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
-  const positive = amount < 0n ? -amount : amount;
-  const [whole = '', decimals] = new Big(positive.toString())
-    .times(`1e-${digits}`)
-    .toFixed(digits)
-    .split('.');
+  const [whole = '', decimals] = inDecimals(amount < 0n ? -amount : amount, currency).split('.');
   const grouped = BigInt(whole).toLocaleString('en-US');
   return `${currency} ${amount < 0n ? '-' : ''}${grouped}${decimals === undefined ? '' : `.${decimals}`}`;
 }
 
 /** Major units with all decimals of the currency, `-1500.50`, as files have them. */
 export function inDecimals(minor: bigint, currency: string): string {
-  const digits = minorUnitDigits(currency);
-  if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
-  return new Big(minor.toString()).times(`1e-${digits}`).toFixed(digits);
+  const { major, digits } = inMajor(minor, currency);
+  return major.toFixed(digits);
 }
 
 /** A sum in major units, as a JSON number that is rounded if it has too many digits. */
@@ -119,11 +116,9 @@ interface ShownSum {
  * @throws RangeError for an unknown currency
  */
 export function formatSum(minor: bigint, currency: string): ShownSum {
-  const digits = minorUnitDigits(currency);
-  if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);
-  const exact = new Big(minor.toString()).times(`1e-${digits}`);
-  const rounded = exact.prec(EXACT_DIGITS);
-  return { rounded: rounded.toNumber(), ...(!rounded.eq(exact) && { exact: exact.toFixed(digits) }) };
+  const { major, digits } = inMajor(minor, currency);
+  const rounded = major.prec(EXACT_DIGITS);
+  return { rounded: rounded.toNumber(), ...(!rounded.eq(major) && { exact: major.toFixed(digits) }) };
 }
 
 export function shownSum(minor: bigint, currency: string) {

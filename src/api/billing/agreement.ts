@@ -12,9 +12,7 @@ import { pageOf } from '../http/response-fields';
 /** The agreements of a merchant with its customers, for the merchant and its provider. */
 
 async function listAgreements({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
-  const { page, limit, sortBy, sortOrder, ...filter } = query;
-  const sorted = { page, limit, sortBy, sortOrder };
-  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, filter, sorted);
+  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, query, query);
   return listAnswer(['agreement', 'agreements'], found, query, (agreement) => shown(deps, agreement));
 }
 

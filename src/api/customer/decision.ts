@@ -12,13 +12,7 @@ import * as schema from './decision-schema';
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
 
 async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
-  const { page, limit, sortBy, sortOrder, ...filter } = query;
-  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, filter, {
-    page,
-    limit,
-    sortBy,
-    sortOrder,
-  });
+  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, query, query);
   return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
 
@@ -30,11 +24,7 @@ async function updateCustomerDecision({
   deps,
 }: Call<z.output<typeof schema.decisionBody>, unknown, z.output<typeof schema.decisionPath>>) {
   return accept(async (trx) => {
-    await changeDecision(trx, deps.ring, caller.entityId, params.id, {
-      ...body,
-      spendingLimits: body.spendingLimits,
-      blockMerchant: body.blockMerchant,
-    });
+    await changeDecision(trx, deps.ring, caller.entityId, params.id, body);
     const decision = await readDecision(trx, deps.config.NETWORK_TIMEZONE, caller, params.id);
     return {
       message: `The decision is ${decision.decision} from the next charge on`,

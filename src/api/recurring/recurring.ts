@@ -82,10 +82,7 @@ async function listSubscriptions(call: ListCall) {
   return listAnswer(['subscription', 'subscriptions'], await listOwn(call), call.query, subscriptionData);
 }
 
-async function listOwn({ caller, query, deps }: ListCall) {
-  const { page, limit, sortBy, sortOrder, ...filter } = query;
-  return listSchedules(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
-}
+const listOwn = ({ caller, query, deps }: ListCall) => listSchedules(deps.db, caller, query, query);
 
 /** Acts on a schedule, and answers with it as it then is. */
 const action =

@@ -11,9 +11,9 @@ import { signalWaiting } from '../outbox';
 export interface DecisionChange {
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** In major units of the agreement's currency. Replaces both limits; without it they stay. */
-  spendingLimits: SpendingLimits | undefined;
+  spendingLimits?: SpendingLimits | undefined;
   /** True is a denial, whatever the decision says. Left out, a block stays with a `deny`. */
-  blockMerchant: boolean | undefined;
+  blockMerchant?: boolean | undefined;
 }
 
 /**
