@@ -86,13 +86,7 @@ export async function applyDecision(
            AND (status = 'pending' OR counted_day = :day::date OR counted_month = :month::date)
          ORDER BY id FOR NO KEY UPDATE)
        UPDATE billing_requests b SET counted_day = NULL, counted_month = NULL FROM locked WHERE b.id = locked.id`,
-      {
-        agreementId,
-        currency: decided.terms.currency,
-        day: changed.day,
-        month: changed.month,
-        customerId: changed.customerId,
-      },
+      { ...changed, agreementId, currency: decided.terms.currency },
     );
     await recountSpending(trx, { id: agreementId, customerId: changed.customerId });
   }

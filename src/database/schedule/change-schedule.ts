@@ -142,18 +142,7 @@ export async function changeSchedule(
        noticed_n = CASE WHEN amount = :amount THEN noticed_n END,
        acts_at = :now, updated_at = :now, sequence = :sequence, told = :told
      WHERE id = :scheduleId`,
-    {
-      scheduleId,
-      amount,
-      endAt: after.endAt,
-      maxBillings: after.maxBillings,
-      description: after.description,
-      metadata: JSON.stringify(after.metadata),
-      nextDueAt,
-      now: before.now,
-      sequence,
-      told,
-    },
+    { ...after, scheduleId, metadata: JSON.stringify(after.metadata), nextDueAt, sequence, told },
   );
   const { status, paused, now } = before;
   const details = {

@@ -71,6 +71,8 @@ export async function createSchedule(
     throw whyNot(merchant);
   }
   const id = newId('schedule');
+  const { id: agreementId, customerId, bankId } = agreement;
+  const { amount, currency, frequency, interval, endAt = null, maxBillings = null } = terms;
   await rows(
     trx,
     `INSERT INTO schedules (id, agreement_id, merchant_id, customer_id, bank_id, amount, currency, description,
@@ -79,19 +81,19 @@ export async function createSchedule(
        :metadata::jsonb, :frequency, :interval, :startAt, :endAt, :maxBillings, :startAt, :now, :now, :now)`,
     {
       id,
-      agreementId: agreement.id,
+      agreementId,
       merchantId,
-      customerId: agreement.customerId,
-      bankId: agreement.bankId,
-      amount: terms.amount,
-      currency: terms.currency,
+      customerId,
+      bankId,
+      amount,
+      currency,
       description: terms.description ?? null,
       metadata: JSON.stringify(terms.metadata),
-      frequency: terms.frequency,
-      interval: terms.interval,
+      frequency,
+      interval,
       startAt,
-      endAt: terms.endAt ?? null,
-      maxBillings: terms.maxBillings ?? null,
+      endAt,
+      maxBillings,
       now,
     },
   );
@@ -101,20 +103,11 @@ export async function createSchedule(
       sequence: 1,
       type: 'schedule.created',
       cause: caller.role,
-      details: {
-        agreementId: agreement.id,
-        amount: terms.amount,
-        currency: terms.currency,
-        frequency: terms.frequency,
-        interval: terms.interval,
-        startAt,
-        endDate: terms.endAt ?? null,
-        maxBillings: terms.maxBillings ?? null,
-      },
+      details: { agreementId, amount, currency, frequency, interval, startAt, endDate: endAt, maxBillings },
       at: now,
     },
   ]);
-  return { id, merchantId, bankId: agreement.bankId, startAt };
+  return { id, merchantId, bankId, startAt };
 }
 
 /**
