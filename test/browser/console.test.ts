@@ -314,8 +314,14 @@ const VIEWS: Record<string, View> = {
   },
   'a webhook with its attempts': {
     role: 'merchant',
-    at: () => `payments/${data.deliveryId}`,
-    shows: ['billing.response', 'Pending', 'HTTP 503 after 7 ms', '"webhookType": "billing.response"'],
+    at: () => `webhooks/${data.deliveryId}`,
+    shows: [
+      'All webhooks',
+      'billing.response',
+      'Pending',
+      'HTTP 503 after 7 ms',
+      '"webhookType": "billing.response"',
+    ],
   },
   'webhooks that are being tried': {
     role: 'merchant',
@@ -412,12 +418,15 @@ describe('the console', () => {
       'SELECT transaction_id AS id FROM billing_requests WHERE reference = :reference',
       { reference: data.reference },
     );
-    for (const id of [data.reference, charged?.id ?? '', data.deliveryId, intentId]) {
+    for (const id of [data.reference, charged?.id ?? '', intentId]) {
       await other.goto(`${api.url}/console#/payments/${id}`);
       await shows(other, `Nothing of yours goes by “${id}”`);
     }
-    await other.goto(`${api.url}/console#/exceptions/${data.exceptionId}`);
-    await other.getByRole('alert').waitFor();
+    for (const place of [`exceptions/${data.exceptionId}`, `webhooks/${data.deliveryId}`]) {
+      await other.goto(`${api.url}/console#/${place}`);
+      await other.getByRole('alert').waitFor();
+      await other.goto(`${api.url}/console#/overview`);
+    }
     await other.goto(`${api.url}/console#/exceptions`);
     await shows(other, 'No exception is open.');
     expect(await other.getByText('NGN 5.00').count()).toBe(0);
@@ -512,6 +521,9 @@ describe('the console', () => {
     await search(data.exceptionId, 'The bank gave two different answers');
     await search(intentId, 'The merchant asked for permission');
     await search('int_nobodys', /Nothing of yours goes by “int_nobodys”/);
+    await search(data.deliveryId, 'All webhooks', 'HTTP 503 after 7 ms');
+    await tabAndPress(page, data.chargeId);
+    await shows(page, 'What has happened');
     await search(data.scheduleId, 'Gold plan', 'NGN 1,500.00', 'Not enough money');
     await expectGoodPage(page);
     await tabAndPress(page, 'All that it has charged');

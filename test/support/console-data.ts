@@ -86,7 +86,7 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
         Array.from({ length: count }, () => ({
           entityId: merchantId,
           webhookType: 'billing.response' as const,
-          items: [{ sequence: 2 }],
+          items: [{ billingRequestId: chargeId, sequence: 2 }],
         })),
       ),
     );

@@ -1,17 +1,20 @@
 import type { Delivery } from '../../../packages/client/src/api.generated';
-import { Act } from './act';
-import { to } from './address';
-import { act, query } from './api';
+import { to, type Address } from './address';
+import { query } from './api';
 import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge } from './parts';
 import { Pages, Table } from './table';
+import { attemptInWords, SendAgain, WebhookPage } from './webhook';
 
 const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
 
 /** Webhooks to the party's own URL, which the reader can send again. */
-export function Deliveries() {
+export const Deliveries = ({ address: { id } }: { address: Address }) =>
+  id === undefined ? <DeliveryList /> : <WebhookPage id={id} key={id} />;
+
+function DeliveryList() {
   const { chosen: status, page, choose, go } = usePaged<keyof typeof STATES>('');
   const loaded = useLoaded<'listDeliveries'>(`/v1/webhooks/deliveries${query({ status, page })}`);
   const { notice, done } = useNotice(loaded);
@@ -36,14 +39,14 @@ export function Deliveries() {
                 {
                   name: 'Webhook',
                   cell: ({ webhookType, deliveryId }) => (
-                    <a href={to('payments', deliveryId)}>{webhookType}</a>
+                    <a href={to('webhooks', deliveryId)}>{webhookType}</a>
                   ),
                 },
                 {
                   name: 'State',
                   cell: (one) => <Badge of={one.withdrawnAt ? 'withdrawn' : one.status} />,
                 },
-                { name: 'Attempts', cell: ({ attempts }) => <Attempts attempts={attempts} /> },
+                { name: 'Attempts', cell: (one) => <Attempts of={one} /> },
                 {
                   name: 'Act',
                   cell: (one) =>
@@ -63,37 +66,12 @@ export function Deliveries() {
   );
 }
 
-export const SendAgain = ({
-  id,
-  webhookType,
-  done,
-}: {
-  id: string;
-  webhookType: string;
-  done: (message: string) => void;
-}) => (
-  <Act
-    name="Send again …"
-    label={`Send again: ${webhookType} ${id}`}
-    title="Send it again?"
-    yes="Yes, send it"
-    send={async () => {
-      await act(`/v1/webhooks/deliveries/${id}/redeliver`);
-      return `${webhookType} is sent once more.`;
-    }}
-    done={done}
-  >
-    <p>The same webhook goes to your URL of now, under the same id.</p>
-  </Act>
-);
-
-export const attemptInWords = ({ error, status, durationMs }: Delivery['attempts'][number]) =>
-  `${error ?? `answered ${status}`} after ${durationMs} ms`;
-
-function Attempts({ attempts }: Pick<Delivery, 'attempts'>) {
+function Attempts({ of: { attempts, status } }: { of: Delivery }) {
   const moment = useMoment();
   const last = attempts.at(-1);
-  if (last === undefined) return <span class="quiet">None</span>;
+  if (last === undefined) {
+    return <span class="quiet">{status === 'failed' ? 'None: you had no URL' : 'None'}</span>;
+  }
   return (
     <>
       {attempts.length}, the last {moment(last.at)}

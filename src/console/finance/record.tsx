@@ -7,7 +7,6 @@ import { Show, useAnswered, useNotice } from './loaded';
 import { Payment } from './payment';
 import { paymentsAt } from './payment-filter';
 import { BankStatementFound, IntentFound } from './record-found';
-import { Webhook } from './webhook';
 
 /** The record of a reference or an id. */
 export function RecordFound({ what }: { what: string }) {
@@ -57,17 +56,11 @@ async function lookUp(what: string, role: Session['role']): Promise<Found> {
       return elsewhere(to('schedules', what));
     case 'exc_':
       return elsewhere(to('exceptions', what));
+    case 'dlv_':
+      return elsewhere(to('webhooks', what));
     case 'int_': {
       const intent = await ask<'getIntent'>(`/v1/billing/intents/${id}`);
       return () => <IntentFound intent={intent} />;
-    }
-    case 'dlv_': {
-      const delivery = await ask<'getDelivery'>(`/v1/webhooks/deliveries/${id}`);
-      return () => (
-        <section class="card stack">
-          <Webhook of={delivery} isOpen />
-        </section>
-      );
     }
     case 'stm_': {
       const statement = await ask<'getBankStatement'>(`/v1/bank/statements/${id}`);
