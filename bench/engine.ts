@@ -21,6 +21,7 @@ const SETTINGS = {
   RATE_LIMIT_ANSWER: '100000/100000',
   RATE_LIMIT_ITEMS: '100000/100000',
   INTENTS_PER_CUSTOMER_DAY: '1000000',
+  APPROVALS_PER_CUSTOMER_DAY: '1000000',
 };
 
 /** Nothing of the operator's own settings, which may name servers that hold real data. */

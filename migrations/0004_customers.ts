@@ -109,8 +109,9 @@ export async function up(knex: Knex): Promise<void> {
       customer_id text REFERENCES customers,
       -- A calendar day in the network's time zone, in real time.
       day         date,
+      kind        text CHECK (kind IN ('intent', 'approval')),
       prompts     int NOT NULL CHECK (prompts > 0),
-      PRIMARY KEY (customer_id, day)
+      PRIMARY KEY (customer_id, day, kind)
     ) WITH (fillfactor = 50);
     CREATE INDEX customer_prompts_day ON customer_prompts (day);
     GRANT SELECT, INSERT, UPDATE (prompts), DELETE ON customer_prompts TO assent_app;

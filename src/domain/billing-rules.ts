@@ -11,4 +11,5 @@ export interface BillingRules {
   /** Most intents that a customer gets on one calendar day from all merchants together. */
   intentsPerCustomerDay: number;
   /** Most charges without an agreement that a customer gets on one calendar day. */
+  approvalsPerCustomerDay: number;
 }

@@ -78,6 +78,7 @@ const settings = z.object({
   STATEMENT_LINES_PER_DAY: wholeNumber(1, 20_000_000).default(2_000_000),
   // Banks book within two business days; a bank that books by the month needs some thirty.
   BOOKING_DAYS: wholeNumber(0, 60, 'business days').default(2),
+  APPROVALS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(1_000),
   RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
   CATCH_UP_PER_DAY: wholeNumber(1, 1000, 'due dates').default(3),
   ARREARS_DAYS: wholeNumber(1, 3650, 'days').default(35),
@@ -258,6 +259,7 @@ export function billingRules(config: Config): BillingRules {
     approvalWindowS: config.APPROVAL_WINDOW_S,
     settlementWindowS: config.SETTLEMENT_WINDOW_S,
     intentsPerCustomerDay: config.INTENTS_PER_CUSTOMER_DAY,
+    approvalsPerCustomerDay: config.APPROVALS_PER_CUSTOMER_DAY,
   };
 }
 

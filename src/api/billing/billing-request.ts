@@ -234,8 +234,9 @@ export const billingRequestRoutes = (config: Config) => [
       limit_reached: 'No charge was accepted: a spending limit is reached',
       not_found:
         'No charge was accepted: there is no such `paymentID` or `lookupID`; or the `payee` is not your customer',
+      asked_too_often: 'No charge was accepted: the customers have been asked often enough for today',
     },
-    refusedWith: refusedItems(schema.echoed, 400, 403, 404),
+    refusedWith: refusedItems(schema.echoed, 400, 403, 404, 429),
     handle: bill,
   }),
   route('post', '/v1/billing/bank-response', {

@@ -5,26 +5,14 @@ import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
-import {
-  blockersOf,
-  countSpending,
-  lockAgreements,
-  type Agreement,
-  type Counted,
-} from '../agreement/agreement';
+import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
 import { announceDeclinedAtOnce } from './announce-billing-requests';
 import { rows, type Executor } from '../pool/connection';
 import { moneyFacts, recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
-import {
-  merchantFace,
-  payerOf,
-  payersByLookupId,
-  type MerchantFace,
-  type PayeeFace,
-  type Payer,
-} from '../entity/read-parties';
+import { merchantFace, payerOf, type MerchantFace, type PayeeFace, type Payer } from '../entity/read-parties';
+import { readOneTimePayers } from './find-one-time-payer';
 import { makePaymentId } from '../agreement/payment-id';
 import { unresolvedOfSameAmount } from '../reconciliation-exception/held-amount';
 import { prepareDeliveries, writeDeliveries, type Announcement } from '../webhook/announce-webhooks';
@@ -117,19 +105,13 @@ export async function acceptCharges(
   const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
   const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
   // In this order on one connection: agreements are locked before they are counted.
-  const [agreements, counted, merchant, doubts, payers] = await Promise.all([
+  const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
     lockAgreements(trx, ids),
     countSpending(trx, rules, merchantId, ids, charge),
     merchantFace(trx, merchantId),
     unresolvedOfSameAmount(trx, merchantId, { agreementIds: ids, lookupIds, ...charge }),
-    payersByLookupId(trx, keyring, lookupIds),
+    readOneTimePayers(trx, keyring, rules, merchantId, lookupIds),
   ]);
-  const payerByLookupId = new Map(payers.map((payer) => [payer.lookupId, payer]));
-  const blockers = await blockersOf(
-    trx,
-    merchantId,
-    payers.map(({ customerId }) => customerId),
-  );
   const doubtedBy = ({ customerId }: Payer) => doubts.get(customerId);
   const agreementById = new Map(
     agreements.filter((one) => one.merchantId === merchantId).map((one) => [one.id, one]),
@@ -139,12 +121,13 @@ export async function acceptCharges(
   const decided = lines.map((line): DecidedLine => {
     const { phrase } = line;
     if ('lookupId' in line) {
-      const payer = payerByLookupId.get(line.lookupId);
-      if (!payer) return { phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
-      if (blockers.has(payer.customerId)) {
+      const found = byLookupId.get(line.lookupId);
+      if (!found) return { phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
+      if (found.blocked) {
         return { phrase, refused: new Failure('not_approved', 'The customer has blocked this merchant.') };
       }
-      return { phrase, ...oneTimeRequest(payer, charge), doubtedBy: doubtedBy(payer) };
+      if (found.tooOften) return { phrase, refused: found.tooOften };
+      return { phrase, ...oneTimeRequest(found.payer, charge), doubtedBy: doubtedBy(found.payer) };
     }
     const agreement = line.agreementId === undefined ? undefined : agreementById.get(line.agreementId);
     if (!agreement) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };

@@ -12,6 +12,7 @@ import {
 } from './accept-billing-requests';
 import type { Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
+import { takePrompts } from '../customer/limit-prompts';
 import { payeeFace, payersByLookupId } from '../entity/read-parties';
 
 /**
@@ -40,12 +41,20 @@ export async function acceptCustomerPayments(
     lines.map((line) => line.lookupId),
   );
   const payerByLookupId = new Map(payers.map((payer) => [payer.lookupId, payer]));
+  const askedEnough = await takePrompts(
+    trx,
+    'approval',
+    rules,
+    payers.map((payer) => payer.customerId).filter((id) => id !== payee.customerId),
+  );
   const decided = lines.map(({ phrase, lookupId }): DecidedLine => {
     const payer = payerByLookupId.get(lookupId);
     if (!payer) return { phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
     if (payer.customerId === payee.customerId) {
       return { phrase, refused: new Failure('invalid_request', 'A customer cannot pay themselves.') };
     }
+    const tooOften = askedEnough.get(payer.customerId);
+    if (tooOften) return { phrase, refused: tooOften };
     return { phrase, ...oneTimeRequest(payer, charge) };
   });
   return openBill(trx, keyring, rules, { payee }, decided, workflowIdOf);

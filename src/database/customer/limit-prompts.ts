@@ -5,8 +5,8 @@ import { dayBegin } from '../clock/day-begin';
 import { sweep } from '../query/sweep';
 
 /**
- * Limits the intents that a customer is asked on one calendar day by all merchants together. A
- * merchant's own limits do not keep a telephone from ringing all day.
+ * Limits on a customer's prompts of one calendar day from all merchants together. A merchant's own
+ * limits do not keep a telephone from ringing all day.
  *
  * Days are in real time, whatever the test clocks say: people are asked in real time.
  */
@@ -18,20 +18,22 @@ import { sweep } from '../query/sweep';
  */
 export async function takePrompts(
   trx: Executor,
-  { timeZone, intentsPerCustomerDay: perDay }: BillingRules,
+  kind: 'intent' | 'approval',
+  { timeZone, intentsPerCustomerDay, approvalsPerCustomerDay }: BillingRules,
   customerIds: string[],
 ): Promise<Map<string, Failure>> {
   if (customerIds.length === 0) return new Map();
+  const perDay = kind === 'intent' ? intentsPerCustomerDay : approvalsPerCustomerDay;
   const counted = await rows<{ customerId: string }>(
     trx,
     // Inserted in one order everywhere, so that two calls with the same customers cannot deadlock.
-    `INSERT INTO customer_prompts AS p (customer_id, day, prompts)
-     SELECT c.id, today, 1
+    `INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
+     SELECT c.id, today, :kind, 1
      FROM CAST(clock_timestamp() AT TIME ZONE :timeZone AS date) AS today, unnest(:customerIds::text[]) AS c (id)
      ORDER BY c.id
-     ON CONFLICT (customer_id, day) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < :perDay
+     ON CONFLICT (customer_id, day, kind) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < :perDay
      RETURNING customer_id`,
-    { perDay, timeZone, customerIds },
+    { kind, perDay, timeZone, customerIds },
   );
   const asked = new Set(counted.map(({ customerId }) => customerId));
   const refused = customerIds.filter((id) => !asked.has(id));
@@ -66,7 +68,7 @@ export function forgetPrompts(db: Executor, timeZone: string): Promise<boolean> 
   return sweep(
     db,
     'customer_prompts',
-    'customer_id, day',
+    'customer_id, day, kind',
     `day < (SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date)) ORDER BY day`,
     { timeZone },
   );

@@ -67,6 +67,7 @@ export async function createIntents(
   );
   const askedEnough = await takePrompts(
     trx,
+    'intent',
     rules,
     payers.map((payer) => payer.customerId).filter((id) => !blockers.has(id)),
   );

@@ -1,5 +1,6 @@
 import { createBillingRequestActivities } from '../../../src/activities/billing-request';
 import { row, rows } from '../../../src/database/pool/connection';
+import { restartWork, type Work } from '../../../src/database/reconcile/open-work';
 import { bookDifferences } from '../../support/books';
 import {
   approve,
@@ -236,6 +237,22 @@ const starts = () =>
     `SELECT workflow_id, start->>'summary' AS summary FROM outbox WHERE kind = 'start' ORDER BY id`,
   );
 
+const restart = (workflowId: string) => {
+  const { merchantId } = parties;
+  const now = new Date();
+  const work: Work = {
+    kind: 'webhooks',
+    key: '',
+    workflowId,
+    status: 'pending',
+    merchantId,
+    bankId: null,
+    since: now,
+    now,
+  };
+  return restartWork(served.db, [work]);
+};
+
 const ask = async () =>
   parties.merchant.post('/v1/billing/intent', {
     lookupIDs: [await lookupIdOf(served.db, parties.customerId)],
@@ -249,7 +266,9 @@ const refund = async () => {
   return initiateRefund(parties, reference);
 };
 
-describe('the title of a workflow', () => {
+describe('the title of a workflow that is started again', () => {
+  const AGAIN = '(started again: it was overdue, or open without its workflow)';
+
   test.each<[string, () => Promise<unknown>, RegExp]>([
     ['a charge', () => bill(parties), /^Merchant charges NGN 100\.00, reference \S+$/],
     [
@@ -260,11 +279,14 @@ describe('the title of a workflow', () => {
     ['an intent', ask, /^Merchant asks whether it may bill a customer, reference \S+$/],
     ['a schedule', () => schedule(), /^Merchant bills NGN 100\.00 monthly$/],
     ['a refund', refund, /^Merchant refunds NGN 100\.00, reference \S+, of charge \S+$/],
-  ])('says what %s is about', async (_, begin, title) => {
+  ])('still says what %s is about', async (_, begin, title) => {
     await forget();
     await begin();
     const [first] = await starts();
     expect(first?.summary).toMatch(title);
+    await forget();
+    await restart(String(first?.workflowId));
+    expect(await starts()).toEqual([{ ...first, summary: `${first?.summary} ${AGAIN}` }]);
   });
 
   test('says what a schedule is about that its merchant resumes', async () => {
@@ -273,5 +295,11 @@ describe('the title of a workflow', () => {
     for (const act of ['pause', 'resume'])
       expect((await parties.merchant.post(`${path}/${act}`)).status).toBe(200);
     expect(await starts()).toMatchObject([{ summary: 'Merchant bills NGN 100.00 monthly (resumed)' }]);
+  });
+
+  test('is the workflow’s id where its rows say nothing of it any more', async () => {
+    await forget();
+    await restart('billing-batch/brq_1');
+    expect(await starts()).toMatchObject([{ summary: `billing-batch/brq_1 ${AGAIN}` }]);
   });
 });

@@ -10,6 +10,7 @@ const ABOUT_NOON = `Etc/GMT${hoursPastNoon < 0 ? '' : '+'}${hoursPastNoon}`;
 
 const served = shareApi({
   INTENTS_PER_CUSTOMER_DAY: '3',
+  APPROVALS_PER_CUSTOMER_DAY: '2',
   RATE_LIMIT_CALLER: '5000/5000',
   RATE_LIMIT_TOKEN_ADDRESS: '5000/5000',
   NETWORK_TIMEZONE: ABOUT_NOON,
@@ -40,6 +41,8 @@ async function exhaust(customer: Customer, by: Caller): Promise<void> {
 }
 const answerIntent = (customer: Customer, merchant: Caller, more: object) =>
   bank.post('/v1/billing/intent-response', { ...customer, entityId: merchant.entityId, ...more });
+const bill = (by: Caller, payers: object) =>
+  by.post('/v1/customer/bill', { ...payers, amount: 10, currency: 'NGN', description: 'Shoes' });
 const statuses = ({ body }: Answered) =>
   (body as unknown as { statusCode: number }[]).map(({ statusCode }) => statusCode);
 const unknown = { customerId: '', lookupID: 'nobody-has-this-one-10' };
@@ -134,5 +137,32 @@ describe('intents for one customer', () => {
     expect((await answerIntent(customer, blocked, denial)).status).toBe(200);
     for (let i = 0; i < 3; i++) expect((await intend(blocked, [customer])).status).toBe(403);
     expect(await promptsOf(customer)).toBe(1);
+  });
+});
+
+describe('charges by lookupID', () => {
+  it('are refused beyond those of a day, whoever makes them, merchants and banks', async () => {
+    const customer = await onboard();
+    const own = await served.enter('bank');
+    const payee = { lookupID: (await onboard(own)).lookupID };
+    const lookupIDs = [customer.lookupID];
+    expect((await bill(await newMerchant(), { lookupIDs })).status).toBe(201);
+    expect((await bill(own, { lookupIDs, payee })).status).toBe(201);
+    expect((await bill(own, { lookupIDs, payee })).status).toBe(429);
+    const refused = await bill(await newMerchant(), { lookupIDs });
+    expect(refused).toMatchObject({ status: 429, body: { data: [{ statusCode: 429 }] } });
+    expect(hasWait(refused)).toBe(true);
+    // Intents are counted apart.
+    expect((await intend(await newMerchant(), [customer])).status).toBe(200);
+  });
+
+  it('are counted where the customer has agreed to nothing, and charges under an agreement are not', async () => {
+    const customer = await onboard();
+    const merchant = await newMerchant();
+    await intend(merchant, [customer]);
+    await answerIntent(customer, merchant, { customerDecision: 'approve_once' });
+    const [told] = await served.told(merchant.entityId, 'billing.intent.response');
+    const paymentIDs = [told?.['paymentID']];
+    for (let i = 0; i < 3; i++) expect((await bill(merchant, { paymentIDs })).status).toBe(201);
   });
 });
