@@ -1,7 +1,7 @@
 import { groupBy } from '../../domain/group';
 import { ID_PREFIX, isId, type IdKind } from '../../domain/identifier/ids';
 import { runOf } from '../../domain/workflow/workflow-id';
-import { summaryAgain } from '../../domain/workflow/workflow-summary';
+import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
 import { oneRow, rows, type Executor } from '../pool/connection';
 import { CREDIT_WAITS } from '../credit/follow-credit';
 import { FURTHEST } from '../clock/moment';
@@ -11,6 +11,9 @@ import { enqueueMissingStarts, type OutboxRank } from '../outbox';
  * Open rows: all that shows that their workflow was terminated, or that Temporal has lost it.
  */
 
+/** A workflow that a row has for itself: how its id begins, before the row's, and its title. */
+type Own = readonly [named: string, facts: string, title: (facts: never) => string];
+
 /** One kind of row, in SQL: `r` is the row, `e` the party by whose clock it goes. */
 interface Kind {
   table: string;
@@ -18,8 +21,7 @@ interface Kind {
   party: string;
   /** Left out, it is pending. */
   open?: string;
-  /** The beginning of the id of a workflow that a row has for itself, before the row's id. */
-  named?: string;
+  own?: Own;
   /** The row says its workflow, and may share it. An index has the open ones in its order. */
   shares?: true;
   workflowId?: string;
@@ -42,6 +44,9 @@ const RESTS = `(r.status = 'paused' AND NOT EXISTS (
   SELECT FROM billings b WHERE b.schedule_id = r.id AND b.status IN ('pending', 'retrying')))`;
 const DELAY = `CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL THEN coalesce(r.delay_ms, 0) ELSE 0 END
   * interval '1 millisecond'`;
+const SUM = 'r.amount::bigint, r.currency';
+const MERCHANT = 'r.merchant_id';
+const BANK = 'r.bank_id';
 const TARGET = `to_char(r.clock_target AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
 /** A bank's upload has no moment by which it must be done. */
 const UPLOAD = { party: 'bank_id', alone: true, open: `r.status = 'processing'` } as const;
@@ -57,14 +62,14 @@ const unsent = (attempts: string) =>
 
 const KINDS = {
   intents: {
-    named: 'intent',
+    own: ['intent', `r.reference, ${MERCHANT}`, workflowSummary.intent],
     table: 'intents',
     party: 'merchant_id',
     dueAt: 'r.expires_at',
   },
   // A schedule's charges count as the schedule.
   charges: {
-    named: 'billing-request',
+    own: ['billing-request', `r.reference, ${SUM}, r.owner_id`, workflowSummary.charge],
     table: 'billing_requests',
     party: 'owner_id',
     shares: true,
@@ -79,25 +84,30 @@ const KINDS = {
     dueAt: 'r.credit_due_at',
   },
   refunds: {
-    named: 'refund',
+    own: [
+      'refund',
+      `r.reference, ${SUM}, ${MERCHANT},
+       (SELECT b.reference FROM billing_requests b WHERE b.id = r.billing_request_id) AS original_reference`,
+      workflowSummary.refund,
+    ],
     table: 'refunds',
     party: 'merchant_id',
     dueAt: 'r.acts_at',
   },
   'customer-migrations': {
     ...UPLOAD,
-    named: 'customer-migration',
+    own: ['customer-migration', `r.total, ${BANK}`, workflowSummary.customerMigration],
     table: 'customer_batches',
     since: 'r.created_at',
   },
   'bank-statements': {
     ...UPLOAD,
-    named: 'bank-statement',
+    own: ['bank-statement', `r.lines, ${BANK}`, workflowSummary.bankStatement],
     table: 'bank_statements',
   },
   webhooks: {
     ...UNSENT,
-    named: 'webhook-delivery',
+    own: ['webhook-delivery', 'r.webhook_type, r.entity_id', workflowSummary.webhookDelivery],
     open: unsent('> 0'),
   },
   // A first attempt comes within seconds. It waits for a place at its receiver until
@@ -110,7 +120,7 @@ const KINDS = {
     lateSince: 'greatest(r.created_at, r.next_attempt_at, r.claimed_until)',
   },
   clocks: {
-    named: 'sandbox-clock',
+    own: ['sandbox-clock', `r.id AS owner_id, ${TARGET} AS target`, workflowSummary.sandboxClock],
     table: 'entities',
     party: 'id',
     alone: true,
@@ -121,7 +131,7 @@ const KINDS = {
   },
   // Most rows are schedules: they come last.
   schedules: {
-    named: 'recurring',
+    own: ['recurring', `${SUM}, r.frequency, ${MERCHANT}`, workflowSummary.recurring],
     table: 'schedules',
     party: 'merchant_id',
     open: `r.acts_at IS NOT NULL AND NOT ${RESTS}`,
@@ -149,7 +159,7 @@ export interface Work {
 
 const openRows = (kind: WorkKind) => {
   const of: Kind = KINDS[kind];
-  const { dueAt = 'NULL::timestamptz', lateSince = realTime(dueAt), named } = of;
+  const { dueAt = 'NULL::timestamptz', lateSince = realTime(dueAt), own: [named] = [] } = of;
   const parties = of.alone
     ? `CASE e.type WHEN 'merchant' THEN e.id END AS merchant_id, CASE e.type WHEN 'bank' THEN e.id END AS bank_id`
     : 'r.merchant_id, r.bank_id';
@@ -255,10 +265,11 @@ export const stillOpen = (db: Executor, kind: WorkKind, keys: string[]): Promise
 export async function restartWork(db: Executor, work: Work[], rank: OutboxRank = 'call'): Promise<number> {
   if (work.length === 0) return 0;
   const byId = new Map(work.map((one) => [one.workflowId, one]));
-  const starts = [...byId].map(([workflowId, { kind, status, merchantId, bankId }]) => ({
+  const titles = await titlesOf(db, [...byId.keys()]);
+  const starts = [...byId].map(([workflowId, { status, merchantId, bankId }]) => ({
     workflowId,
     again: 'foundOverdue' as const,
-    summary: summaryAgain.foundOverdue(kind.replace('-', ' '), merchantId ?? bankId),
+    summary: summaryAgain.foundOverdue(titles.get(workflowId) ?? workflowId),
     attributes: {
       status,
       ...(merchantId !== null && { merchantId }),
@@ -277,15 +288,41 @@ export async function restartsWaiting(db: Executor): Promise<number> {
   return count;
 }
 
-/** Tables by the prefixes of the ids of workflows that have a row of their own. */
-const TABLES = new Map(
-  Object.values<Kind>(KINDS).flatMap(({ table, named }) => (named ? [[named, table] as const] : [])),
+/** Prefixes of the ids of workflows that have a row of their own. */
+const OWN = new Map(
+  Object.values<Kind>(KINDS).flatMap(({ table, own }) =>
+    own ? [[own[0], { table, facts: own[1], title: own[2] }] as const] : [],
+  ),
 );
 
-const partsOf = (workflowId: string): [named: string, rowId: string] => {
-  const [named = '', rowId = ''] = workflowId.split('/');
-  return [named, rowId];
+/** A call of several charges has no row of its own: its open charges tell its workflow. */
+const BATCH = {
+  table: `(SELECT workflow_id AS id, count(*)::int AS count, min(amount)::bigint AS amount, min(currency) AS currency,
+    min(owner_id) AS owner_id FROM billing_requests WHERE status = 'pending' GROUP BY workflow_id)`,
+  facts: `r.count, ${SUM}, r.owner_id`,
+  title: workflowSummary.charges,
 };
+
+/** Titles of the workflows, as at their first start, where a row says it. */
+async function titlesOf(db: Executor, workflowIds: string[]): Promise<Map<string, string>> {
+  const titled = await Promise.all(
+    [...groupBy(workflowIds, namedBy)].map(async ([named, ids]) => {
+      const { table, facts, title } = OWN.get(named) ?? BATCH;
+      const rowIds = OWN.has(named) ? ids.map((id) => id.split('/')[1]) : ids;
+      const found = await rows<{ workflowId: string }>(
+        db,
+        `SELECT w.id AS workflow_id, ${facts}
+         FROM unnest(:ids::text[], :rowIds::text[]) AS w (id, row_id)
+           JOIN ${table} r ON r.id = w.row_id AND r.id = ANY(:rowIds)`,
+        { ids, rowIds },
+      );
+      return found.map((one) => [one.workflowId, title(one as never)] as const);
+    }),
+  );
+  return new Map(titled.flat());
+}
+
+const namedBy = (workflowId: string) => workflowId.split('/', 1)[0] ?? '';
 const ID_KINDS = Object.keys(ID_PREFIX) as IdKind[];
 
 /**
@@ -298,17 +335,12 @@ export async function withoutRow<Running extends { workflowId: string; type: str
   workflows: Running[],
 ): Promise<Running[]> {
   const ours = workflows.filter(({ workflowId, type }) => {
-    const [named, id] = partsOf(workflowId);
-    return TABLES.has(named) && ID_KINDS.some((kind) => isId(kind, id)) && runOf(workflowId).type === type;
+    const [named = '', id = ''] = workflowId.split('/');
+    return OWN.has(named) && ID_KINDS.some((kind) => isId(kind, id)) && runOf(workflowId).type === type;
   });
-  const rowIds = ours.map(({ workflowId }) => partsOf(workflowId));
-  const found = await Promise.all(
-    [...groupBy(rowIds, ([named]) => named)].map(([named, some]) =>
-      rows<{ id: string }>(db, `SELECT id FROM ${TABLES.get(named)} WHERE id = ANY(:ids)`, {
-        ids: some.map(([, id]) => id),
-      }),
-    ),
+  const titles = await titlesOf(
+    db,
+    ours.map(({ workflowId }) => workflowId),
   );
-  const there = new Set(found.flat().map(({ id }) => id));
-  return ours.filter(({ workflowId }) => !there.has(partsOf(workflowId)[1]));
+  return ours.filter(({ workflowId }) => !titles.has(workflowId));
 }

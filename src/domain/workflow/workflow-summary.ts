@@ -5,7 +5,8 @@ import type { WebhookType } from '../webhook/webhook';
 
 /**
  * One line about a workflow, which the Temporal UI shows beside its id: references, amounts, and
- * the merchant or bank, whose name the outbox puts in place of its id.
+ * the merchant or bank, whose name the outbox puts in place of its id. First starts and later
+ * starts of a workflow use the same line.
  */
 export const workflowSummary = {
   charge: ({ reference, ownerId, ...sum }: Sum & { reference: string; ownerId: string }) =>
@@ -46,10 +47,9 @@ interface Sum {
   currency: string;
 }
 
-/** The line of a workflow that was started again, with the reason by the signal. */
+/** The line of a workflow that was started again: its summary, and the reason by the signal. */
 export const summaryAgain = {
-  /** @param kind of the row, in the plural @param partyId null for a provider's webhook */
-  foundOverdue: (kind: string, partyId: string | null) =>
-    `One of the ${kind}${partyId === null ? '' : ` of ${partyId}`}, started again: it was overdue, or open without its workflow`,
+  foundOverdue: (summary: string) =>
+    `${summary} (started again: it was overdue, or open without its workflow)`,
   resumed: (summary: string) => `${summary} (resumed)`,
 };

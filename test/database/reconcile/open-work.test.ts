@@ -181,7 +181,7 @@ describe('starting again', () => {
       args: [scheduleId],
       again: 'foundOverdue',
       summary:
-        'One of the schedules of Merchant, started again: it was overdue, or open without its workflow',
+        'Merchant bills NGN 1,500.00 monthly (started again: it was overdue, or open without its workflow)',
       attributes: { status: 'active', merchantId: standing.merchantId },
     });
   });
