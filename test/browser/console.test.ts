@@ -106,6 +106,13 @@ async function goTo(page: Page, title: string): Promise<void> {
   await heading.and(page.locator(':focus')).waitFor();
 }
 
+async function savedFile(page: Page, press: () => Promise<unknown>): Promise<{ name: string; text: string }> {
+  const [download] = await Promise.all([page.waitForEvent('download'), press()]);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+  return { name: download.suggestedFilename(), text: Buffer.concat(chunks).toString() };
+}
+
 async function loseAnswer(asked: Route): Promise<void> {
   await asked.fetch();
   await asked.abort();
@@ -605,15 +612,10 @@ describe('the console', () => {
     const page = await pageOf('bank', 'payments?type=charge');
     const first = page.getByRole('table', { name: 'Payments' }).getByRole('link').first();
     await first.waitFor();
-    const arrives = page.waitForEvent('download');
-    await tabAndPress(page, 'Download as CSV');
-    const download = await arrives;
-    const chunks: Buffer[] = [];
-    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    const saved = await savedFile(page, () => tabAndPress(page, 'Download as CSV'));
     const body = { type: 'charge', format: 'csv' };
     const own = await call('bank', 'POST', '/v1/transaction-history/search', body);
-    expect(Buffer.concat(chunks).toString()).toBe(own.body as unknown as string);
-    expect(download.suggestedFilename()).toBe('payments.csv');
+    expect(saved).toEqual({ name: 'payments.csv', text: own.body });
 
     // As long a list as any other, a row on each page.
     await page.route('**/v1/transaction-history/search', async (asked) => {
@@ -690,14 +692,9 @@ describe('the console', () => {
     await shows(page, 'Statement of Fri, 10 Oct 2025 in NGN');
     await day.fill(data.day);
     await page.getByRole('table', { name: 'Net positions of the day' }).waitFor();
-    const arrives = page.waitForEvent('download');
-    await tabAndPress(page, 'Download its lines as CSV');
-    const download = await arrives;
-    const chunks: Buffer[] = [];
-    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    const saved = await savedFile(page, () => tabAndPress(page, 'Download its lines as CSV'));
     const own = await callerAt(api, data.credentials.merchant).file(`/v1/statements/${data.day}.csv`);
-    expect(Buffer.concat(chunks).toString()).toBe(own);
-    expect(download.suggestedFilename()).toBe(`statement-${data.day}-NGN.csv`);
+    expect(saved).toEqual({ name: `statement-${data.day}-NGN.csv`, text: own });
   });
 
   it('has a bank answer an exception once it is sure, by Escape not yet, and resolves it', async () => {
@@ -764,6 +761,38 @@ describe('the console', () => {
     await page.unroute('**/v1/summary*');
     await page.setViewportSize({ width: 1280, height: 900 });
   });
+
+  it('sends no second refund where the answer to the first was lost, though the amount was changed', async () => {
+    const { id, reference } = await charge(test.db, api.deps.ring, data);
+    const page = await pageOf('merchant', `payments/${reference}`);
+    await page.route('**/v1/refunds/initiate', loseAnswer, { times: 1 });
+    await button(page, 'Refund …').click();
+    const amount = page.getByLabel(/^Amount, of NGN\s1.00 that is left/);
+    await amount.fill('0.25');
+    await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
+    await page.getByText('The service cannot be reached').waitFor();
+    await amount.fill('0.20');
+    await page.getByRole('button', { name: /^Yes, refund NGN\s0.20$/ }).click();
+    await page.getByText(/An earlier try may have arrived|0.20 is on its way back/).waitFor();
+    expect(
+      await rows(test.db, 'SELECT amount::int FROM refunds WHERE billing_request_id = :id', { id }),
+    ).toEqual([{ amount: 25 }]);
+  });
+
+  it('saves a merchant’s last month as CSV, which adds up to its statements', async () => {
+    const page = await pageOf('merchant', 'payments');
+    await page.getByLabel('When').selectOption({ label: 'Last month' });
+    await page.getByLabel('Counted by').selectOption({ label: 'Settled' });
+    const { text } = await savedFile(page, () => button(page, 'Download as CSV').click());
+    const [header = '', ...lines] = text.trimEnd().split('\r\n');
+    const moved = header.split(',').indexOf('moved');
+    const sum = lines.reduce((total, line) => total + Math.round(Number(line.split(',')[moved]) * 100), 0);
+    const [from = '', to = ''] = new URL(page.url()).hash.match(/\d{4}-\d\d-\d\d/g) ?? [];
+    const { openingBalance = NaN } = await balancesOf(from);
+    const { closingBalance = NaN } = await balancesOf(to);
+    expect(lines.length).toBeGreaterThan(5);
+    expect(sum).toBe(Math.round((closingBalance - openingBalance) * 100));
+  });
 });
 
 const balancesOf = async (day: string) =>
@@ -772,8 +801,8 @@ const balancesOf = async (day: string) =>
 const widen = (to: number) =>
   Promise.all(Object.values(pages).map((page) => page.setViewportSize({ width: to, height: 900 })));
 
-/** The daily work of a finance team, by mouse. */
-describe.each([1280, 768, 390])('with the console, %i pixels wide,', (width) => {
+/** The daily work of a finance team, by mouse, in both layouts. */
+describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
   beforeAll(() => widen(width));
   afterAll(() => widen(1280));
 
@@ -809,23 +838,6 @@ describe.each([1280, 768, 390])('with the console, %i pixels wide,', (width) => 
     await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
     await shows(page, /0.25 is on its way back/, 'Refunds of it', 'A refund was asked for');
     expect(await refunds()).toEqual([{ amount: 25, reason: 'Too small', status: 'pending' }]);
-  });
-
-  it('a refund whose answer was lost is not sent a second time, though the amount was changed', async () => {
-    const { id, reference } = await charge(test.db, api.deps.ring, data);
-    const page = await pageOf('merchant', `payments/${reference}`);
-    await page.route('**/v1/refunds/initiate', loseAnswer, { times: 1 });
-    await button(page, 'Refund …').click();
-    const amount = page.getByLabel(/^Amount, of NGN\s1.00 that is left/);
-    await amount.fill('0.25');
-    await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
-    await page.getByText('The service cannot be reached').waitFor();
-    await amount.fill('0.20');
-    await page.getByRole('button', { name: /^Yes, refund NGN\s0.20$/ }).click();
-    await page.getByText(/An earlier try may have arrived|0.20 is on its way back/).waitFor();
-    expect(
-      await rows(test.db, 'SELECT amount::int FROM refunds WHERE billing_request_id = :id', { id }),
-    ).toEqual([{ amount: 25 }]);
   });
 
   it('a merchant cancels a charge that waits for its customer, and pauses and resumes a schedule', async () => {
@@ -897,24 +909,6 @@ describe.each([1280, 768, 390])('with the console, %i pixels wide,', (width) => 
         id,
       }),
     ).toEqual([{ resolution: 'no_money_moved' }]);
-  });
-
-  it('a merchant takes last month as CSV, which adds up to its statements', async () => {
-    const page = await pageOf('merchant', 'payments');
-    await page.getByLabel('When').selectOption({ label: 'Last month' });
-    await page.getByLabel('Counted by').selectOption({ label: 'Settled' });
-    const arrives = page.waitForEvent('download');
-    await button(page, 'Download as CSV').click();
-    const chunks: Buffer[] = [];
-    for await (const chunk of await (await arrives).createReadStream()) chunks.push(chunk as Buffer);
-    const [header = '', ...lines] = Buffer.concat(chunks).toString().trimEnd().split('\r\n');
-    const moved = header.split(',').indexOf('moved');
-    const sum = lines.reduce((total, line) => total + Math.round(Number(line.split(',')[moved]) * 100), 0);
-    const [from = '', to = ''] = new URL(page.url()).hash.match(/\d{4}-\d\d-\d\d/g) ?? [];
-    const { openingBalance = NaN } = await balancesOf(from);
-    const { closingBalance = NaN } = await balancesOf(to);
-    expect(lines.length).toBeGreaterThan(5);
-    expect(sum).toBe(Math.round((closingBalance - openingBalance) * 100));
   });
 });
 

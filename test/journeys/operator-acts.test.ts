@@ -671,24 +671,6 @@ test.each(Object.entries(WAITING))(
   },
 );
 
-test('signals sent by hand at any moment of a charge that its bank answers at once do no harm', async () => {
-  const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
-  const handle = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
-  const received = () =>
-    handle.signal('bankAnswered').then(
-      () => true,
-      () => false,
-    );
-  // The first reaches it in its only task. As many as a hand sends: each that a task meets at its
-  // end has it run again.
-  await eventually(received);
-  for (let more = 1; more < 10; more++) await received();
-  await handle.result();
-  expect(await merchant.retrieve(billingRequestId)).toMatchObject({ status: 'successful' });
-  expect(await sent(bank, 'billing.request', billingRequestId)).toBe(1);
-  expect(await sent(merchant, 'billing.response', billingRequestId)).toBe(1);
-});
-
 test('a test clock goes on although a workflow was ended by hand', async () => {
   const { id, handle } = await schedule(86_400_000, { maxBillings: 1 });
   await handle.terminate('by hand');

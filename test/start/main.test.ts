@@ -5,10 +5,7 @@ import { promisify } from 'node:util';
 import { OperatorError } from '../../src/domain/failures';
 import { onDatabase } from '../../src/database/pool/one-connection';
 import { startEngine } from '../../src/start/engine';
-import { preparePostgres } from '../../src/start/postgres';
-import { asOwner } from '../support/database';
 import { eventually } from '../support/engine';
-import { freePort } from '../support/free-port';
 import { installation } from '../support/installation';
 import {
   freeOffset,
@@ -19,7 +16,6 @@ import {
   NpmStart,
   recorded,
 } from '../support/npm-start';
-import { serverProcess } from '../support/own-servers';
 
 const run = promisify(execFile);
 
@@ -277,19 +273,5 @@ describe('npm start', () => {
     const { why } = await refusalWithout(damaged, 'damaged');
     expect(why).toMatch(new RegExp(`^${name} died 5 times in a row: `));
     expect(why).toMatch(words);
-  });
-
-  test('on the data of another version says what to do', async () => {
-    const server = await preparePostgres(inFolder(''), await freePort(), () => undefined);
-    const postgres = serverProcess(server.program, () => server.setUp());
-    await postgres.start();
-    await asOwner(
-      server.ownerUrl,
-      `UPDATE knex_migrations SET name = '0001_identity' WHERE name = '0001_parties'`,
-    );
-    await postgres.kill();
-    expect((await refusal()).why).toMatch(
-      /another version created the schema .*, and this version has no upgrade from it\. Run the version that created it.*\nThe database is that of .*\.assent\/?: to start afresh, move that folder away/,
-    );
   });
 });

@@ -83,7 +83,7 @@ export const devServer = (port: number): string[] => [
 ];
 
 /** @param answers fails as long as it does not answer */
-export function serverProcess(
+function serverProcess(
   {
     command,
     args,

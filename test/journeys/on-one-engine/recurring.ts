@@ -50,7 +50,6 @@ describe('schedules', () => {
     scheduleId: string;
     status: string;
     nextBillingDate: string | null;
-    retryAt: string | null;
     billings: Billing[];
   }
 
@@ -161,32 +160,8 @@ describe('schedules', () => {
     ]);
   });
 
-  test('a declined billing is retried, past due meanwhile, and silence is never retried', async () => {
-    await bank.answerCharges('insufficient_funds', { times: 1 });
-    const scheduleId = await create({ frequency: 'monthly' });
-    await eventually(async () => (await retrieve(scheduleId)).status === 'past_due');
-    const overdue = await retrieve(scheduleId);
-    const [first] = overdue.billings[0]?.attempts ?? [];
-    expect(Date.parse(overdue.retryAt ?? '') - Date.parse(first?.at ?? '')).toBe(24 * 3_600_000);
-
-    await merchant.advanceClock('P2D');
-    expect(await retrieve(scheduleId)).toMatchObject({ status: 'active', retryAt: null });
-
-    await bank.answerCharges('silence');
-    // A month and the day that its bank has, of whatever length the month is.
-    await merchant.advanceClock('P33D');
-    const schedule = await retrieve(scheduleId);
-    expect(
-      schedule.billings.map(({ status, reason, attempts }) => [status, reason, attempts.length]),
-    ).toEqual([
-      ['successful', undefined, 2],
-      ['failed', 'expired', 1],
-      ['scheduled', undefined, 0],
-    ]);
-  });
-
-  test('nothing falls due without a worker; once it is back, due dates are charged oldest first, three in a day', async () => {
-    const scheduleId = await create({ frequency: 'daily', maxBillings: 6 });
+  test('nothing falls due without a worker; once it is back, due dates are charged oldest first, three in a day, each once, though it is killed while the clock advances', async () => {
+    const scheduleId = await create({ frequency: 'daily', maxBillings: 12 });
     await becomes(scheduleId, '0 successful');
     await engine.worker.kill();
     await jump('P5D');
@@ -194,22 +169,16 @@ describe('schedules', () => {
     await engine.worker.start();
     await becomes(scheduleId, '3 successful');
     expect((await billings(scheduleId))[4]).toBe('4 scheduled');
-    await merchant.advanceClock('P1DT1H');
-    expect(await retrieve(scheduleId)).toMatchObject({ status: 'completed' });
-    expect(await bank.server.ledger()).toHaveLength(6);
-  });
 
-  test('a worker killed while the clock advances is replaced, and the clock goes on: each charge once', async () => {
-    const scheduleId = await create({ frequency: 'daily', maxBillings: 20 });
-    const advance = merchant.advanceClock('P25D');
-    await eventually(async () => (await bank.server.ledger()).length >= 5);
+    const advance = merchant.advanceClock('P12D');
+    await eventually(async () => (await bank.server.ledger()).length >= 8);
     await engine.worker.kill();
     await engine.worker.start();
     await advance;
     const schedule = await retrieve(scheduleId);
     expect(schedule.status).toBe('completed');
-    expect(schedule.billings.map(({ status }) => status)).toEqual(Array(20).fill('successful'));
-    expect(await bank.server.ledger()).toHaveLength(20);
+    expect(schedule.billings.map(({ status }) => status)).toEqual(Array(12).fill('successful'));
+    expect(await bank.server.ledger()).toHaveLength(12);
   });
 
   test('a merchant pauses, resumes, changes and cancels a sleeping schedule, which learns of each at once', async () => {
