@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../settings/config';
 import { findTimeline, type About, type Timeline } from '../database/timeline/read-timeline';
 import { OperatorError } from '../domain/failures';
-import { formatAmount } from '../domain/money';
+import { formatAmount, inMoney } from '../domain/money';
 import type { TimelineStep } from '../domain/words/timeline';
 import { sentenceOf } from '../domain/words/timeline-words';
 import { onEngine, takingJson } from './command';
@@ -51,16 +51,20 @@ function workflowLinks(config: Config): WorkflowLinks {
 function shown(moment: TimelineStep, look: WorkflowLinks) {
   const text = sentenceOf(moment);
   if (moment.what === 'webhook') return { ...moment, text: `${text}, sent by workflow ${moment.workflowId}` };
+  if (moment.what === 'ledger') return { ...moment, postings: moment.postings.map(inMajorUnits), text };
+  if (moment.what === 'event' && moment.amount !== undefined) return { ...inMajorUnits(moment), text };
   if (moment.what !== 'workflow') return { ...moment, text };
   const way = look(moment.workflowId);
   return { ...moment, look: way, text: `${text}: ${way.command}, or ${way.ui} in the Temporal UI` };
 }
 
-function inMajorUnits({ amount, ...one }: About) {
-  return {
-    ...one,
-    amount: amount === null || one.currency === null ? null : formatAmount(amount, one.currency),
-  };
+interface Sum {
+  amount?: bigint | null;
+  currency?: string | null;
+}
+
+function inMajorUnits<Of extends Sum>({ amount, ...one }: Of) {
+  return { ...one, amount: amount && one.currency ? formatAmount(amount, one.currency) : null };
 }
 
 function inWords({ about, cut }: Timeline, lines: { at: Date; text: string }[]): string {
@@ -72,12 +76,11 @@ function inWords({ about, cut }: Timeline, lines: { at: Date; text: string }[]):
   ].join('\n');
 }
 
-function headline(one: About): string {
-  const { id, kind, reference, status, amount, currency, bankId, merchantId } = inMajorUnits(one);
+function headline({ id, kind, reference, status, amount, currency, bankId, merchantId }: About): string {
   return [
     `${kind} ${id}`,
     reference !== null && `reference ${reference}`,
-    amount !== null && `${amount} ${currency}`,
+    amount !== null && currency !== null && inMoney({ amount, currency }),
     bankId !== null && `of ${bankId}${merchantId === null ? '' : ` and ${merchantId}`}`,
     status !== null && `now ${status}`,
   ]

@@ -178,7 +178,7 @@ test('a merchant’s reference leads to the call, the workflow, each attempt at 
   expect(out).toContain(`temporal workflow show --namespace default --workflow-id ${String(workflowId)}`);
   expect(out).toMatch(/attempt 1 at billing\.request .*: HTTP 503, after 40 ms/);
   expect(out).toMatch(
-    /ledger entry \d+, charge .* debit customer_bank of bnk_\w+ 100 NGN, credit merchant of/,
+    /ledger entry \d+, charge .* debit customer_bank of bnk_\w+ NGN 100\.00, credit merchant of/,
   );
 
   for (const other of [id, transactionId, deliveryId, 'FT-second-attempt']) {

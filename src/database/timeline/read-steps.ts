@@ -1,5 +1,4 @@
 import { reasonForAudit } from '../../domain/charge';
-import { formatAmount } from '../../domain/money';
 import type { Cause, LedgerPosting, Step } from '../../domain/words/timeline';
 import { isTold } from '../../domain/words/timeline-words';
 import { rows, type Executor } from '../pool/connection';
@@ -63,7 +62,7 @@ export function eventStep(event: RecordedEvent): Step<'event'> {
     businessAt,
     ...(typeof currency === 'string' &&
       (typeof amount === 'string' || typeof amount === 'number') && {
-        amount: formatAmount(BigInt(amount), currency),
+        amount: BigInt(amount),
         currency,
       }),
     ...(typeof declined === 'string' && { reason: ownReason(type, declined) }),
@@ -145,7 +144,7 @@ export async function readLedger(
   );
   return entries.toReversed().map(({ postings, ...entry }) => ({
     ...entry,
-    postings: postings.map((one) => ({ ...one, amount: formatAmount(BigInt(one.amount), one.currency) })),
+    postings: postings.map((one) => ({ ...one, amount: BigInt(one.amount) })),
   }));
 }
 

@@ -1,3 +1,4 @@
+import { inMoney } from '../money';
 import { counted } from './counted';
 import type { TimelineStep, Step } from './timeline';
 
@@ -21,9 +22,7 @@ const WORDS: { [What in TimelineStep['what']]: (moment: Step<What>) => string } 
     (deliveredAt === null ? 'never answered with success' : `delivered ${deliveredAt.toISOString()}`) +
     (bodySha256 === null ? '' : `; SHA-256 of its body ${bodySha256}`),
   ledger: ({ entryId, kind, resourceId, settlementDay, postings }) => {
-    const posted = postings.map(
-      (one) => `${one.direction} ${one.account} of ${one.partyId} ${one.amount} ${one.currency}`,
-    );
+    const posted = postings.map((one) => `${one.direction} ${one.account} of ${one.partyId} ${inMoney(one)}`);
     return `ledger entry ${entryId}, ${kind} of ${resourceId}, settlement day ${settlementDay}: ${posted.join(', ')}`;
   },
   act: ({ actor, action, entityId, requestId, exceptionId }) =>
@@ -97,7 +96,7 @@ function eventWords(moment: Step<'event'>): string {
       : [];
   return [
     `${name}: ${resourceId}`,
-    ...(amount === undefined ? [] : [`${amount} ${currency}`]),
+    ...(amount === undefined || currency === undefined ? [] : [inMoney({ amount, currency })]),
     ...facts,
     ...(reason === undefined ? [] : [`reason ${reason}`]),
     `by the ${cause}`,

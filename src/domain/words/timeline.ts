@@ -25,7 +25,7 @@ export type TimelineStep = { at: Date } & (
       cause: Cause;
       /** By the owner's test clock, if it was moved. */
       businessAt: Date;
-      amount?: number;
+      amount?: bigint;
       currency?: string;
       reason?: string;
       details: Record<string, string | number>;
@@ -87,7 +87,7 @@ export interface LedgerPosting {
   direction: 'debit' | 'credit';
   account: string;
   partyId: string;
-  amount: number;
+  amount: bigint;
   currency: string;
 }
 

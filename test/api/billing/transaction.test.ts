@@ -60,11 +60,11 @@ describe('the timeline of a transaction', () => {
     expect(timeline.map(({ what }) => what)).toEqual(['call', 'event', 'event', 'ledger', 'webhook']);
     expect(of('call')).toEqual([expect.stringMatching(/with an idempotency key, request shop-42$/)]);
     expect(of('event')).toEqual([
-      expect.stringMatching(/^charge accepted: .* 30.5 NGN, request shop-42, by the merchant$/),
+      expect.stringMatching(/^charge accepted: .* NGN 30\.50, request shop-42, by the merchant$/),
       expect.stringMatching(/^charge successful: .*, by the bank$/),
     ]);
     expect(of('ledger')).toEqual([
-      expect.stringMatching(new RegExp(`: credit merchant of ${parties.merchantId} 30.5 NGN$`)),
+      expect.stringMatching(new RegExp(`: credit merchant of ${parties.merchantId} NGN 30\\.50$`)),
     ]);
     expect(of('webhook')).toEqual([
       expect.stringMatching(new RegExp(`billing.response dlv_\\w+ announced to ${parties.merchantId}`)),
@@ -93,7 +93,7 @@ describe('the timeline of a transaction', () => {
     }
 
     expect((await told(parties.bank, reference)).of('event')).toEqual([
-      expect.stringMatching(/^charge accepted: .* NGN, by the merchant$/),
+      expect.stringMatching(/^charge accepted: .* NGN 30\.50, by the merchant$/),
       expect.stringMatching(/^charge successful: .*, request core-0, by the bank$/),
       expect.stringMatching(/^exception opened: .*, request core-1, by the bank$/),
     ]);
