@@ -115,7 +115,10 @@ export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next
   if (res.headersSent) return next(error);
   if (failure === undefined) return sendFault(res);
   sendFailureHeaders(res, failure);
-  if (failure.code === 'unauthenticated') res.set('WWW-Authenticate', 'Bearer realm="assent"');
+  if (failure.code === 'unauthenticated') {
+    const isRefused = /^Bearer /i.test(req.headers.authorization ?? '');
+    res.set('WWW-Authenticate', `Bearer realm="assent"${isRefused ? ', error="invalid_token"' : ''}`);
+  }
   const reply = replyOfFailure(failure);
   res.status(reply.status).json(reply.body);
 };

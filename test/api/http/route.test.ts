@@ -25,6 +25,9 @@ describe('the order of refusals', () => {
     const answered = await send(api.url, 'POST', MERCHANTS, huge, { 'content-type': 'text/plain' });
     expect(answered).toMatchObject({ status: 401, body: { statusCode: 401, success: false } });
     expect(answered.headers.get('www-authenticate')).toBe('Bearer realm="assent"');
+    const refused = await send(api.url, 'POST', MERCHANTS, {}, { authorization: 'Bearer ended' });
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="assent", error="invalid_token"');
   });
 
   it('refuses the role, the media type, the size and the content in this order', async () => {
