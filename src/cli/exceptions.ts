@@ -140,7 +140,8 @@ function exceptionsTable(exceptions: ExceptionRecord[]): string {
     `${inMoney(one)}\n${inMoney({ ...one, amount: one.held })}`,
     `${shortName(one.bankName)}\n${shortName(one.merchantName ?? '')}`,
   ]);
-  return tableOf(head, table);
+  if (table.length === 0) return tableOf(head, table);
+  return `${tableOf(head, table)}\nAnswer one by "assent exceptions resolve <exceptionId>"; "show" has its story.`;
 }
 
 /** An age in hours or days: exceptions are not resolved by the minute. */

@@ -57,6 +57,7 @@ test('an operator finds what is open, takes it, and resolves it: each act is on 
   const at = lines.findIndex((one) => one.includes(exceptionId));
   expect(lines[at]).toContain('NGN 1.00');
   expect(lines[at + 1]).toContain(reference);
+  expect(out).toContain('assent exceptions resolve <exceptionId>');
   expect(Math.max(...lines.map((one) => one.length))).toBeLessThanOrEqual(100);
 
   expect(await cli.json('exceptions', 'take', exceptionId, '--reason', 'asking the bank')).toEqual({
