@@ -122,8 +122,9 @@ function pageOf(file: string, text: string, known: ReadonlySet<string>): Page {
 /** The site has the part of the README that leads to a first charge. */
 function quickstart(readme: string): string {
   const [start = ''] = /^```sh\n[^]*?^```\n/m.exec(readme) ?? [];
+  const [first = ''] = /^The first start [^]*?\n\n/m.exec(readme) ?? [];
   const minutes = readme.slice(readme.indexOf('## Five minutes'), readme.indexOf('## More'));
-  return `# Quickstart\n\n${start}\n${minutes}`;
+  return `# Quickstart\n\n${start}\n${first}${minutes}`;
 }
 
 function home(readme: string, contents: { title: string; pages: { path: string; title: string }[] }[]): Page {

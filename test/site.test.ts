@@ -60,6 +60,7 @@ test('the search knows each operation and each section of a page', () => {
     expect(ids).toContain(`/docs/reference/${page}#${operationId}`);
   }
   expect(ids).toContain('/docs/guides/merchant#bill');
+  expect(entries.find(({ id }) => id === '/docs/quickstart')?.text).toContain('PORT_OFFSET');
   // An example has the words of a field, and would stand before what explains them.
   const bill = entries.find(({ id }) => id === '/docs/guides/merchant#bill');
   expect(bill?.text).not.toContain('order-4711');

@@ -12,6 +12,10 @@ interface Entry {
 
 const SHOWN_MAX = 8;
 const WORDS_AROUND = 90;
+/** Words of questions that are on every page: they would outweigh what is asked about. */
+const SAY_NOTHING = new Set(
+  'a an and are can do does for how i in is it my of on the to what with'.split(' '),
+);
 
 export function search(): void {
   const input = document.querySelector<HTMLInputElement>('#search');
@@ -23,7 +27,8 @@ export function search(): void {
   const show = async () => {
     const all = await (index ??= read());
     const found = all.search(input.value, {
-      prefix: true,
+      // Whoever types has not ended the last word.
+      prefix: (_, n, words) => n === words.length - 1,
       fuzzy: 0.15,
       boost: { title: 3, page: 2, code: 0.1 },
     });
@@ -75,6 +80,7 @@ async function read(): Promise<MiniSearch<Entry>> {
     // An example has the words of each field, and explains none.
     fields: ['title', 'page', 'text', 'code'],
     storeFields: ['page', 'title', 'text'],
+    processTerm: (word) => (SAY_NOTHING.has(word.toLowerCase()) ? null : word.toLowerCase()),
   });
   // An address may come twice, as of two headings with one name.
   index.addAll([...new Map(entries.map((one) => [one.id, one])).values()]);

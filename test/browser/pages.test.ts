@@ -49,6 +49,9 @@ describe('a page', () => {
     const page = await browser.open(`${api.url}/docs`);
     await expectGoodPage(page);
     await page.keyboard.press('/');
+    await page.keyboard.type('how do I cancel');
+    await page.getByRole('option').first().filter({ hasText: 'Cancel a schedule' }).waitFor();
+    await page.getByRole('combobox').fill('');
     await page.keyboard.type('initiate a refu');
     await page.getByRole('option', { name: 'Initiate a refund' }).waitFor();
     await expectGoodPage(page);
