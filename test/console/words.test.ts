@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { whyDeclined } from '../../src/console/finance/words';
 import { eventInWords, reasonInWords } from '../../src/console/parts/payment-words';
+import type { Charge, SandboxState } from '../../src/console/sandbox/state';
+import { standingOf } from '../../src/console/sandbox/words';
 
 const folder = join(__dirname, '../../src/database');
 const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -21,4 +23,13 @@ it('has words for whatever is recorded of an exception', () => {
 it.each(['constructor', '__proto__', 'toString'])('shows %s as the words of its bank', (declineReason) => {
   expect(reasonInWords(declineReason)).toBe(declineReason);
   expect(whyDeclined({ declineReason, bankName: 'First Bank' })).toBe('These are the words of First Bank.');
+});
+
+it.each([
+  ['pending', 'paid, refund waits for the bank'],
+  ['completed', 'paid, refunded'],
+])('says of a charge whose refund is %s that it is %s', (status, words) => {
+  const charge = { status: 'successful', reference: 'A', amount: 5, refundedAmount: 5 } as Charge;
+  const refunds = [{ originalReference: 'A', status }] as SandboxState['refunds'];
+  expect(standingOf(charge, { refunds }).words).toBe(words);
 });

@@ -110,7 +110,7 @@ export function ChargeItem({ charge, state }: { charge: Charge; state: SandboxSt
         <span>
           <strong class="amount">{money(amount, currency)}</strong> from {name}
         </span>
-        <Badge standing={standingOf(charge)} />
+        <Badge standing={standingOf(charge, state)} />
       </div>
       {exception !== null && <p class="notice bad small">Exception: {exceptionWords(exception)}.</p>}
       <div class="row apart">

@@ -182,7 +182,7 @@ function marksOf(state: SandboxState): Mark[] {
   const { charges, schedules, timeZone } = state;
   const day = momentIn(timeZone, 'day');
   const charged = charges.map((charge): Mark => {
-    const { tone, mark, words } = standingOf(charge);
+    const { tone, mark, words } = standingOf(charge, state);
     const { billingRequestId: key, createdAt: at, attempt, amount, currency } = charge;
     const tried = attempt > 1 ? `, try ${attempt}` : '';
     return {

@@ -1,5 +1,5 @@
 import { reasonInWords } from '../parts/payment-words';
-import type { Charge, Customer, Schedule, Step, Temperament } from './state';
+import type { Charge, Customer, SandboxState, Schedule, Step, Temperament } from './state';
 
 /* The page's words for the codes of the API. */
 
@@ -55,13 +55,16 @@ export interface Standing {
   mark: string;
 }
 
-export function standingOf({ status, declineReason, refundedAmount, amount }: Charge): Standing {
+export function standingOf(charge: Charge, { refunds }: Pick<SandboxState, 'refunds'>): Standing {
+  const { status, declineReason, refundedAmount, amount, reference } = charge;
   if (status === 'pending') return { words: 'waits for the bank', tone: 'wait', mark: '…' };
   if (status === 'declined') {
     const words = `declined: ${reasonInWords(declineReason ?? 'other').toLowerCase()}`;
     return { words, tone: 'bad', mark: '✕' };
   }
   if (refundedAmount === 0) return { words: 'paid', tone: 'good', mark: '✓' };
+  const isOpen = refunds.some((one) => one.originalReference === reference && one.status === 'pending');
+  if (isOpen) return { words: 'paid, refund waits for the bank', tone: 'wait', mark: '↺' };
   return { words: refundedAmount === amount ? 'paid, refunded' : 'paid, part refunded', tone: '', mark: '↺' };
 }
 
