@@ -6,7 +6,7 @@ import { useMoment } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge } from './parts';
 import { Pages, Table } from './table';
-import { attemptInWords, SendAgain, WebhookPage } from './webhook';
+import { attemptInWords, SendAgain, WebhookPage, whyUnattempted } from './webhook';
 
 const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
 
@@ -50,9 +50,7 @@ function DeliveryList() {
                 {
                   name: 'Act',
                   cell: (one) =>
-                    one.withdrawnAt ? (
-                      <span class="quiet small">Its subject has ended</span>
-                    ) : (
+                    one.withdrawnAt === undefined && (
                       <SendAgain id={one.deliveryId} webhookType={one.webhookType} done={done} />
                     ),
                 },
@@ -66,15 +64,13 @@ function DeliveryList() {
   );
 }
 
-function Attempts({ of: { attempts, status } }: { of: Delivery }) {
+function Attempts({ of }: { of: Delivery }) {
   const moment = useMoment();
-  const last = attempts.at(-1);
-  if (last === undefined) {
-    return <span class="quiet">{status === 'failed' ? 'None: you had no URL' : 'None'}</span>;
-  }
+  const last = of.attempts.at(-1);
+  if (last === undefined) return <span class="quiet">{whyUnattempted(of)}</span>;
   return (
     <>
-      {attempts.length}, the last {moment(last.at)}
+      {of.attempts.length}, the last {moment(last.at)}
       <div class="quiet small">{attemptInWords(last)}</div>
     </>
   );

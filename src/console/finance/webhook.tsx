@@ -70,13 +70,11 @@ function Named({ of: { webhookType, createdAt, ...of } }: { of: Told & { withdra
 
 function Attempted({ of, done }: { of: DataOf<'getDelivery'>; done: (message: string) => void }) {
   const moment = useMoment();
-  const { deliveryId: id, webhookType, status, attempts, body, withdrawnAt } = of;
+  const { deliveryId: id, webhookType, attempts, body, withdrawnAt } = of;
   return (
     <div class="stack">
       {attempts.length === 0 ? (
-        <p class="quiet small">
-          {status === 'failed' ? 'You had no URL to send it to.' : 'It was not attempted yet.'}
-        </p>
+        <p class="quiet small">{whyUnattempted(of)}</p>
       ) : (
         <ul class="small">
           {attempts.map((one) => (
@@ -122,6 +120,11 @@ export const SendAgain = ({
     <p>The same webhook goes to your URL of now, under the same id.</p>
   </Act>
 );
+
+export function whyUnattempted({ status, withdrawnAt }: Pick<Delivery, 'status' | 'withdrawnAt'>): string {
+  if (withdrawnAt !== undefined) return 'Its subject ended before it was sent.';
+  return status === 'failed' ? 'You had no URL to send it to.' : 'It was not attempted yet.';
+}
 
 export const attemptInWords = ({ error, status, durationMs }: Delivery['attempts'][number]) =>
   `${error ?? `answered ${status}`} after ${durationMs} ms`;
