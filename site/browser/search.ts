@@ -27,7 +27,7 @@ export function search(): void {
   const show = async () => {
     const all = await (index ??= read());
     const found = all.search(input.value, {
-      // Whoever types has not ended the last word.
+      // The last word may still be typed.
       prefix: (_, n, words) => n === words.length - 1,
       fuzzy: 0.15,
       boost: { title: 3, page: 2, code: 0.1 },

@@ -64,7 +64,10 @@ interface Sum {
 }
 
 function inMajorUnits<Of extends Sum>({ amount, ...one }: Of) {
-  return { ...one, amount: amount && one.currency ? formatAmount(amount, one.currency) : null };
+  return {
+    ...one,
+    amount: amount == null || one.currency == null ? null : formatAmount(amount, one.currency),
+  };
 }
 
 function inWords({ about, cut }: Timeline, lines: { at: Date; text: string }[]): string {

@@ -4,9 +4,8 @@ import { query } from './api';
 import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
-import { Badge } from './parts';
 import { Pages, Table } from './table';
-import { attemptInWords, SendAgain, WebhookPage, whyUnattempted } from './webhook';
+import { attemptInWords, DeliveryState, SendAgain, WebhookPage, whyUnattempted } from './webhook';
 
 const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
 
@@ -44,7 +43,7 @@ function DeliveryList() {
                 },
                 {
                   name: 'State',
-                  cell: (one) => <Badge of={one.withdrawnAt ? 'withdrawn' : one.status} />,
+                  cell: (one) => <DeliveryState of={one} />,
                 },
                 { name: 'Attempts', cell: (one) => <Attempts of={one} /> },
                 {

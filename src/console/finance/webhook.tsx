@@ -58,12 +58,18 @@ export function WebhookPage({ id }: { id: string }) {
 
 const at = (id: string) => `/v1/webhooks/deliveries/${id}`;
 
-function Named({ of: { webhookType, createdAt, ...of } }: { of: Told & { withdrawnAt?: string } }) {
+type State = Pick<Told, 'status'> & Pick<Delivery, 'withdrawnAt'>;
+
+export const DeliveryState = ({ of: { status, withdrawnAt } }: { of: State }) => (
+  <Badge of={withdrawnAt === undefined ? status : 'withdrawn'} />
+);
+
+function Named({ of }: { of: Told & State }) {
   const moment = useMoment();
   return (
     <>
-      {webhookType} <Badge of={of.withdrawnAt === undefined ? of.status : 'withdrawn'} />
-      <span class="quiet small"> {moment(createdAt)}</span>
+      {of.webhookType} <DeliveryState of={of} />
+      <span class="quiet small"> {moment(of.createdAt)}</span>
     </>
   );
 }

@@ -23,7 +23,7 @@ export const ringWords = {
     `where the stored key is damaged, end it by "assent keys revoke ${kid}".`,
 };
 
-/** What keeps all workers from their work, by the ages of heartbeats in seconds. */
+/** Faults that keep all workers from their work, by the ages of heartbeats in seconds. */
 export const workerWords = {
   noneYet: 'no worker has sent a heartbeat yet',
   silent: (ageS: number) => `no worker has sent a heartbeat for ${Math.floor(ageS)} s`,
