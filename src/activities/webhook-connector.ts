@@ -181,13 +181,12 @@ function refusal(httpStatus: number): string | null {
  * broke off.
  */
 export async function readHead(body: AsyncIterable<Buffer>): Promise<string> {
-  const kept: Buffer[] = [];
-  let keptBytes = 0;
+  // A copy: a piece of one byte would keep all that arrived with it in memory.
+  const kept = Buffer.alloc(KEPT_BYTES);
   let readBytes = 0;
   try {
     for await (const chunk of body) {
-      kept.push(chunk.subarray(0, KEPT_BYTES - keptBytes));
-      keptBytes = Math.min(KEPT_BYTES, keptBytes + chunk.length);
+      chunk.copy(kept, Math.min(readBytes, KEPT_BYTES));
       readBytes += chunk.length;
       // Leaving the loop closes the connection, and with it the rest of the answer.
       if (readBytes >= READ_BYTES) break;
@@ -195,7 +194,7 @@ export async function readHead(body: AsyncIterable<Buffer>): Promise<string> {
   } catch {
     // The status has decided already; what came so far is kept.
   }
-  return Buffer.concat(kept).toString('utf8');
+  return kept.toString('utf8', 0, Math.min(readBytes, KEPT_BYTES));
 }
 
 /** Frequent codes of Node and undici, in words; any other code is shown as it is. */

@@ -25,17 +25,16 @@ const HALF_AT_THE_END = /[\ud800-\udbff]$/;
 
 /**
  * A copy that keeps no other text in memory. In V8 a `slice` or `trim` keeps the whole original
- * alive: an id would keep its line, and all that arrived with the line.
- *
- * @param text without lone surrogates
+ * alive: an id would keep its line, and all that arrived with the line. A lone surrogate becomes
+ * U+FFFD.
  */
 export function ownText(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** The first `maxUnits` UTF-16 units, or one less, to end with a whole character. */
+/** A copy of the first `maxUnits` UTF-16 units, or one less, to end with a whole character. */
 export function beginningOf(text: string, maxUnits: number): string {
-  return text.length <= maxUnits ? text : text.slice(0, maxUnits).replace(HALF_AT_THE_END, '');
+  return ownText(text.length <= maxUnits ? text : text.slice(0, maxUnits).replace(HALF_AT_THE_END, ''));
 }
 
 /** Returns the text unchanged, or refuses characters that no field may have. */

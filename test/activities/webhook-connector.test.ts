@@ -6,6 +6,7 @@ import {
   type WebhookConnector,
 } from '../../src/activities/webhook-connector';
 import { isPublicAddress } from '../../src/activities/webhook-address';
+import { memoryKept } from '../support/memory';
 
 const servers: Server[] = [];
 const connectors: WebhookConnector[] = [];
@@ -254,5 +255,21 @@ describe('an answer without end', () => {
     }
     expect(await readHead(endless())).toBe('a'.repeat(1024));
     expect(read).toBe(64);
+  });
+
+  it('keeps nothing of what its pieces arrived with', async () => {
+    const arrivedBytes = 64 * 1024;
+    const before = memoryKept();
+    let kept = 0;
+    async function* piecemeal() {
+      for (let n = 0; n < 2_000; n += 1) {
+        yield await Promise.resolve(Buffer.alloc(arrivedBytes, 'a').subarray(0, 1));
+      }
+      // Buffers are given back once the collection is over.
+      memoryKept();
+      kept = memoryKept() - before;
+    }
+    expect(await readHead(piecemeal())).toBe('a'.repeat(1024));
+    expect(kept).toBeLessThan(100 * arrivedBytes);
   });
 });

@@ -35,7 +35,7 @@ export function checkJson(bytes: Uint8Array): Checked<unknown> {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     const problems = problemsOf(text);
     const value = JSON.parse(text) as unknown;
-    return problems.length > 0 ? { problems: problems.slice(0, MAX_PROBLEMS) } : { value };
+    return problems.length > 0 ? { problems } : { value };
   } catch (error) {
     if (error instanceof Failure) throw error;
     // The cause would quote the body.
@@ -55,19 +55,24 @@ const BEFORE_A_PART = '{[,:';
 
 /**
  * Looks at the tokens of a text before `JSON.parse` makes anything of it. `JSON.parse` refuses
- * later what is no JSON, so tokens may stand in any order here.
+ * later what is no JSON, so tokens may stand in any order here, but for a colon without its name.
  *
  * @throws Failure invalid_request for more than `MAX_PARTS`, or than `MAX_LONG_NUMBERS`
+ * @throws SyntaxError for a colon without a name, and for a name that is no JSON
  */
 function problemsOf(text: string): Problem[] {
   const problems: Problem[] = [];
-  /** The keys of each object or array that is open. */
-  const open: Set<string>[] = [];
+  /** The keys of each object or array that is open; none beyond `MAX_DEPTH`. */
+  const open: (Set<string> | undefined)[] = [];
   let parts = 0;
   let longNumbers = 0;
-  let latestString = '';
+  let latestString: string | undefined;
   let latestKey = 'body';
   let at = 0;
+  function note(path: string, message: string): void {
+    if (problems.length === MAX_PROBLEMS) return;
+    problems.push({ path: beginningOf(path, NAME_SHOWN_MAX), message });
+  }
   for (;;) {
     TOKEN.lastIndex = at;
     const found = TOKEN.exec(text);
@@ -77,20 +82,22 @@ function problemsOf(text: string): Problem[] {
     if (BEFORE_A_PART.includes(token) && ++parts > MAX_PARTS) {
       throw refusal([{ path: 'body', message: `has more than ${MAX_PARTS} names and values` }]);
     }
+    // Only the next token may be its colon: a second colon would decode the same string again.
+    const name = latestString;
+    latestString = undefined;
     if (token === '"') {
       at = endOfString(text, at);
       latestString = text.slice(found.index, at);
     } else if (token === ':') {
-      const key = keyOf(latestString);
+      if (name === undefined) throw new SyntaxError('a colon without a name');
+      latestKey = keyOf(name);
       const keys = open.at(-1);
-      latestKey = beginningOf(key, NAME_SHOWN_MAX);
-      if (keys?.has(key)) problems.push({ path: latestKey, message: 'occurs twice in one object' });
-      else if (key === '__proto__') problems.push({ path: key, message: 'is not a known field' });
-      keys?.add(key);
+      if (keys?.has(latestKey)) note(latestKey, 'occurs twice in one object');
+      else if (latestKey === '__proto__') note(latestKey, 'is not a known field');
+      keys?.add(latestKey);
     } else if (token === '{' || token === '[') {
-      if (open.push(new Set()) === MAX_DEPTH + 1) {
-        problems.push({ path: 'body', message: `is nested more than ${MAX_DEPTH} levels deep` });
-      }
+      if (open.length === MAX_DEPTH) note('body', `is nested more than ${MAX_DEPTH} levels deep`);
+      open.push(open.length < MAX_DEPTH ? new Set() : undefined);
     } else if (token === '}' || token === ']') {
       open.pop();
     } else if (token.length > EXACT_DIGITS) {
@@ -98,9 +105,7 @@ function problemsOf(text: string): Problem[] {
         const message = `has more than ${MAX_LONG_NUMBERS} numbers of more than ${EXACT_DIGITS} characters`;
         throw refusal([{ path: 'body', message }]);
       }
-      if (!isReadExactly(token)) {
-        problems.push({ path: latestKey, message: 'has more digits than a JSON number keeps' });
-      }
+      if (!isReadExactly(token)) note(latestKey, 'has more digits than a JSON number keeps');
     }
   }
 }

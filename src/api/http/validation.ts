@@ -95,8 +95,12 @@ export function readQuery(url: string): Checked<Record<string, string>> {
     if (seen.has(name)) wrong.set(name, 'may be given only once');
     seen.add(name);
   }
+  let unreadable = 0;
   for (const pair of query.split('&')) {
-    if (!isPercentEncoded(pair)) wrong.set(pair.replace(/=.*/s, ''), 'is not percent-encoded UTF-8');
+    if (isPercentEncoded(pair)) continue;
+    wrong.set(pair.replace(/=.*/s, ''), 'is not percent-encoded UTF-8');
+    // Each costs an error with its stack.
+    if (++unreadable === MAX_PROBLEMS) break;
   }
   if (wrong.size === 0) return { value: Object.fromEntries(given) };
   return {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import * as fields from '../../../src/api/http/request-fields';
 import { metadata } from '../../../src/api/http/metadata';
-import { check } from '../../../src/api/http/validation';
+import { check, readQuery } from '../../../src/api/http/validation';
+import { memoryKept } from '../../support/memory';
 
 /** The value that a schema makes of an input, or its complaints. */
 function judge(schema: z.ZodType, input: unknown): unknown {
@@ -196,5 +197,25 @@ describe('a web address where https is asked for', () => {
     'https://192.0.2.1?',
   ])('%s is taken', (given) => {
     expect(judge(fields.webUrl(['https']), given)).toBe(given);
+  });
+});
+
+describe('a request that is refused', () => {
+  it('keeps the beginning of a name that is not known, and not all of it', () => {
+    const body = JSON.stringify({ ['a'.repeat(200_000)]: 1 });
+    const refused = () => check(z.strictObject({}), JSON.parse(body), '').problems;
+    expect(refused()).toEqual([{ path: 'a'.repeat(100), message: 'is not a known field' }]);
+    const before = memoryKept();
+    const kept = Array.from({ length: 100 }, refused);
+    expect(memoryKept() - before).toBeLessThan((kept.length * body.length) / 4);
+  });
+
+  it('has the first hundred of its unreadable parameters looked at', () => {
+    const decode = jest.spyOn(globalThis, 'decodeURIComponent');
+    expect(readQuery(`/?a=1&${'%&'.repeat(5_000)}`).problems).toEqual([
+      { path: 'query.%', message: 'is not percent-encoded UTF-8' },
+    ]);
+    expect(decode.mock.calls.length).toBeLessThanOrEqual(101);
+    decode.mockRestore();
   });
 });

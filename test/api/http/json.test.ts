@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { canonicalJson, parseJson } from '../../../src/api/http/json';
+import { canonicalJson, checkJson, parseJson } from '../../../src/api/http/json';
+import { memoryKept } from '../../support/memory';
 
 const parse = (text: string) => parseJson(Buffer.from(text));
 const refusal = (problem: object) =>
@@ -45,6 +46,39 @@ describe('a JSON body', () => {
     expect(nested(17)).toThrow(refused);
     expect(nested(29_000)).toThrow(refused);
   });
+
+  it.each([
+    [`{"\\n${'a'.repeat(1_000)}"${':'.repeat(1_000)}`, 1],
+    [`{"\\n": 1 ${':'.repeat(1_000)}`, 1],
+    [`[${':'.repeat(1_000)}`, 0],
+  ])(
+    'is refused at the first colon without a name before it, so no name is read twice: %#',
+    (text, names) => {
+      const read = jest.spyOn(JSON, 'parse');
+      expect(() => parse(text)).toThrow(refusal({ path: 'body', message: 'is not valid JSON in UTF-8' }));
+      expect(read).toHaveBeenCalledTimes(names);
+      read.mockRestore();
+    },
+  );
+
+  it('names twenty problems at most, each by the beginning of a name', () => {
+    const { problems } = checkJson(Buffer.from(`{${'"a\ud800":1,'.repeat(100)}"a":1}`));
+    expect(problems).toEqual(Array(20).fill({ path: 'a\uFFFD', message: 'occurs twice in one object' }));
+    const deep = checkJson(Buffer.from(`${'['.repeat(16)}${'[],'.repeat(100)}[]${']'.repeat(16)}`));
+    expect(deep.problems).toHaveLength(20);
+  });
+
+  it.each(['a name of many letters', 'a'.repeat(100_000)])(
+    'is gone once its problems are known: %#',
+    (name) => {
+      const text = JSON.stringify({ text: 'x'.repeat(200_000), [name]: 1 }).replace('{', `{"${name}":1,`);
+      const refused = () => checkJson(Buffer.from(text)).problems;
+      expect(refused()).toEqual([{ path: name.slice(0, 100), message: 'occurs twice in one object' }]);
+      const before = memoryKept();
+      const kept = Array.from({ length: 100 }, refused);
+      expect(memoryKept() - before).toBeLessThan((kept.length * text.length) / 4);
+    },
+  );
 
   it('is refused beyond five hundred numbers that are long to compare', () => {
     expect(parse(longNumbers(500))).toHaveLength(500);
