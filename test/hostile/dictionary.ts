@@ -3,11 +3,14 @@
  */
 
 import { createHash } from 'node:crypto';
+import { KNOWN, textOf } from './grammar';
 
 /** Names that every object has: looked up without care, they are found. */
 export const INHERITED = ['constructor', '__proto__', 'toString', 'hasOwnProperty', '__defineGetter__'];
 
 const LONG = 100_000;
+/** The longest body that a call takes. */
+const BODY_LONG = 256 * 1024;
 /** Marks over and under one letter in turn, which a normal form has to sort. */
 const MIXED_MARKS = '\u0301\u0316';
 /** The longest line of headers that the server takes, but for what stands beside it. */
@@ -76,6 +79,8 @@ export const BODIES: readonly (string | Buffer)[] = [
   `{"customers":[${'1,'.repeat(120_000)}1]}`,
   `{"customers":[${'{},'.repeat(60_000)}{}]}`,
   'x'.repeat(1_000_000),
+  // Within the limit of those without a token, and of those with one.
+  ...[BODY_LONG / 16, BODY_LONG].flatMap((bytes) => KNOWN.map((shape) => textOf(shape, bytes))),
 ];
 
 /** Values of parameters in a path or a query string, percent-encoded where they must be. */

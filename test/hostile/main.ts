@@ -6,24 +6,27 @@ import { openTarget, type Parties } from '../fuzz/cast';
 import { inLanes } from '../storm/read';
 import { attacksOn, type Attack, type Target } from './attack';
 import { attackWithBankFile, LINES_PER_DAY } from './bank-file';
+import { attackWithColons } from './colons';
 import { send } from './connection';
 import { crowdsAt, type Crowd } from './crowd';
 import { attackWithItems, ITEMS_LIMIT } from './items';
 import { pageTargets } from './page-targets';
 import { vitals, type Vitals } from './process-watch';
+import { attackReaders } from './readers';
 
 /*
  * Sends an API process, which runs on its own, what nobody means: in every parameter, header and
  * field of every operation, also of those that are there for its pages alone. It must answer each
  * with a refusal, never with a fault, never end, never stand still, and need no more memory
- * afterwards. Nor may a crowd, of connections or of one provider's merchants, keep others out.
+ * afterwards. Nor may a crowd, of connections or of one provider's merchants, keep others out. What
+ * reads bytes is tried in this process, by itself.
  */
 
 const options = new Command('npm run hostile --')
   .option('--part <n>', 'every n-th attack alone, for a quick look', wholeNumber(1, 1000), 1)
   .option(
     '--only <pattern>',
-    'operations whose method and path match, crowds by name, "items" or "bank-file"',
+    'operations whose method and path match, crowds by name, "items", "bank-file", "colons" or "readers"',
   )
   .parse()
   .opts<{ part: number; only?: string }>();
@@ -63,16 +66,17 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const targets = all.filter(({ method, path }) => wanted.test(`${method} ${path}`));
   const crowds = crowdsAt(apiUrl, parties).filter(({ name }) => wanted.test(name));
   const api = { host: hostname, port: Number(port), metricsUrl: metricsUrls.api };
-  const [withItems, withFile] = ['items', 'bank-file'].map((name) => wanted.test(name));
+  const parts = Object.entries({
+    items: () => attackWithItems(apiUrl, parties, say),
+    'bank-file': () => attackWithBankFile(apiUrl, ownerUrl, parties['bank']?.token ?? '', say, signal),
+    colons: () => attackWithColons(apiUrl, api.metricsUrl, parties, say),
+    readers: () => attackReaders(options.part, say, signal),
+  }).filter(([name]) => wanted.test(name));
   const isClean =
-    ((withItems || withFile) && targets.length + crowds.length === 0) ||
+    (parts.length > 0 && targets.length + crowds.length === 0) ||
     (await attackAll(api, targets, crowds, signal));
-  const found = [
-    ...(withItems ? await attackWithItems(apiUrl, parties, say) : []),
-    ...(withFile
-      ? await attackWithBankFile(apiUrl, ownerUrl, parties['bank']?.token ?? '', say, signal)
-      : []),
-  ];
+  const found: string[] = [];
+  for (const [, attack] of parts) found.push(...(await attack()));
   for (const finding of found) say(`FOUND: ${finding}`);
   return isClean && found.length === 0;
 }

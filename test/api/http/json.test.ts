@@ -63,7 +63,8 @@ describe('a JSON body', () => {
 
   it('names twenty problems at most, each by the beginning of a name', () => {
     const { problems } = checkJson(Buffer.from(`{${'"a\ud800":1,'.repeat(100)}"a":1}`));
-    expect(problems).toEqual(Array(20).fill({ path: 'a\uFFFD', message: 'occurs twice in one object' }));
+    const twice = { path: 'a\uFFFD', message: 'occurs twice in one object' };
+    expect(problems).toEqual(Array.from({ length: 20 }, () => twice));
     const deep = checkJson(Buffer.from(`${'['.repeat(16)}${'[],'.repeat(100)}[]${']'.repeat(16)}`));
     expect(deep.problems).toHaveLength(20);
   });
