@@ -26,6 +26,7 @@ export const SECTIONS: Section[] = [
       ['docs/guides/provider.md', 'Providers'],
       ['docs/guides/finance.md', 'Finance teams'],
       ['docs/integration.md', 'Integrate'],
+      ['docs/guides/testing.md', 'Testing'],
       ['packages/client/README.md', 'TypeScript client'],
     ],
   },

@@ -263,6 +263,24 @@ describe('what other pages show, with what a reader has in its place', () => {
     const head = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
     expect(formOf(head)).toEqual(formOf(JSON.parse(shown?.text ?? '') as object));
   });
+
+  test('testing.md: each customer does what the page says with the charge of a merchant that the reader made', async () => {
+    const outputs: string[] = [];
+    for (const block of blocksRunBy('test/readme.test.ts', 'docs/guides/testing.md')) {
+      outputs.push(await paste(onOtherPort(block, receiverPort), block.heading));
+    }
+    const [poor = '', own, late = '', lost, month] = outputs;
+
+    expect([poor, own].map((said) => /"declineReason":"(\w+)"/.exec(said ?? '')?.[1])).toEqual([
+      'insufficient_funds',
+      'limit_reached',
+    ]);
+    expect(late.match(/"declineReason":"expired"/g)).toHaveLength(2);
+    expect(late.match(/"kind":"unanswered"/g)?.length).toBeGreaterThanOrEqual(2);
+    expect(lost).toContain('"declineReason":"denied"');
+    expect(lost).toContain('"statusCode":202');
+    expect(month).toContain('"status":"past_due"');
+  });
 });
 
 /** The members of an object and theirs. */

@@ -95,6 +95,7 @@ async function main(): Promise<void> {
   measureRequests(registry, server);
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');
+  sandbox?.begin();
   const sweeper = setInterval(() => void sweep(expired(db, ring, config), log), SWEEP_MS);
 
   await stopped;

@@ -48,7 +48,7 @@ interface CastCustomer {
   temperament: Temperament;
 }
 
-/** Invented people. `example.com` is reserved (RFC 2606), so no email can reach a stranger. */
+/** Invented people. `.example` is reserved (RFC 2606), so no e-mail can reach a stranger. */
 export const CUSTOMERS: readonly CastCustomer[] = [
   {
     clientRef: 'sandbox-1',

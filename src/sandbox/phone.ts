@@ -32,12 +32,14 @@ type Asked = { shown: Prompt; approvalRequired: boolean } & (
 export class Phone {
   private readonly asked = new Map<string, Asked>();
   private readonly deliveries = new Set<string>();
-  private readonly ofCustomer = new Map<string, string>();
+  /** By customer, for the sandbox's shop alone: any merchant may ask. */
+  private readonly paymentIds = new Map<string, string>();
   private readonly intentIds = new Set<string>();
 
   /** @param failed receives errors of answers that no caller waits for */
   constructor(
     private readonly network: AssentClient,
+    private readonly shopId: string,
     private readonly temperamentOf: (customerId: string) => Temperament,
     private readonly changed: () => void,
     private readonly failed: (error: unknown) => void,
@@ -55,9 +57,9 @@ export class Phone {
     return ids.map((intentId) => ({ intentId, workflowId: workflowIds.intent(intentId) }));
   }
 
-  /** Ids of the intents without a known answer. */
-  get openIntents(): string[] {
-    return [...this.asked].filter(([, { intent }]) => intent !== undefined).map(([id]) => id);
+  /** Ids of the intents and charges without a known answer. */
+  get askedIds(): string[] {
+    return [...this.asked.keys()];
   }
 
   private isLeftOpen({ intent, charge, approvalRequired }: Asked): boolean {
@@ -68,7 +70,7 @@ export class Phone {
 
   /** The `paymentID` that bills the customer's agreement with the shop. */
   paymentIdOf(customerId: string): string | undefined {
-    return this.ofCustomer.get(customerId);
+    return this.paymentIds.get(customerId);
   }
 
   hear(event: WebhookEvent): void {
@@ -152,12 +154,12 @@ export class Phone {
   }
 
   private askPermission(intent: BillingIntentItem): void {
-    const { intentId, customerId, description, currency, dueDate } = intent;
-    this.ofCustomer.set(customerId, intent.paymentID);
+    const { intentId, merchant, customerId, description, currency, dueDate } = intent;
+    if (merchant.id === this.shopId) this.paymentIds.set(customerId, intent.paymentID);
     remember(this.intentIds, intentId, PROMPTS_MAX);
-    // The network keeps one question per customer: a newer intent replaces an older intent.
+    // A newer intent of a merchant replaces its older intent for the customer.
     for (const [id, { intent: before }] of this.asked) {
-      if (before?.customerId === customerId) this.asked.delete(id);
+      if (before?.customerId === customerId && before.merchant.id === merchant.id) this.asked.delete(id);
     }
     this.put({
       intent,
@@ -165,6 +167,7 @@ export class Phone {
       shown: {
         id: intentId,
         kind: 'permission',
+        from: merchant.name,
         customerId,
         description,
         amount: null,
@@ -184,6 +187,7 @@ export class Phone {
       shown: {
         id: billingRequestId,
         kind: 'charge',
+        from: charge.merchant?.name ?? 'A customer of a bank',
         customerId,
         description,
         amount,

@@ -20,13 +20,14 @@ const SCHEDULES_TOLD = 10;
 export async function takePicture(
   shop: AssentClient,
   bank: AssentClient,
+  shopId: string,
   known: readonly Known[],
 ): Promise<Picture> {
   const newest = { limit: SHOWN, sortOrder: 'desc' } as const;
   const [transactions, schedules, decisions, exceptions, refunds, clock] = await Promise.all([
     shop.call('listTransactions', { query: { ...newest, type: 'charge' } }),
     shop.call('listSchedules', { query: newest }),
-    bank.call('listDecisions', { query: newest }),
+    bank.call('listDecisions', { query: { ...newest, merchantId: shopId } }),
     bank.call('listExceptions', { query: newest }),
     shop.call('listRefunds', { query: newest }),
     shop.call('getClock'),

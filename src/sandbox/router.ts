@@ -79,7 +79,6 @@ export function sandboxRouter(sandbox: Sandbox): RequestHandler {
   router.get('/events', (req, res, next) => {
     // A HEAD request never reads its stream.
     if (req.method === 'HEAD') return next();
-    sandbox.prepare();
     const opened = sandbox.stream.open(req, res, { state: sandbox.state, wire: sandbox.wire.all });
     if (!opened) next(new Failure('rate_limited', 'The API stops', { retryAfterS: 5 }));
     else sandbox.repaint();

@@ -20,7 +20,7 @@ const PAST_EVENTS_MAX = 20_000;
 /**
  * The sandbox's parties: a shop, and a bank with its customers' phones. They call the API with
  * tokens of their own and hear of news by webhooks. The page's figures come from the API, read
- * again after each change. The parties begin only when a page opens or a webhook arrives.
+ * again after each change.
  */
 export class Sandbox {
   readonly stream = new Stream();
@@ -53,6 +53,7 @@ export class Sandbox {
     this.quiet = { shop: client(cast.shop, fetch), bank: client(cast.bank, fetch) };
     this.phone = new Phone(
       client(cast.bank, this.wire.recorded('bank')),
+      cast.shop.entityId,
       (id) => this.known.find(({ customerId }) => customerId === id)?.temperament ?? 'silent',
       () => this.repaint(),
       (error) => this.hear(error),
@@ -74,13 +75,12 @@ export class Sandbox {
     };
   }
 
-  /** Starts the parties in the background; the page shows errors as `trouble`. */
-  prepare(): void {
-    this.preparing ??= this.becomeReady();
+  /** Starts the parties, once the API listens; the page shows errors as `trouble`. */
+  begin(): void {
+    this.preparing = this.becomeReady();
   }
 
   webhook(party: 'shop' | 'bank', event: WebhookEvent): void {
-    this.prepare();
     // The shop takes a webhook only as news: its figures come from the API.
     if (party === 'bank') void this.preparing?.then(() => this.phone.hear(event));
     this.repaint();
@@ -110,7 +110,8 @@ export class Sandbox {
       this.isStale = false;
       try {
         if (this.known.length > 0) {
-          this.picture = await takePicture(this.quiet.shop, this.quiet.bank, this.known);
+          const { shop, bank } = this.quiet;
+          this.picture = await takePicture(shop, bank, this.cast.shop.entityId, this.known);
           this.trouble = null;
         }
       } catch (error) {
@@ -170,7 +171,7 @@ export class Sandbox {
       lastname,
       accountNumber,
       accountName: `${lastname} ${firstname}`.toUpperCase(),
-      email: `${firstname}.${lastname}@example.com`.toLowerCase(),
+      email: `${firstname}.${lastname}@lagoon.example`.toLowerCase(),
       country: 'NG',
     }));
     await bank.call('onboardCustomers', { body: { customers } });
@@ -184,16 +185,12 @@ export class Sandbox {
       this.phone.note({ type: webhookType, data });
       if (++count === PAST_EVENTS_MAX) break;
     }
-    this.picture = await takePicture(this.quiet.shop, this.quiet.bank, this.known);
-    this.trouble = null;
-    const open = new Set(
-      this.picture.charges
-        .filter(({ status }) => status === 'pending')
-        .map(({ billingRequestId }) => billingRequestId),
-    );
-    for (const intentId of this.phone.openIntents) {
-      const { data } = await this.quiet.bank.call('getIntent', { path: { intentId } });
-      if (data.status === 'pending') open.add(intentId);
+    const open = new Set<string>();
+    for (const id of this.phone.askedIds) {
+      const { data } = id.startsWith('int_')
+        ? await this.quiet.bank.call('getIntent', { path: { intentId: id } })
+        : await this.quiet.bank.call('getBillingRequest', { path: { billingRequestId: id } });
+      if (data.status === 'pending') open.add(id);
     }
     this.phone.takeUp((id) => open.has(id));
   }

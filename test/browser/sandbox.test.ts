@@ -340,6 +340,27 @@ it('tells a retry and a skip from a charge, and the story of a charge by one pre
   await expectShown(retry.and(page.locator(':focus')));
 });
 
+it('names another merchant that asks its customers, and charges on by the permission that the shop has', async () => {
+  const { entityId, ...identity } = await engine.createEntity('merchant', 'Corner Shop');
+  const corner = new AssentClient({ baseUrl: engine.apiUrl, ...identity });
+  const { customers } = (await bank.call('listCustomers', { query: { search: 'sandbox-1' } })).data;
+  const lookupIDs = customers.map(({ lookupID }) => lookupID);
+  await corner.call('sendIntents', { body: { lookupIDs, currency: 'NGN', description: 'Bread' } });
+  await expectShown(question('Adaeze Okonkwo').getByText('Corner Shop asks'));
+  await choose('Adaeze');
+  await press('Charge once');
+  await expectShown(till().getByText('Adaeze Okonkwo has given a standing permission'));
+
+  await question('Adaeze Okonkwo').getByRole('button', { name: 'Refuse' }).click();
+  await eventually(async () => {
+    const { decisions } = (await bank.call('listDecisions', { query: { merchantId: entityId } })).data;
+    return decisions[0]?.customerDecision === 'deny';
+  });
+  await page.reload();
+  await choose('Adaeze');
+  await expectShown(till().getByText('has permitted charges, every time'));
+});
+
 it('shows every tab the same, and goes on after a restart with the same parties and an empty wire', async () => {
   const other = await browser.open(`${engine.apiUrl}/sandbox`, page);
   await other.getByText('a month from Adaeze').waitFor();

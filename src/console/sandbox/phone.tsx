@@ -31,7 +31,7 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
   const act = useAct();
   const [daily, setDaily] = useState('10000');
   const [monthly, setMonthly] = useState('50000');
-  const { id, kind, amount, currency } = prompt;
+  const { id, kind, from, amount, currency } = prompt;
   const name =
     state.customers.find(({ customerId }) => customerId === prompt.customerId)?.name ?? 'A customer';
   const isClosed = prompt.state === 'closed';
@@ -63,12 +63,12 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
       </div>
       {kind === 'charge' ? (
         <p>
-          {state.shop.name} wants <strong class="amount">{money(amount ?? 0, currency)}</strong> for “
+          {from} wants <strong class="amount">{money(amount ?? 0, currency)}</strong> for “
           {prompt.description}”.
         </p>
       ) : (
         <p>
-          {state.shop.name} asks: may we charge you for “{prompt.description}”?
+          {from} asks: may we charge you for “{prompt.description}”?
         </p>
       )}
       <p class="small quiet">

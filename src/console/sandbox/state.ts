@@ -20,6 +20,8 @@ export interface Prompt {
   /** Id of the intent or of the charge. */
   id: string;
   kind: 'permission' | 'charge';
+  /** Name of who asks. */
+  from: string;
   customerId: string;
   description: string;
   /** Major units; `null` for a permission. */
