@@ -21,6 +21,7 @@ export interface Rendered {
 }
 
 export interface Heading {
+  /** `TERM` for a row of a table, or an item of the glossary, that explains a word. */
   level: number;
   id: string;
   title: string;
@@ -28,6 +29,8 @@ export interface Heading {
   text: string;
   code: string;
 }
+
+const TERM = 7;
 
 /** Findings of the rules below about the page at hand. */
 interface Environment {
@@ -68,6 +71,7 @@ rules['html_block'] = (tokens, at, _options, env) =>
 
 markdown.core.ruler.push('site', ({ tokens, env }) => {
   const { addressOf, headings } = env as unknown as Environment;
+  let term: Heading | undefined;
   for (const [at, token] of tokens.entries()) {
     // The policy of the pages forbids styles in elements.
     const align = /text-align:(\w+)/.exec(String(token.attrGet('style') ?? ''))?.[1];
@@ -80,15 +84,33 @@ markdown.core.ruler.push('site', ({ tokens, env }) => {
       token.attrSet('id', id);
       headings.push({ level: Number(token.tag.slice(1)), id, title, text: '', code: '' });
     } else if (token.type === 'inline' || token.type === 'fence') {
-      const last = headings.at(-1);
+      const last = headings.findLast(({ level }) => level < TERM);
       const [kind, text] = token.children
         ? (['text', textOf(token.children)] as const)
         : (['code', token.content] as const);
       if (last && tokens[at - 1]?.type !== 'heading_open') last[kind] += ` ${text}`;
+      const begun = tokens[at - 2];
+      const title = termOf(begun?.type ?? '', token.children ?? []);
+      if (title !== undefined) {
+        const own = `term-${anchorOf(title)}`;
+        const id = headings.some((one) => one.id === own) ? `${own}-${headings.length}` : own;
+        term = { level: TERM, id, title, text: '', code: '' };
+        headings.push(term);
+        begun?.attrSet('id', id);
+      } else if (term && /^\d{3}$/.test(text)) term.title += ` (${text})`;
+      if (term) term.text += ` ${text}`;
       link(token.children ?? [], addressOf);
-    }
+    } else if (/^(?:tr|list_item|heading)_/.test(token.type)) term = undefined;
   }
 });
+
+/** A row explains the code in its first cell, an item of the glossary its bold word. */
+function termOf(begun: string, tokens: Tokens): string | undefined {
+  if (begun === 'tr_open' && tokens[0]?.type === 'code_inline') return textOf(tokens);
+  const [, bold, word, , after] = tokens;
+  const isExplained = bold?.type === 'strong_open' && after?.content.startsWith(':');
+  return begun === 'list_item_open' && isExplained ? word?.content : undefined;
+}
 
 type Tokens = NonNullable<ReturnType<typeof markdown.parse>[number]['children']>;
 

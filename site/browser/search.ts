@@ -1,21 +1,10 @@
-import MiniSearch from 'minisearch';
+import type MiniSearch from 'minisearch';
+import { found, indexOf, type Entry, type Found } from './ranking';
 
 /** The search of the documentation, in the browser: what is looked for goes nowhere. */
 
-interface Entry {
-  /** Its address. */
-  id: string;
-  page: string;
-  title: string;
-  text: string;
-}
-
 const SHOWN_MAX = 8;
 const WORDS_AROUND = 90;
-/** Words of questions that are on every page: they would outweigh what is asked about. */
-const SAY_NOTHING = new Set(
-  'a an and are can do does for how i in is it my of on the to what with'.split(' '),
-);
 
 export function search(): void {
   const input = document.querySelector<HTMLInputElement>('#search');
@@ -26,18 +15,11 @@ export function search(): void {
 
   const show = async () => {
     const all = await (index ??= read());
-    const found = all.search(input.value, {
-      // The last word may still be typed.
-      prefix: (_, n, words) => n === words.length - 1,
-      fuzzy: 0.15,
-      boost: { title: 3, page: 2, code: 0.1 },
-    });
+    const best = found(all, input.value).slice(0, SHOWN_MAX);
     chosen = -1;
     input.removeAttribute('aria-activedescendant');
-    list.replaceChildren(
-      ...found.slice(0, SHOWN_MAX).map((one, n) => option(one as unknown as Entry, n, input.value)),
-    );
-    if (found.length === 0) list.append(nothing());
+    list.replaceChildren(...best.map((one, n) => option(one, n, input.value)));
+    if (best.length === 0) list.append(nothing());
     open(input.value.trim() !== '');
   };
   const open = (isOpen: boolean) => {
@@ -75,19 +57,10 @@ export function search(): void {
 }
 
 async function read(): Promise<MiniSearch<Entry>> {
-  const entries = (await (await fetch('/docs/search.json')).json()) as Entry[];
-  const index = new MiniSearch<Entry>({
-    // An example has the words of each field, and explains none.
-    fields: ['title', 'page', 'text', 'code'],
-    storeFields: ['page', 'title', 'text'],
-    processTerm: (word) => (SAY_NOTHING.has(word.toLowerCase()) ? null : word.toLowerCase()),
-  });
-  // An address may come twice, as of two headings with one name.
-  index.addAll([...new Map(entries.map((one) => [one.id, one])).values()]);
-  return index;
+  return indexOf((await (await fetch('/docs/search.json')).json()) as Entry[]);
 }
 
-function option({ id, page, title, text }: Entry, n: number, words: string): HTMLElement {
+function option({ id, page, title, text }: Found, n: number, words: string): HTMLElement {
   const item = document.createElement('li');
   item.id = `found-${n}`;
   item.role = 'option';
