@@ -178,13 +178,27 @@ test('a merchant’s reference leads to the call, the workflow, each attempt at 
   expect(out).toContain(`temporal workflow show --namespace default --workflow-id ${String(workflowId)}`);
   expect(out).toMatch(/attempt 1 at billing\.request .*: HTTP 503, after 40 ms/);
   expect(out).toMatch(
-    /ledger entry \d+, charge .* debit customer_bank of bnk_\w+ NGN 100\.00, credit merchant of/,
+    /ledger entry \d+, charge .* debit customer_bank of Bank \(bnk_\w+\) NGN 100\.00, credit merchant of/,
   );
 
   for (const other of [id, transactionId, deliveryId, 'FT-second-attempt']) {
     expect(steps(await why(other))).toEqual(steps(told));
   }
   await expectNothingPrivate(reference);
+});
+
+test('a bank and a merchant stand with their names before their ids', async () => {
+  const { reference } = await charge(db, ring, standing);
+  const [bank, merchant] = [`Bank (${standing.bankId})`, `Merchant (${standing.merchantId})`];
+  const { out } = await cli.run('why', reference);
+
+  expect(out).toContain(`, of ${bank} and ${merchant}, now successful`);
+  expect(out).toContain(`debit customer_bank of ${bank} NGN`);
+  expect(out).toMatch(
+    new RegExp(`webhook billing\\.response .* to ${merchant.replaceAll(/[()]/g, String.raw`\$&`)}`),
+  );
+  const bare = out.replaceAll(bank, '').replaceAll(merchant, '');
+  expect(bare).not.toMatch(/(?:bnk|mch)_/);
 });
 
 test('an answer that came too late is there though it was refused, with its exception and what an operator did', async () => {
