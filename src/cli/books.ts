@@ -47,7 +47,9 @@ export function fill(books: Command): void {
         if (first) process.exitCode = 1;
         const end = first
           ? `The books have ${counted(differences, 'differences')}. The first: ${inWords(first)}.`
-          : 'The books are right.';
+          : compared['heads'] === 0
+            ? 'Nothing is chained yet: nothing was compared with the chains, all else is right. Run it again in five minutes.'
+            : 'The books are right.';
         return {
           json: { ok: first === null, first, ...verified },
           text: [...found.map(inWords), tableOf(['check', 'compared'], Object.entries(compared)), end].join(
