@@ -136,6 +136,32 @@ describe('every endpoint', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('refuses a role that may not call it before anything that it sends', async () => {
+    const json = { 'content-type': 'application/json' };
+    const sendings: [what: string, query: string, body?: string, headers?: Record<string, string>][] = [
+      ['an unknown parameter', '?surprise=1'],
+      ['a parameter that is not encoded', '?surprise=%zz'],
+      ['a broken body', '', '{', json],
+      ['a body of another type', '', 'a;b', { 'content-type': 'text/plain' }],
+      ['a body of an unknown encoding', '', '{}', { ...json, 'content-encoding': 'x' }],
+      ['a body that is too large', '', `{"x":"${'x'.repeat(256 * 1024)}"}`, json],
+      ['a body with an unknown field', '', '{"surprise":1}', json],
+      ['an idempotency key that is too long', '', '{}', { ...json, 'idempotency-key': 'k'.repeat(256) }],
+    ];
+    const wrong: string[] = [];
+    for (const one of routes(api.deps)) {
+      for (const role of ROLES.filter((other) => !one.options.roles.includes(other))) {
+        for (const [what, query, body, headers] of sendings) {
+          if (one.method === 'get' && body !== undefined) continue;
+          const method = one.method.toUpperCase();
+          const { status } = await callers[role].send(method, pathOf(one) + query, body, headers);
+          if (status !== 403) wrong.push(`${role} ${method} ${one.path}, ${what}: ${status}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
   it('asks for a token, but for those that let a caller in, tell a probe, or show what anybody may see', () => {
     const inTable = new Set<string>(routes(api.deps).map(({ path }) => path));
     const layers = createApp(api.deps).router.stack as { route?: { path: string } }[];
