@@ -19,7 +19,7 @@ import { normalizePhrase } from '../../domain/identifier/phrase';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Caller } from '../http/caller';
-import { ANSWER, BILLERS, BOTH } from '../http/callers';
+import { ANSWER, BANK, BILLERS, BOTH, MERCHANT } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import type { Call, PathCall } from '../http/call';
@@ -219,6 +219,7 @@ export const billingRequestRoutes = (config: Config) => [
       namesIdentifiers: true,
       body: schema.billBody(config),
       bodyOf: { bank: schema.customerBillBody(config) },
+      only: { paymentIDs: MERCHANT.roles, metadata: MERCHANT.roles, payee: BANK.roles },
       idempotent: true,
     },
     answers: {

@@ -16,7 +16,7 @@ import type { Party } from '../../database/query/party';
 import { Failure } from '../../domain/failures';
 import { shownSums } from '../../domain/money';
 import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
-import { ANYONE } from '../http/callers';
+import { ANYONE, BILLERS } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
 import { digestOf, statementFile as contentOf } from '../../files/statement-file';
 import type { Download } from '../http/download';
@@ -105,11 +105,6 @@ async function statementOf(
 
 async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: string): Promise<Party> {
   if (merchantId === undefined) return { entityId, role };
-  if (role === 'bank') {
-    throw invalidRequest([
-      { path: 'query.merchantId', message: 'is for providers: a bank has one statement' },
-    ]);
-  }
   const isOwn = role === 'merchant' ? merchantId === entityId : await isMerchantOf(db, entityId, merchantId);
   if (!isOwn) throw new Failure('not_found', 'There is no such merchant.');
   return { entityId: merchantId, role: 'merchant' };
@@ -161,7 +156,7 @@ export const statementRoutes = [
     summary: 'Retrieve a statement',
     description:
       'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
-    takes: { ...ANYONE, query: schema.statementQuery },
+    takes: { ...ANYONE, query: schema.statementQuery, only: { 'query.merchantId': BILLERS.roles } },
     answers: {
       200: { description: 'The statement of 2026-03-02 in NGN is final', data: schema.statement },
     },
@@ -173,7 +168,12 @@ export const statementRoutes = [
     summary: 'Download a statement',
     description:
       'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for.',
-    takes: { ...ANYONE, params: schema.statementFilePath, query: schema.statementFileQuery },
+    takes: {
+      ...ANYONE,
+      params: schema.statementFilePath,
+      query: schema.statementFileQuery,
+      only: { 'query.merchantId': BILLERS.roles },
+    },
     answers: { 200: { description: 'The file', csv: 'only' } },
     refusals,
     handle: statementFile,

@@ -10,7 +10,7 @@ import { wallClock } from '../../domain/calendar';
 import { inDecimals, parseAmount, shownSum } from '../../domain/money';
 import { bankTransactionIdFor } from '../../files/transaction-record';
 import type { Role } from '../../domain/entity';
-import { ANYONE } from '../http/callers';
+import { ANYONE, BANK } from '../http/callers';
 import type { Call } from '../http/call';
 import type { ApiDeps } from '../http/deps';
 import { section } from '../http/route';
@@ -32,12 +32,8 @@ const FILE_PAGE = 1_000;
 function searchOf(
   { amountFrom, amountTo, ...filter }: Filter,
   { NETWORK_TIMEZONE }: ApiDeps['config'],
-  role: Role,
 ): TransactionSearch {
   const begin = momentIn(NETWORK_TIMEZONE);
-  if (filter.side !== undefined && role !== 'bank') {
-    throw invalidRequest([{ path: 'side', message: 'is for banks' }]);
-  }
   const minor = (path: string, major: number | undefined) => {
     if (major === undefined) return undefined;
     const { currency } = filter;
@@ -61,7 +57,7 @@ function searchOf(
 
 async function search({ caller, body, prefersCsv, deps }: SearchCall) {
   const { format, cursor, limit, ...given } = body;
-  const filter = searchOf(given, deps.config, caller.role);
+  const filter = searchOf(given, deps.config);
   const page = (place: Place | undefined, most: number) =>
     searchTransactions(deps.db, caller, deps.config.ACCEPTED_CURRENCIES, filter, { place, most });
   if (format === 'csv' || (format === undefined && prefersCsv)) {
@@ -154,7 +150,7 @@ async function showTotals({ caller, body, deps }: Call<Filter>) {
     deps.db,
     caller,
     deps.config.ACCEPTED_CURRENCIES,
-    searchOf(body, deps.config, caller.role),
+    searchOf(body, deps.config),
   );
   const count = totals.reduce((sum, one) => sum + one.count, 0);
   const moved = new Map<string, bigint>();
@@ -184,7 +180,7 @@ export const transactionSearchRoutes = [
     summary: 'Search transactions',
     description:
       'Your charges, refunds, refund returns and reversals that match all that is given, the latest first, with names. Follow `next` to the end, however long the history is. With `format: csv` or the header `Accept: text/csv` the answer is a CSV file of all that match: amounts with the sign by which they change what the network owes you and the decimals of their currency, times in the network’s zone. Its column `moved` adds up to `moved` of the totals. The filter stands in the body, because a name must be in no address.',
-    takes: { ...ANYONE, body: schema.searchBody },
+    takes: { ...ANYONE, body: schema.searchBody, only: { side: BANK.roles } },
     answers: { 200: { description: '1 transaction', data: schema.found, csv: 'offered' } },
     handle: search,
   }),
@@ -192,7 +188,7 @@ export const transactionSearchRoutes = [
     id: 'totalTransactions',
     summary: 'Add up transactions',
     description: 'Counts and sums of what a search with the same filter finds.',
-    takes: { ...ANYONE, body: schema.totalsBody },
+    takes: { ...ANYONE, body: schema.totalsBody, only: { side: BANK.roles } },
     answers: { 200: { description: '2 transactions', data: schema.totals } },
     handle: showTotals,
   }),

@@ -9,11 +9,10 @@ import {
 import { addDays, startOfDay } from '../../domain/calendar';
 import type { Party } from '../../database/query/party';
 import { bankTransactionIdFor, columnsFor, inMajorUnits } from '../../files/transaction-record';
-import { ANYONE } from '../http/callers';
+import { ANYONE, BANK, BILLERS } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { invalidRequest } from '../http/validation';
 import { pageOf } from '../http/response-fields';
 import { belongingTo, timelineOf } from './timeline';
 import * as schema from './transaction-schema';
@@ -24,12 +23,6 @@ async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof
   const { format, page, limit, sortBy, sortOrder, settledFrom, settledTo, ...others } = query;
   const begin = momentIn(deps.config.NETWORK_TIMEZONE);
   const filter = { ...others, settledFrom: begin(settledFrom), settledTo: begin(settledTo, 1) };
-  if (filter.bankTransactionId !== undefined && caller.role !== 'bank') {
-    throw invalidRequest([{ path: 'query.bankTransactionId', message: 'is for banks' }]);
-  }
-  if (filter.metadata !== undefined && caller.role === 'bank') {
-    throw invalidRequest([{ path: 'query.metadata', message: 'is for merchants and providers' }]);
-  }
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: 'transactions.csv',
@@ -94,7 +87,11 @@ export const transactionRoutes = [
     summary: 'List transactions',
     description:
       'Your charges, refunds, refund returns and reversals, newest first unless sorted otherwise. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file of all transactions that match the filters; `page` and `limit` are then ignored.',
-    takes: { ...ANYONE, query: schema.historyQuery },
+    takes: {
+      ...ANYONE,
+      query: schema.historyQuery,
+      only: { 'query.bankTransactionId': BANK.roles, 'query.metadata': BILLERS.roles },
+    },
     answers: {
       200: {
         description: '1 transaction',

@@ -38,6 +38,8 @@ interface RouteOptions<Body, Query, Params> {
   body?: z.ZodType<Body>;
   /** In place of `body`, for some roles. */
   bodyOf?: Partial<Record<Role, z.ZodType<Body>>>;
+  /** Fields, and parameters as `query.format`, that are for these roles alone. */
+  only?: Record<string, readonly Role[]>;
   /** Without it the request has no parameters. */
   query?: z.ZodType<Query>;
   params?: z.ZodType<Params>;
@@ -264,10 +266,22 @@ function checkAll(
   const query = parameters.problems
     ? parameters
     : check(options.query ?? NO_PARAMETERS, parameters.value, 'query');
-  if (body.problems || query.problems) {
-    throw invalidRequest([...(body.problems ?? []), ...(query.problems ?? [])]);
+  const others = ofOtherRoles(options.only, role, input, parameters.value ?? {});
+  if (body.problems || query.problems || others.size > 0) {
+    const problems = [...(body.problems ?? []), ...(query.problems ?? [])];
+    // Whoever calls as the wrong party learns that first.
+    throw invalidRequest([...others.values(), ...problems.filter(({ path }) => !others.has(path))]);
   }
   return { body: body.value, query: query.value };
+}
+
+function ofOtherRoles(only: Route['options']['only'], role: Role, input: unknown, parameters: object) {
+  const fields = Object.keys(typeof input === 'object' && input !== null ? input : {});
+  const given = [...fields, ...Object.keys(parameters).map((name) => `query.${name}`)];
+  const problems = Object.entries(only ?? {})
+    .filter(([path, roles]) => !roles.includes(role) && given.some((one) => `${one}.`.startsWith(`${path}.`)))
+    .map(([path, roles]) => ({ path, message: `is for ${roles.map((one) => `${one}s`).join(' and ')}` }));
+  return new Map(problems.map((one) => [one.path, one]));
 }
 
 /** @throws Failure not_found, also for a malformed id */

@@ -10,7 +10,7 @@ type Issue = z.core.$ZodRawIssue;
 const MAX_PROBLEMS = 100;
 
 /** The schema's value, or all problems of the input. */
-export type Checked<Value> = { value: Value; problems?: never } | { problems: Problem[] };
+export type Checked<Value> = { value: Value; problems?: never } | { value?: never; problems: Problem[] };
 
 /** @param root name of the input in paths: `query` for the query string, nothing for the body */
 export function check<Value>(schema: z.ZodType<Value>, input: unknown, root: '' | 'query'): Checked<Value> {

@@ -159,7 +159,7 @@ describe('metadata is refused', () => {
     });
     expect([refused.status, refused.body.errors]).toEqual([
       400,
-      [{ path: 'metadata', message: 'is not a known field' }],
+      [{ path: 'metadata', message: 'is for merchants' }],
     ]);
   });
 });

@@ -38,6 +38,61 @@ describe('the order of refusals', () => {
     expect(await provider.send('POST', MERCHANTS, '{')).toMatchObject({ status: 400 });
   });
 
+  it('names what is for another role before what else is wrong, and all of it at once', async () => {
+    const bill = { amount: 0, currency: 'NGN', description: 'Shoes' };
+    const history = '/v1/transaction-history';
+    const table: [Party, string, string, object | undefined, string[]][] = [
+      [
+        bank,
+        'POST',
+        '/v1/customer/bill',
+        { ...bill, paymentIDs: ['x'], metadata: {} },
+        ['paymentIDs is for merchants', 'metadata is for merchants', 'lookupIDs is required'],
+      ],
+      [
+        merchant,
+        'POST',
+        '/v1/customer/bill',
+        { ...bill, payee: { lookupID: 'x' } },
+        ['payee is for banks', 'amount must be more than 0'],
+      ],
+      [
+        merchant,
+        'GET',
+        `${history}?limit=0&bankTransactionId=x`,
+        undefined,
+        ['query.bankTransactionId is for banks', 'query.limit must be at least 1'],
+      ],
+      [
+        bank,
+        'GET',
+        `${history}?limit=0&metadata.orderId=x`,
+        undefined,
+        ['query.metadata is for merchants and providers', 'query.limit must be at least 1'],
+      ],
+      [
+        provider,
+        'POST',
+        `${history}/search`,
+        { limit: 0, side: 'payer' },
+        ['side is for banks', 'limit must be at least 1'],
+      ],
+      [
+        bank,
+        'GET',
+        '/v1/statements?date=x&merchantId=mch_00000000000000000000000000',
+        undefined,
+        ['query.merchantId is for merchants and providers', 'query.date must be a day, as in 2026-01-31'],
+      ],
+    ];
+    for (const [caller, method, path, body, first] of table) {
+      const answered = await caller.send(method, path, body);
+      const told = answered.body.errors?.map((one) => `${one.path} ${one.message}`) ?? [];
+      expect([answered.status, ...told.slice(0, first.length)]).toEqual([400, ...first]);
+      expect(new Set(answered.body.errors?.map((one) => one.path)).size).toBe(told.length);
+    }
+  });
+
   it('refuses what is malformed before it looks for the thing', async () => {
     const nobodys = 'mch_00000000000000000000000000';
     expect(await trust(nobodys, 'x')).toMatchObject({ status: 400 });
