@@ -343,9 +343,13 @@ it('tells a retry and a skip from a charge, and the story of a charge by one pre
 it('names another merchant that asks its customers, and charges on by the permission that the shop has', async () => {
   const { entityId, ...identity } = await engine.createEntity('merchant', 'Corner Shop');
   const corner = new AssentClient({ baseUrl: engine.apiUrl, ...identity });
-  const { customers } = (await bank.call('listCustomers', { query: { search: 'sandbox-1' } })).data;
-  const lookupIDs = customers.map(({ lookupID }) => lookupID);
-  await corner.call('sendIntents', { body: { lookupIDs, currency: 'NGN', description: 'Bread' } });
+  const lookupIDs = async (search: string) =>
+    (await bank.call('listCustomers', { query: { search } })).data.customers.map(({ lookupID }) => lookupID);
+  const bread = { currency: 'NGN', description: 'Bread' };
+  await corner.call('sendIntents', { body: { ...bread, lookupIDs: await lookupIDs('sandbox-1') } });
+  await corner.call('billCustomers', {
+    body: { ...bread, amount: 10, lookupIDs: await lookupIDs('sandbox-5') },
+  });
   await expectShown(question('Adaeze Okonkwo').getByText('Corner Shop asks'));
   await choose('Adaeze');
   await press('Charge once');
@@ -376,6 +380,8 @@ it('shows every tab the same, and goes on after a restart with the same parties 
   await expectShown(page.getByText('Nothing was sent yet.'));
   await page.locator('.months .dot.good').first().click();
   await expectShown(page.getByText('The bank debited the customer: the money moved'));
-  await press('Approve');
+  // What other merchants ask is not forgotten either.
+  await expectShown(question('Efe Omoregie').getByText('Corner Shop wants'));
+  await question('Damilola Ogunleye').getByRole('button', { name: 'Approve', exact: true }).click();
   await expectShown(charge('from Damilola').first().getByText('paid'));
 });
