@@ -74,4 +74,72 @@ describe('the statements of the console', () => {
     await page.unroute('**/v1/statements?*');
     await page.setViewportSize({ width: 1280, height: 900 });
   });
+
+  it('are at an address of their own, which a link opens, and Back comes back to', async () => {
+    const page = await pageAt('bank', `statements?date=${data.day}&currency=NGN`);
+    const heading = page.getByRole('heading', { name: /^Statement of/ });
+    await figure(page, 'Closing balance').waitFor();
+    const linked = await heading.innerText();
+    await page.getByRole('button', { name: 'Day before' }).click();
+    await heading.filter({ hasNotText: linked }).waitFor();
+    const before = page.url();
+    await page.goBack();
+    await heading.filter({ hasText: linked }).waitFor();
+    expect(await page.getByLabel('Settlement day').inputValue()).toBe(data.day);
+    await page.goForward();
+    await page.reload();
+    await heading.filter({ hasNotText: linked }).waitFor();
+    expect(page.url()).toBe(before);
+    await page.goto(`${api.url}/console#/statements?date=2026-02-31`);
+    await figure(page, 'Closing balance').waitFor();
+  });
+
+  it.each(['bank', 'merchant'] as const)('lead a %s from each figure to just its payments', async (role) => {
+    const page = await pageAt(role, `statements?date=${data.day}`);
+    const counted = page.locator('.figures > div', { has: page.locator('a') });
+    await counted.first().waitFor();
+    const names = await counted.locator('dt').allInnerTexts();
+    expect(names).toHaveLength(role === 'bank' ? 5 : 4);
+    for (const name of names) {
+      const [, count] = /^(\d+) lines?$/.exec(await figure(page, name).locator('small').innerText()) ?? [];
+      await figure(page, name).getByRole('link').click();
+      const total = page.locator('.totals > div').filter({ hasText: 'Payments' }).locator('dd');
+      await total.filter({ hasText: new RegExp(`^${count}$`) }).waitFor();
+      await page.goBack();
+      await counted.first().waitFor();
+    }
+  });
+
+  it('add up for a bank that was let off a debt', async () => {
+    const page = await pageAt('bank', `statements?date=${data.day}`);
+    const kobo = async (name: string) => {
+      const [amount = ''] = (await figure(page, name).locator('dd').innerText()).split('\n');
+      return Math.round(Number(amount.replaceAll(/[^\d.-]/g, '')) * 100);
+    };
+    await figure(page, 'Written off').waitFor();
+    const signed = {
+      Charges: -1,
+      Refunds: 1,
+      'Refunds that came back': -1,
+      Reversed: 1,
+      'Payments to customers': 1,
+      'Written off': 1,
+    };
+    let balance = await kobo('Opening balance');
+    for (const [name, sign] of Object.entries(signed)) balance += sign * (await kobo(name));
+    expect(balance).toBe(await kobo('Closing balance'));
+    await expectGoodPage(page);
+  });
+});
+
+it('names the only day of a forecast once', async () => {
+  const page = pages.bank;
+  await page.route('**/v1/forecast*', async (asked) => {
+    const response = await asked.fetch();
+    const { data: told, ...rest } = (await response.json()) as { data: { days: object[] } };
+    await asked.fulfill({ response, json: { ...rest, data: { ...told, days: told.days.slice(0, 1) } } });
+  });
+  await pageAt('bank', 'overview');
+  await page.getByText(/^\d+ charges? in NGN, on \w{3}, \d+ \w+ \d+\.$/).waitFor();
+  await page.unroute('**/v1/forecast*');
 });

@@ -17,6 +17,16 @@ export const shortDay = (day: string) => SHORT_DAY.format(midnight(day));
 /** `November 2026`. */
 export const monthOf = (day: string) => MONTH.format(midnight(day));
 
+/** Both ends included. */
+export const spanInWords = (from: string, to: string) =>
+  from === to ? `on ${longDay(from)}` : `between ${longDay(from)} and ${longDay(to)}`;
+
+/** A hand-typed address may name 31 February. */
+export function isDay(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && dayOf(new Date(at)) === text;
+}
+
 export const addDays = (day: string, days: number) =>
   dayOf(new Date(midnight(day).getTime() + days * DAY_MS));
 

@@ -7,6 +7,10 @@ export function wholeNumber(count: number): string {
   return new Intl.NumberFormat('en-GB').format(count);
 }
 
+/** `1 charge`, `2 charges`. */
+export const counted = (count: number, one: string) =>
+  `${wholeNumber(count)} ${count === 1 ? one : `${one}s`}`;
+
 /** `95.2 %` for 0.952. */
 export function percent(part: number): string {
   return `${new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 }).format(part * 100)} %`;

@@ -5,11 +5,20 @@ import { reasonInWords } from '../parts/payment-words';
 import { query, type DataOf } from './api';
 import { go } from './address';
 import { Chart, type Bars } from './chart';
-import { useSession } from './context';
-import { addDays, daysFrom, firstOfMonth, lastOfMonth, longDay, monthOf, shortDay } from './days';
-import { percent, wholeNumber } from './figures';
+import { useCounted, type Counted } from './counted';
+import {
+  addDays,
+  daysFrom,
+  firstOfMonth,
+  lastOfMonth,
+  longDay,
+  monthOf,
+  shortDay,
+  spanInWords,
+} from './days';
+import { counted, percent, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
-import { paymentsAt, type PaymentFilter } from './payment-filter';
+import { Figure } from './parts';
 import { Table } from './table';
 
 const FORECAST_DAYS = 30;
@@ -85,27 +94,6 @@ function Month({ found }: { found: Summary }) {
   );
 }
 
-/** The payments that a figure counts: of a bank, those of its customers. */
-function useCounted(currency: string) {
-  const { role } = useSession();
-  return (what: Counted, from: string, to: string, reason?: string): string => {
-    const side: PaymentFilter = role === 'bank' ? { side: 'payer' } : {};
-    const settled = { settledFrom: from, settledTo: to };
-    const closed = { closedFrom: from, closedTo: to };
-    const of: Record<Counted, PaymentFilter> = {
-      charged: { type: 'charge', status: 'successful', ...settled },
-      declined: { type: 'charge', status: 'declined', ...(reason !== undefined && { reason }), ...closed },
-      refunded: { type: 'refund', ...settled },
-      returned: { type: 'refund_return', ...settled },
-      reversed: { type: 'reversal', ...settled },
-      decided: { type: 'charge', ...closed },
-    };
-    return paymentsAt({ ...of[what], ...side, currency });
-  };
-}
-
-type Counted = 'charged' | 'declined' | 'refunded' | 'returned' | 'reversed' | 'decided';
-
 function InCurrency({ total, of: { from, to, today, days: all } }: { total: SummaryTotal; of: Summary }) {
   const { currency } = total;
   const days = all.filter((day) => day.currency === currency);
@@ -159,25 +147,20 @@ function Figures({ of, from, to }: Span & { of: SummaryTotal }) {
   return (
     <dl class="figures">
       {shown.filter(isShown).map(({ name, what, of: sum, one }) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <a href={at(what, from, to)}>{money(sum, currency)}</a>
-            <small>
-              {wholeNumber(sum.count)} {sum.count === 1 ? one : `${one}s`}
-            </small>
-          </dd>
-        </div>
+        <Figure key={name} name={name} small={counted(sum.count, one)}>
+          <a href={at(what, from, to)}>{money(sum, currency)}</a>
+        </Figure>
       ))}
-      <div>
-        <dt>Success rate</dt>
-        <dd>
-          {successRate === null ? '–' : percent(successRate)}
-          <small>
+      <Figure
+        name="Success rate"
+        small={
+          <>
             of <a href={at('decided', from, to)}>{wholeNumber(charged.count + declined.count)} decided</a>
-          </small>
-        </dd>
-      </div>
+          </>
+        }
+      >
+        {successRate === null ? '–' : percent(successRate)}
+      </Figure>
     </dl>
   );
 }
@@ -302,8 +285,7 @@ function DueIn({ days, currency }: { days: ForecastDay[]; currency: string }) {
   return (
     <>
       <p>
-        {wholeNumber(count)} {count === 1 ? 'charge' : 'charges'} in {currency}, between{' '}
-        {longDay(days[0]?.date ?? '')} and {longDay(days.at(-1)?.date ?? '')}.
+        {counted(count, 'charge')} in {currency}, {spanInWords(days[0]?.date ?? '', days.at(-1)?.date ?? '')}.
       </p>
       <Chart
         bars={bars}

@@ -30,6 +30,18 @@ export function Facts({ of }: { of: (readonly [name: string, value: ComponentChi
   );
 }
 
+type FigureProps = { name: string; small?: ComponentChildren; children: ComponentChildren };
+
+export const Figure = ({ name, small, children }: FigureProps) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>
+      {children}
+      {small !== undefined && <small>{small}</small>}
+    </dd>
+  </div>
+);
+
 export const Id = ({ of }: { of: string }) => <span class="mono">{of}</span>;
 
 /** Ids behind a click; null leaves one out. */

@@ -1,18 +1,23 @@
-import { useState } from 'preact/hooks';
 import type { Position, Statement } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
+import { go, to, type Address } from './address';
 import { fileAt, query } from './api';
 import { Choice } from './choice';
 import { useSession } from './context';
-import { addDays, longDay } from './days';
-import { wholeNumber } from './figures';
+import { useCounted } from './counted';
+import { addDays, isDay, longDay } from './days';
+import { counted, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
+import { Figure } from './parts';
 import { Table } from './table';
 
-export function Statements() {
+export function Statements({ address: { parameters } }: { address: Address }) {
   const { currencies, today } = useSession();
-  const [date, setDate] = useState(addDays(today, -1));
-  const [currency, setCurrency] = useState(currencies[0] ?? '');
+  const named = parameters.get('date') ?? '';
+  const date = isDay(named) ? named : addDays(today, -1);
+  const currency = parameters.get('currency') ?? currencies[0] ?? '';
+  const look = (at: { date?: string; currency?: string }) =>
+    go(`${to('statements')}${query({ date, currency, ...at })}`);
   const asked = query({ date, currency });
   const statement = useLoaded<'getStatement'>(`/v1/statements${asked}`);
   const positions = useLoaded<'listPositions'>(`/v1/positions${query({ date })}`);
@@ -25,7 +30,7 @@ export function Statements() {
             type="date"
             required
             value={date}
-            onChange={(event) => event.currentTarget.value && setDate(event.currentTarget.value)}
+            onChange={(event) => event.currentTarget.value && look({ date: event.currentTarget.value })}
           />
         </label>
         {currencies.length > 1 && (
@@ -33,13 +38,13 @@ export function Statements() {
             name="Currency"
             value={currency}
             names={Object.fromEntries(currencies.map((one) => [one, one]))}
-            choose={setCurrency}
+            choose={(one) => look({ currency: one })}
           />
         )}
-        <button type="button" onClick={() => setDate(addDays(date, -1))}>
+        <button type="button" onClick={() => look({ date: addDays(date, -1) })}>
           Day before
         </button>
-        <button type="button" onClick={() => setDate(addDays(date, 1))}>
+        <button type="button" onClick={() => look({ date: addDays(date, 1) })}>
           Day after
         </button>
       </form>
@@ -87,17 +92,20 @@ export function Statements() {
 }
 
 const MOVED = [
-  ['Charges', 'charges'],
-  ['Refunds', 'refunds'],
-  ['Refunds that came back', 'refundReturns'],
-  ['Reversed', 'reversals'],
-  ['Payments to customers', 'credits'],
+  ['Charges', 'charges', 'charged'],
+  ['Refunds', 'refunds', 'refunded'],
+  ['Refunds that came back', 'refundReturns', 'returned'],
+  ['Reversed', 'reversals', 'reversed'],
+  ['Payments to customers', 'credits', 'credited'],
+  ['Payments to customers reversed', 'creditsReversed', 'uncredited'],
+  ['Written off', 'writeOffs', undefined],
 ] as const;
 
-function Shown({ of: { exact, currency, ...found } }: { of: Statement }) {
+function Shown({ of: { exact, currency, date, ...found } }: { of: Statement }) {
   const sum = (amount: number, name: keyof NonNullable<Statement['exact']>) =>
     money({ amount, exact: exact?.[name] }, currency);
   const { role } = useSession();
+  const at = useCounted(currency);
   return (
     <>
       <p>
@@ -107,38 +115,30 @@ function Shown({ of: { exact, currency, ...found } }: { of: Statement }) {
         {!found.final && <span class="quiet small">More may still settle on this day.</span>}
       </p>
       <dl class="figures">
-        <div>
-          <dt>Opening balance</dt>
-          <dd>{sum(found.openingBalance, 'openingBalance')}</dd>
-        </div>
-        {MOVED.filter(([, field]) => field !== 'credits' || role === 'bank').map(([name, field]) => (
-          <div key={field}>
-            <dt>{name}</dt>
-            <dd>
-              {sum(found[field].amount, field)}
-              <small>
-                {wholeNumber(found[field].count)} {found[field].count === 1 ? 'line' : 'lines'}
-              </small>
-            </dd>
-          </div>
-        ))}
-        <div>
-          <dt>Closing balance</dt>
-          <dd>
-            {sum(found.closingBalance, 'closingBalance')}
-            <small>
-              {found.closingBalance < 0
-                ? 'you owe the network'
-                : found.closingBalance > 0
-                  ? 'the network owes you'
-                  : 'nothing is owed'}
-            </small>
-          </dd>
-        </div>
-        <div>
-          <dt>Open exceptions</dt>
-          <dd>{wholeNumber(found.exceptionsOpen)}</dd>
-        </div>
+        <Figure name="Opening balance">{sum(found.openingBalance, 'openingBalance')}</Figure>
+        {MOVED.map(([name, field, what]) => {
+          const moved = found[field];
+          if (moved === undefined || (field === 'credits' && role !== 'bank')) return null;
+          const amount = sum(moved.amount, field);
+          return (
+            <Figure key={field} name={name} small={counted(moved.count, 'line')}>
+              {what === undefined ? amount : <a href={at(what, date, date)}>{amount}</a>}
+            </Figure>
+          );
+        })}
+        <Figure
+          name="Closing balance"
+          small={
+            found.closingBalance < 0
+              ? 'you owe the network'
+              : found.closingBalance > 0
+                ? 'the network owes you'
+                : 'nothing is owed'
+          }
+        >
+          {sum(found.closingBalance, 'closingBalance')}
+        </Figure>
+        <Figure name="Open exceptions">{wholeNumber(found.exceptionsOpen)}</Figure>
       </dl>
     </>
   );
