@@ -4,6 +4,8 @@ import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browse
 import { consoleHistory, type ConsoleHistory } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';
+import { callerAt } from '../support/shared-api';
+import { makeSchedule } from '../support/standing';
 
 /* Statements, exceptions and schedules in the console: what a finance team closes a day with. */
 
@@ -129,6 +131,32 @@ describe('the statements of the console', () => {
     for (const [name, sign] of Object.entries(signed)) balance += sign * (await kobo(name));
     expect(balance).toBe(await kobo('Closing balance'));
     await expectGoodPage(page);
+  });
+});
+
+describe('a schedule of the console', () => {
+  it('that is paused shows neither a next try nor a billing to come, and all of its metadata', async () => {
+    const merchant = callerAt(api, data.credentials.merchant);
+    const metadata = { order: '#4711', table: 12, gift: true };
+    const scheduleId = await makeSchedule(test.db, api.deps.ring, data, { description: 'Tea', metadata });
+    const { billings } = await merchant.read(`/v1/billing/recurring/${scheduleId}`);
+    expect(billings).toHaveLength(1);
+    const page = await pageAt('merchant', `schedules/${scheduleId}`);
+    const main = page.locator('main');
+    await page.getByRole('cell', { name: 'Scheduled' }).waitFor();
+    await page.getByRole('button', { name: 'Pause its schedule …' }).click();
+    await page.getByRole('button', { name: 'Yes, pause it' }).click();
+    await main.getByText('Nothing while it is paused').waitFor();
+    await main.getByText('Nothing has fallen due yet.').waitFor();
+    const facts = await main.locator('.facts').first().innerText();
+    expect(facts).toMatch(/gift\s+true\s+order\s+#4711\s+table\s+12/);
+    await expectGoodPage(page);
+
+    await pageAt('merchant', 'schedules');
+    await page.getByLabel('Show').selectOption('paused');
+    const listed = page.getByRole('row', { name: /^Tea/ });
+    await listed.waitFor();
+    expect(await listed.getByRole('cell').last().innerText()).toBe('–');
   });
 });
 

@@ -184,6 +184,7 @@ it('pauses what it charges each month, goes on with it, and cancels it', async (
   ] as const) {
     await schedule.getByRole('button', { name }).click();
     await expectShown(schedule.locator('.badge').getByText(status));
+    expect(await schedule.getByText('next on').count()).toBe(status === 'active' ? 1 : 0);
   }
 });
 

@@ -146,7 +146,10 @@ const progress = {
     )
     .nullable(),
   billingsCompleted: shown.count('Billings that ran, successful or failed', 3),
-  retryAt: shown.moment('When a declined charge is retried next').nullable().meta({ example: null }),
+  retryAt: shown
+    .moment('When a declined charge is retried next, while it is `past_due`')
+    .nullable()
+    .meta({ example: null }),
   lastDecline: z
     .strictObject({
       reference: shown.reference,

@@ -3,7 +3,7 @@ import type {
   SubscriptionWithBillings,
 } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { reasonInWords } from '../parts/payment-words';
+import { isCharging, reasonInWords } from '../parts/payment-words';
 import { Act } from './act';
 import { to } from './address';
 import { act } from './api';
@@ -42,6 +42,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
   const { role } = useSession();
   const moment = useMoment();
   const { scheduleId: id, status, nextBillingDate, retryAt } = schedule;
+  const metadata = 'metadata' in schedule ? schedule.metadata : {};
   return (
     <section class="card stack">
       <div class="head">
@@ -65,7 +66,14 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
       </div>
       <Facts
         of={[
-          ['Next due', nextBillingDate === null ? 'Never again' : moment(nextBillingDate)],
+          [
+            'Next due',
+            nextBillingDate === null
+              ? 'Never again'
+              : isCharging(status)
+                ? moment(nextBillingDate)
+                : `Nothing while it is ${status}`,
+          ],
           retryAt !== null && ['Tried again', moment(retryAt)],
           [
             'Customer',
@@ -80,6 +88,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
             </a>,
           ],
           ['Payments', <a href={paymentsAt({ scheduleId: id })}>All that it has charged</a>],
+          ...Object.entries(metadata).map(([name, value]) => [name, String(value)] as const),
         ]}
       />
       <Ids of={{ Schedule: id, Customer: schedule.customerId }} />
@@ -100,12 +109,13 @@ const Resume = ({ id, done }: { id: string; done: (message: string) => void }) =
   </Act>
 );
 
-function Billings({ of: schedule }: { of: Either }) {
+function Billings({ of: { status: state, billings: all } }: { of: Either }) {
   const moment = useMoment();
+  const billings = all.filter(({ status }) => status !== 'scheduled' || isCharging(state));
   return (
     <Table
       caption="Billings of the schedule"
-      rows={schedule.billings.toReversed()}
+      rows={billings.toReversed()}
       keyOf={({ n }) => String(n)}
       empty="Nothing has fallen due yet."
       columns={[

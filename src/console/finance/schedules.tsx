@@ -1,6 +1,6 @@
 import type { Schedule, Subscription } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { reasonInWords } from '../parts/payment-words';
+import { isCharging, reasonInWords } from '../parts/payment-words';
 import { to, type Address } from './address';
 import { query } from './api';
 import { Choice, usePaged } from './choice';
@@ -80,7 +80,7 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
       name: 'Next try',
       cell: ({ retryAt, nextBillingDate }) => {
         const next = retryAt ?? nextBillingDate;
-        return next === null ? '–' : moment(next);
+        return next !== null && isCharging(status) ? moment(next) : '–';
       },
     },
   ];

@@ -20,6 +20,9 @@ export const REASONS = new Map([
 
 export const reasonInWords = (reason: string) => REASONS.get(reason) ?? reason;
 
+/** A schedule in another state makes no charge, whatever falls due. */
+export const isCharging = (status: string) => status === 'active' || status === 'past_due';
+
 const EVENTS: Record<string, string> = {
   'billing_request.accepted': 'The charge was accepted, and the bank asked for the money',
   'billing_request.successful': 'The bank debited the customer: the money moved',

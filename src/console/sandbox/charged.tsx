@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
+import { isCharging } from '../parts/payment-words';
 import { momentIn } from '../parts/time';
 import { Badge, Said, WorkflowLink } from './parts';
 import { useAct } from './server';
@@ -59,7 +60,7 @@ function ScheduleItem({ schedule, state }: { schedule: Schedule; state: SandboxS
       <div class="row apart">
         <span class="small quiet">
           {billingsCompleted} billed
-          {!isOver &&
+          {isCharging(status) &&
             nextBillingDate !== null &&
             `, next on ${momentIn(state.timeZone, 'day')(nextBillingDate)}`}
         </span>

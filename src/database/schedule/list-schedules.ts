@@ -60,7 +60,7 @@ const COLUMNS = `s.id, s.merchant_id,
   s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
   s.start_at, s.end_at, s.max_billings, s.status, s.next_n,
   s.next_due_at, s.ran, s.created_at, s.updated_at,
-  CASE WHEN s.status <> 'cancelled' THEN (
+  CASE s.status WHEN 'past_due' THEN (
     SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') END AS retry_at,
   CASE s.status WHEN 'past_due' THEN (
     SELECT jsonb_build_object('reference', reference, 'reason', decline_reason,

@@ -286,6 +286,17 @@ describe('a schedule', () => {
     expect(await parties.bank.list(`${SUBSCRIPTIONS}?status=cancelled`)).toMatchObject([asItIs]);
   });
 
+  test('tells of no retry while it is paused, and of the same once it is resumed', async () => {
+    await run(scheduleId);
+    await answer('insufficient_funds');
+    await run(scheduleId);
+    const { retryAt } = await shown();
+    await parties.merchant.post(`${SCHEDULES}/${scheduleId}/pause`);
+    expect(await shown()).toMatchObject({ status: 'paused', retryAt: null });
+    await parties.merchant.post(`${SCHEDULES}/${scheduleId}/resume`);
+    expect(await shown()).toMatchObject({ status: 'past_due', retryAt });
+  });
+
   test('is changed in each field that may change, and cleared of what is null', async () => {
     const terms = { maxBillings: 12, description: 'Platinum', metadata: { seats: 4 } };
     const end = '2040-01-01T00:00:00+01:00';
