@@ -4,6 +4,7 @@ import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browse
 import { consoleHistory, type ConsoleHistory } from '../support/console-data';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { letMidnightPass } from '../support/midnight';
+import { answerBill, bill, charge, exceptionOf } from '../support/settled';
 import { callerAt } from '../support/shared-api';
 import { makeSchedule } from '../support/standing';
 
@@ -157,6 +158,41 @@ describe('a schedule of the console', () => {
     const listed = page.getByRole('row', { name: /^Tea/ });
     await listed.waitFor();
     expect(await listed.getByRole('cell').last().innerText()).toBe('–');
+  });
+});
+
+describe('an exception of the console', () => {
+  const resolved = async (role: Role, exceptionId: string, by: string) => {
+    const page = await pageAt(role, `exceptions/${exceptionId}`);
+    await page.getByText(by).waitFor();
+    await expectGoodPage(page);
+    return page.locator('.facts').first().innerText();
+  };
+
+  it('says that the operator, or that nobody, has ended it', async () => {
+    const { ring } = api.deps;
+    const at = /Resolved\s+\d+ \w+ \d{4}, [\d:]{8}, by /;
+    expect(await resolved('merchant', data.resolvedId, 'by the network’s operator')).toMatch(at);
+    const { id } = await bill(test.db, ring, data);
+    await answerBill(test.db, ring, data, id, data.bankTransactionId);
+    const exceptionId = await exceptionOf(test.db, id);
+    await answerBill(test.db, ring, data, id, `tx-${id}`);
+    expect(await resolved('provider', exceptionId, 'by itself: what came later explains it')).toMatch(at);
+  });
+
+  it('says that its bank has ended it, and to the bank alone by which reversal', async () => {
+    const { ring } = api.deps;
+    const { id } = await charge(test.db, ring, data);
+    await answerBill(test.db, ring, data, id, null);
+    const exceptionId = await exceptionOf(test.db, id);
+    const reversed = { resolution: 'reversed', bankTransactionId: 'FT-BACK-1' };
+    await callerAt(api, data.credentials.bank).post(
+      `/v1/reconciliation/exceptions/${exceptionId}/respond`,
+      reversed,
+    );
+    expect(await resolved('bank', exceptionId, 'by the word of Bank')).toMatch(/By its reversal\s+FT-BACK-1/);
+    expect(await resolved('merchant', exceptionId, 'by the word of Bank')).not.toContain('reversal');
+    expect(await pages.merchant.locator('main').innerText()).not.toContain('FT-BACK-1');
   });
 });
 

@@ -1482,6 +1482,11 @@ export type ReconciliationExceptionWithEvents = {
      * it booked another amount, currency or direction
      */
     kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+    /**
+     * The bank’s id of the reversal by which it was resolved; shown only to banks, `null`
+     * to the payee’s
+     */
+    bankTransactionId?: string | null;
   }>;
 };
 

@@ -146,6 +146,12 @@ const event = z.strictObject({
   at: shown.moment('When it happened'),
   cause: oneOf(CAUSES, 'Who caused it; `network` for a response window that ended', 'bank'),
   kind: kind.optional(),
+  bankTransactionId: shown
+    .wordsOrNull(
+      'The bank’s id of the reversal by which it was resolved; shown only to banks, `null` to the payee’s',
+      'FT26081XR3',
+    )
+    .optional(),
 });
 
 export const exceptionWithEvents = exception

@@ -41,10 +41,10 @@ async function showException({ caller, params, deps }: PathCall<typeof schema.ex
         says,
         ...banksOwn(exception, caller, bankTransactionId),
       })),
-      events: events.map(({ at, kind, ...event }) => ({
+      events: events.map(({ kind, reversalId, ...event }) => ({
         ...event,
-        at,
         ...(kind !== null && { kind }),
+        ...(reversalId !== null && banksOwn(exception, caller, reversalId)),
       })),
     },
   };

@@ -9,7 +9,7 @@ import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, Ids, RecordLink } from './parts';
-import { ANSWERS, resolutionInWords } from './words';
+import { ANSWERS, endedBy, resolutionInWords } from './words';
 
 /** @param ofPayment told what was done, where it stands on the page of its payment */
 export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: (message: string) => void }) {
@@ -44,6 +44,7 @@ function Found({
   besidePayment: boolean;
 }) {
   const moment = useMoment();
+  const end = one.events.findLast(({ type }) => type === 'exception.resolved');
   return (
     <section class="card stack">
       <h2>{kindInWords(one.kind)}</h2>
@@ -58,7 +59,11 @@ function Found({
           ],
           ['Amount', money(one, one.currency)],
           ['Opened', moment(one.openedAt)],
-          one.resolvedAt !== null && ['Resolved', moment(one.resolvedAt)],
+          one.resolvedAt !== null && [
+            'Resolved',
+            `${moment(one.resolvedAt)}${end ? `, ${endedBy(one.bankName, end.cause)}` : ''}`,
+          ],
+          end?.bankTransactionId != null && ['By its reversal', <Id of={end.bankTransactionId} />],
           one.reference !== null &&
             !besidePayment && [
               one.refundId === null ? 'Charge' : 'Refund',

@@ -56,6 +56,12 @@ const RESOLUTIONS: Record<Resolution, string> = {
 
 export const resolutionInWords = (resolution: Resolution) => RESOLUTIONS[resolution] ?? resolution;
 
+/** As the end of a sentence. */
+export function endedBy(bank: string, cause: string): string {
+  if (cause === 'bank') return `by the word of ${bank}`;
+  return cause === 'operator' ? 'by the network’s operator' : 'by itself: what came later explains it';
+}
+
 const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
   successful: 'good',
   completed: 'good',

@@ -177,6 +177,8 @@ interface ExceptionEvent {
   cause: AuditEvent['cause'];
   /** The exception's kind at the time. */
   kind: ExceptionKind | null;
+  /** The bank's id of the reversal that ended it. */
+  reversalId: string | null;
 }
 
 interface BankAnswer {
@@ -242,7 +244,8 @@ const EVENTS_MAX = 100;
 async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
   const latest = await rows<ExceptionEvent>(
     db,
-    `SELECT type, business_at AS at, cause, details->>'kind' AS kind FROM events
+    `SELECT type, business_at AS at, cause, details->>'kind' AS kind,
+       CASE type WHEN 'exception.resolved' THEN details->>'bankTransactionId' END AS reversal_id FROM events
      WHERE resource_id = :exceptionId ORDER BY sequence DESC LIMIT ${EVENTS_MAX}`,
     { exceptionId },
   );

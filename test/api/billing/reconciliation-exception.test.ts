@@ -195,6 +195,25 @@ describe('one exception', () => {
     }
   });
 
+  test('names the reversal that ended it to the bank that made it, and to no other', async () => {
+    const payee = await served.parties();
+    const { id } = await payAnother(served.db, served.ring, parties, payee);
+    await decline(parties, id);
+    const { exceptionId } = await theOne();
+    await respond(parties, exceptionId, REVERSED);
+    const ends = async (caller: Caller) =>
+      ((await caller.read(`${EXCEPTIONS}/${exceptionId}`))['events'] as Shown[]).at(-1);
+
+    const end = { type: 'exception.resolved', cause: 'bank' };
+    expect(await ends(parties.bank)).toMatchObject({ ...end, bankTransactionId: 'taken-back' });
+    expect(await ends(payee.bank)).toMatchObject({ ...end, bankTransactionId: null });
+    const other = await contradicted();
+    const { exceptionId: own } = await theOne(`?reference=${other.reference}`);
+    await respond(parties, own, { ...REVERSED, bankTransactionId: 'taken-back-2' });
+    const told = await parties.merchant.read(`${EXCEPTIONS}/${own}`);
+    expect(JSON.stringify(told)).not.toContain('taken-back');
+  });
+
   test('of a refund shows what the bank answered to that refund', async () => {
     const { reference } = await charge(parties);
     await refund(parties, reference, 40, 'completed');
