@@ -45,6 +45,16 @@ describe('a page', () => {
     await page.close();
   });
 
+  it.each([
+    ['/sandbox', 'Documentation', 'Bill customers through their bank'],
+    ['/console', 'How the console works', 'The finance console'],
+  ])('%s leads a newcomer to the documentation', async (at, name, title) => {
+    const page = await browser.open(`${api.url}${at}`);
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+    await page.close();
+  });
+
   it('/docs is searched by keyboard, and leads to what was found', async () => {
     const page = await browser.open(`${api.url}/docs`);
     await expectGoodPage(page);

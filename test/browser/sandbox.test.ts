@@ -118,6 +118,8 @@ it('lets months pass by the slider, and shows one charge for each', async () => 
   await press('Move the clock by 3 months');
   await expectShown(charge('a month from Adaeze').getByText('4 billed'));
   await expectShown(page.getByText('That was the main road.'));
+  const next = page.getByRole('link', { name: 'charge by the API' });
+  expect(await next.getAttribute('href')).toBe('/docs/quickstart');
   await till().getByText('Started').waitFor({ state: 'hidden' });
 
   const months = page.locator('.months > li:not(.ahead)');

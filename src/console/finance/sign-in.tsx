@@ -55,7 +55,10 @@ export function SignIn({ ended, done }: { ended: boolean; done: (session: Sessio
         <button class="first" type="submit" disabled={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </button>
-        <p class="quiet small">You are signed out after half an hour without use. Your secret is not kept.</p>
+        <p class="quiet small">
+          You are signed out after half an hour without use. Your secret is not kept.{' '}
+          <a href="/docs/console">How the console works</a>
+        </p>
       </form>
     </main>
   );

@@ -54,9 +54,15 @@ export function Guide({ step }: { step: GuideStep | undefined }) {
         ))}
       </ol>
       <p role="status">
-        {step === undefined
-          ? 'That was the main road. Now try the other customers, refunds, and answers that come too late.'
-          : STEPS[step].words}
+        {step === undefined ? (
+          <>
+            That was the main road. Now try the other customers, or{' '}
+            <a href="/docs/quickstart">charge by the API</a> and{' '}
+            <a href="/docs/guides/testing">test what goes wrong</a>.
+          </>
+        ) : (
+          STEPS[step].words
+        )}
       </p>
     </nav>
   );

@@ -24,7 +24,8 @@ function Sandbox() {
           Assent sandbox
         </h1>
         <p class="quiet">
-          A shop, a bank and its customers, on the real engine. No money moves, whatever you press.
+          A shop, a bank and its customers, on the real engine. No money moves, whatever you press.{' '}
+          <a href="/docs">Documentation</a>
         </p>
       </header>
       <div role="status">
