@@ -51,7 +51,8 @@ describe('a page', () => {
   ])('%s leads a newcomer to the documentation', async (at, name, title) => {
     const page = await browser.open(`${api.url}${at}`);
     await page.getByRole('link', { name }).click();
-    await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+    const heading = page.getByRole('heading', { name: title, level: 1 });
+    await expect(heading.waitFor()).resolves.toBeUndefined();
     await page.close();
   });
 

@@ -21,11 +21,8 @@ export const monthOf = (day: string) => MONTH.format(midnight(day));
 export const spanInWords = (from: string, to: string) =>
   from === to ? `on ${longDay(from)}` : `between ${longDay(from)} and ${longDay(to)}`;
 
-/** A hand-typed address may name 31 February. */
-export function isDay(text: string): boolean {
-  const at = Date.parse(text);
-  return !Number.isNaN(at) && dayOf(new Date(at)) === text;
-}
+/** A hand-typed address may name anything. */
+export const isDay = (text: string) => !Number.isNaN(midnight(text).getTime());
 
 export const addDays = (day: string, days: number) =>
   dayOf(new Date(midnight(day).getTime() + days * DAY_MS));

@@ -9,7 +9,7 @@ import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, Ids, RecordLink } from './parts';
-import { ANSWERS, endedBy, resolutionInWords } from './words';
+import { ANSWERS, endedBy, resolutionInWords, type Resolution } from './words';
 
 /** @param ofPayment told what was done, where it stands on the page of its payment */
 export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: (message: string) => void }) {
@@ -69,8 +69,7 @@ function Found({
               one.refundId === null ? 'Charge' : 'Refund',
               <RecordLink of={one.reference} />,
             ],
-          one.bankTransactionId !== undefined &&
-            one.bankTransactionId !== null && ['Bank’s transaction', <Id of={one.bankTransactionId} />],
+          one.bankTransactionId != null && ['Bank’s transaction', <Id of={one.bankTransactionId} />],
           one.note !== null && ['Note', one.note],
           !besidePayment && one.merchantName !== null && ['Merchant', one.merchantName],
           !besidePayment && ['Bank', one.bankName],
@@ -105,14 +104,6 @@ function Found({
   );
 }
 
-type Said = 'no_money_moved' | 'reversed' | 'confirmed';
-
-interface Choice {
-  said: Said;
-  name: string;
-  means: string;
-}
-
 /** Says what an answer does to a charge or refund whose money did not stay. */
 function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): string {
   if (refundId !== null) return 'A completed refund is returned, unless this is about a second transfer.';
@@ -122,23 +113,24 @@ function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): 
     : 'A charge that stands as successful is reversed.';
 }
 
-const choicesFor = (exception: ReconciliationExceptionWithEvents): Choice[] => [
-  {
-    said: 'no_money_moved',
-    name: 'No money moved',
-    means: `None of it moved. ${consequence(exception)}`,
-  },
-  {
-    said: 'reversed',
-    name: 'The money moved, and we have taken it back',
-    means: `Name the transaction that did so. ${consequence(exception)}`,
-  },
-  {
-    said: 'confirmed',
-    name: 'Our first answer stands',
-    means: 'Nothing is changed. Also where a second debit was reversed, and that one alone.',
-  },
-];
+const choicesFor = (exception: ReconciliationExceptionWithEvents) =>
+  [
+    {
+      said: 'no_money_moved',
+      name: 'No money moved',
+      means: `None of it moved. ${consequence(exception)}`,
+    },
+    {
+      said: 'reversed',
+      name: 'The money moved, and we have taken it back',
+      means: `Name the transaction that did so. ${consequence(exception)}`,
+    },
+    {
+      said: 'confirmed',
+      name: 'Our first answer stands',
+      means: 'Nothing is changed. Also where a second debit was reversed, and that one alone.',
+    },
+  ] as const;
 
 /** A first answer can stand for a charge with two answers, or for a refund completed first. */
 function canBeConfirmed({ refundId, answers, events }: ReconciliationExceptionWithEvents): boolean {
@@ -154,7 +146,7 @@ function Answer({
   done: (message: string) => void;
 }) {
   const { entityId } = useSession();
-  const [said, setSaid] = useState<Said>();
+  const [said, setSaid] = useState<Resolution>();
   const [bankTransactionId, setBankTransactionId] = useState('');
   const [note, setNote] = useState('');
   if (exception.state === 'resolved') return null;

@@ -134,23 +134,19 @@ interface Span {
 
 function Figures({ of, from, to }: Span & { of: SummaryTotal }) {
   const at = useCounted(of.currency);
-  const { currency, charged, declined, refunded, returned, reversed, successRate } = of;
-  const shown: { name: string; what: Counted; of: typeof charged; one: string }[] = [
-    { name: 'Charged', what: 'charged', of: charged, one: 'charge' },
-    { name: 'Declined', what: 'declined', of: declined, one: 'charge' },
-    { name: 'Refunded', what: 'refunded', of: refunded, one: 'refund' },
-    { name: 'Refunds that came back', what: 'returned', of: returned, one: 'refund' },
-    { name: 'Reversed', what: 'reversed', of: reversed, one: 'charge' },
-  ];
-  const isShown = ({ what, of: { count } }: (typeof shown)[number]) =>
-    count > 0 || !['returned', 'reversed'].includes(what);
+  const { currency, charged, declined, successRate } = of;
+  const shown = (name: string, what: Counted & keyof SummaryTotal, one: string) => (
+    <Figure name={name} small={counted(of[what].count, one)}>
+      <a href={at(what, from, to)}>{money(of[what], currency)}</a>
+    </Figure>
+  );
   return (
     <dl class="figures">
-      {shown.filter(isShown).map(({ name, what, of: sum, one }) => (
-        <Figure key={name} name={name} small={counted(sum.count, one)}>
-          <a href={at(what, from, to)}>{money(sum, currency)}</a>
-        </Figure>
-      ))}
+      {shown('Charged', 'charged', 'charge')}
+      {shown('Declined', 'declined', 'charge')}
+      {shown('Refunded', 'refunded', 'refund')}
+      {of.returned.count > 0 && shown('Refunds that came back', 'returned', 'refund')}
+      {of.reversed.count > 0 && shown('Reversed', 'reversed', 'charge')}
       <Figure
         name="Success rate"
         small={

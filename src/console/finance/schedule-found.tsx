@@ -3,7 +3,7 @@ import type {
   SubscriptionWithBillings,
 } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { isCharging, reasonInWords } from '../parts/payment-words';
+import { isHeld, reasonInWords } from '../parts/payment-words';
 import { Act } from './act';
 import { to } from './address';
 import { act } from './api';
@@ -42,6 +42,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
   const { role } = useSession();
   const moment = useMoment();
   const { scheduleId: id, status, nextBillingDate, retryAt } = schedule;
+  const due = nextBillingDate === null ? 'Never again' : moment(nextBillingDate);
   const metadata = 'metadata' in schedule ? schedule.metadata : {};
   return (
     <section class="card stack">
@@ -66,14 +67,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
       </div>
       <Facts
         of={[
-          [
-            'Next due',
-            nextBillingDate === null
-              ? 'Never again'
-              : isCharging(status)
-                ? moment(nextBillingDate)
-                : `Nothing while it is ${status}`,
-          ],
+          ['Next due', isHeld(status) ? `Nothing while it is ${status}` : due],
           retryAt !== null && ['Tried again', moment(retryAt)],
           [
             'Customer',
@@ -111,7 +105,7 @@ const Resume = ({ id, done }: { id: string; done: (message: string) => void }) =
 
 function Billings({ of: { status: state, billings: all } }: { of: Either }) {
   const moment = useMoment();
-  const billings = all.filter(({ status }) => status !== 'scheduled' || isCharging(state));
+  const billings = all.filter(({ status }) => status !== 'scheduled' || !isHeld(state));
   return (
     <Table
       caption="Billings of the schedule"

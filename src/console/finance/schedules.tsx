@@ -1,6 +1,6 @@
 import type { Schedule, Subscription } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { isCharging, reasonInWords } from '../parts/payment-words';
+import { isHeld, reasonInWords } from '../parts/payment-words';
 import { to, type Address } from './address';
 import { query } from './api';
 import { Choice, usePaged } from './choice';
@@ -50,10 +50,6 @@ function ScheduleList() {
   );
 }
 
-const EMPTY: Partial<Record<Status, string>> = {
-  past_due: 'No schedule is past due: every charge that was declined has been made up for, or given up.',
-};
-
 function Found({ found, status }: { found: Listed[]; status: Status }) {
   const moment = useMoment();
   const { role } = useSession();
@@ -80,7 +76,7 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
       name: 'Next try',
       cell: ({ retryAt, nextBillingDate }) => {
         const next = retryAt ?? nextBillingDate;
-        return next !== null && isCharging(status) ? moment(next) : '–';
+        return next === null || isHeld(status) ? '–' : moment(next);
       },
     },
   ];
@@ -91,7 +87,11 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
       columns={columns}
       rows={found}
       keyOf={({ scheduleId }) => scheduleId}
-      empty={EMPTY[status] ?? 'There is no such schedule.'}
+      empty={
+        status === 'past_due'
+          ? 'No schedule is past due: every charge that was declined has been made up for, or given up.'
+          : 'There is no such schedule.'
+      }
     />
   );
 }

@@ -12,11 +12,11 @@ export function SignIn({ ended, done }: { ended: boolean; done: (session: Sessio
   async function submit(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
-    const given = new FormData(form);
+    const given = Object.fromEntries(new FormData(form)) as { clientId: string; clientSecret: string };
     setBusy(true);
     setError(undefined);
     try {
-      const session = await signIn(textOf(given, 'clientId'), textOf(given, 'clientSecret'));
+      const session = await signIn(given.clientId, given.clientSecret);
       form.reset();
       done(session);
     } catch (refused) {
@@ -62,9 +62,4 @@ export function SignIn({ ended, done }: { ended: boolean; done: (session: Sessio
       </form>
     </main>
   );
-}
-
-function textOf(form: FormData, name: string): string {
-  const given = form.get(name);
-  return typeof given === 'string' ? given : '';
 }

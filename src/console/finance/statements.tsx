@@ -101,6 +101,9 @@ const MOVED = [
   ['Written off', 'writeOffs', undefined],
 ] as const;
 
+/** By the sign of a balance: 0, 1 and, from the end, -1. */
+const OWED = ['nothing is owed', 'the network owes you', 'you owe the network'];
+
 function Shown({ of: { exact, currency, date, ...found } }: { of: Statement }) {
   const sum = (amount: number, name: keyof NonNullable<Statement['exact']>) =>
     money({ amount, exact: exact?.[name] }, currency);
@@ -126,16 +129,7 @@ function Shown({ of: { exact, currency, date, ...found } }: { of: Statement }) {
             </Figure>
           );
         })}
-        <Figure
-          name="Closing balance"
-          small={
-            found.closingBalance < 0
-              ? 'you owe the network'
-              : found.closingBalance > 0
-                ? 'the network owes you'
-                : 'nothing is owed'
-          }
-        >
+        <Figure name="Closing balance" small={OWED.at(Math.sign(found.closingBalance))}>
           {sum(found.closingBalance, 'closingBalance')}
         </Figure>
         <Figure name="Open exceptions">{wholeNumber(found.exceptionsOpen)}</Figure>
@@ -143,6 +137,12 @@ function Shown({ of: { exact, currency, date, ...found } }: { of: Statement }) {
     </>
   );
 }
+
+const SIDES = [
+  ['It owes you', 'owedToYou'],
+  ['You owe it', 'owedByYou'],
+  ['Net', 'net'],
+] as const;
 
 function Positions({ positions }: { positions: Position[] }) {
   return (
@@ -158,23 +158,12 @@ function Positions({ positions }: { positions: Position[] }) {
             <span title={counterpartyId}>{counterpartyName ?? 'The network'}</span>
           ),
         },
-        {
-          name: 'It owes you',
-          number: true,
-          cell: ({ owedToYou, exact, currency }) =>
-            money({ amount: owedToYou, exact: exact?.owedToYou }, currency),
-        },
-        {
-          name: 'You owe it',
-          number: true,
-          cell: ({ owedByYou, exact, currency }) =>
-            money({ amount: owedByYou, exact: exact?.owedByYou }, currency),
-        },
-        {
-          name: 'Net',
-          number: true,
-          cell: ({ net, exact, currency }) => money({ amount: net, exact: exact?.net }, currency),
-        },
+        ...SIDES.map(([name, field]) => ({
+          name,
+          number: true as const,
+          cell: ({ exact, currency, ...one }: Position) =>
+            money({ amount: one[field], exact: exact?.[field] }, currency),
+        })),
       ]}
     />
   );

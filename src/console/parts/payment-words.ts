@@ -20,8 +20,8 @@ export const REASONS = new Map([
 
 export const reasonInWords = (reason: string) => REASONS.get(reason) ?? reason;
 
-/** A schedule in another state makes no charge, whatever falls due. */
-export const isCharging = (status: string) => status === 'active' || status === 'past_due';
+/** What falls due meanwhile is skipped. */
+export const isHeld = (schedule: string) => schedule === 'paused' || schedule === 'suspended';
 
 const EVENTS: Record<string, string> = {
   'billing_request.accepted': 'The charge was accepted, and the bank asked for the money',

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
-import { isCharging } from '../parts/payment-words';
+import { isHeld } from '../parts/payment-words';
 import { momentIn } from '../parts/time';
 import { Badge, Said, WorkflowLink } from './parts';
 import { useAct } from './server';
@@ -60,8 +60,8 @@ function ScheduleItem({ schedule, state }: { schedule: Schedule; state: SandboxS
       <div class="row apart">
         <span class="small quiet">
           {billingsCompleted} billed
-          {isCharging(status) &&
-            nextBillingDate !== null &&
+          {nextBillingDate !== null &&
+            !isHeld(status) &&
             `, next on ${momentIn(state.timeZone, 'day')(nextBillingDate)}`}
         </span>
         <WorkflowLink url={state.workflowUrl} id={schedule.workflowId} of={`the schedule of ${name}`} />

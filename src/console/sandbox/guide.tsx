@@ -56,8 +56,7 @@ export function Guide({ step }: { step: GuideStep | undefined }) {
       <p role="status">
         {step === undefined ? (
           <>
-            That was the main road. Now try the other customers, or{' '}
-            <a href="/docs/quickstart">charge by the API</a> and{' '}
+            That was the main road. Now <a href="/docs/quickstart">charge by the API</a>, or{' '}
             <a href="/docs/guides/testing">test what goes wrong</a>.
           </>
         ) : (

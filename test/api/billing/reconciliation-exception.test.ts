@@ -204,9 +204,9 @@ describe('one exception', () => {
     const ends = async (caller: Caller) =>
       ((await caller.read(`${EXCEPTIONS}/${exceptionId}`))['events'] as Shown[]).at(-1);
 
-    const end = { type: 'exception.resolved', cause: 'bank' };
-    expect(await ends(parties.bank)).toMatchObject({ ...end, bankTransactionId: 'taken-back' });
-    expect(await ends(payee.bank)).toMatchObject({ ...end, bankTransactionId: null });
+    const resolved = { type: 'exception.resolved', cause: 'bank' };
+    expect(await ends(parties.bank)).toMatchObject({ ...resolved, bankTransactionId: 'taken-back' });
+    expect(await ends(payee.bank)).toMatchObject({ ...resolved, bankTransactionId: null });
     const other = await contradicted();
     const { exceptionId: own } = await theOne(`?reference=${other.reference}`);
     await respond(parties, own, { ...REVERSED, bankTransactionId: 'taken-back-2' });
