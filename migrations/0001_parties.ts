@@ -7,6 +7,10 @@ import type { Knex } from 'knex';
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
+    -- Clusters older than Postgres 15 let everybody create in this schema. Production names the
+    -- statement to run if another role owns it.
+    REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+
     -- Roles belong to the whole cluster: another of its databases may be migrating at this moment.
     -- An owner that may make no roles finds it made, with the logins.
     DO $$
@@ -41,28 +45,28 @@ export async function up(knex: Knex): Promise<void> {
     CREATE DOMAIN currency AS text CHECK (VALUE ~ '^[A-Z]{3}$');
 
     CREATE FUNCTION set_record_time_at() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
       NEW.at := clock_timestamp();
       RETURN NEW;
     END $$;
 
     CREATE FUNCTION set_record_time_created_at() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
       NEW.created_at := clock_timestamp();
       RETURN NEW;
     END $$;
 
     CREATE FUNCTION set_record_time_recorded_at() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
       NEW.recorded_at := clock_timestamp();
       RETURN NEW;
     END $$;
 
     CREATE FUNCTION refuse_rewriting_history() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
       RAISE EXCEPTION '% is append-only: % is refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
     END $$;
@@ -79,7 +83,7 @@ export async function up(knex: Knex): Promise<void> {
       VALUES (current_setting('assent.mode'), current_setting('assent.time_zone'));
 
     CREATE FUNCTION refuse_another_mode() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
       RAISE EXCEPTION 'the mode of a database is never changed' USING ERRCODE = 'restrict_violation';
     END $$;
@@ -126,9 +130,9 @@ export async function up(knex: Knex): Promise<void> {
       token_generation, clock_moved_at) ON entities TO assent_app;
 
     CREATE FUNCTION refuse_moved_clock() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      IF (SELECT mode FROM deployment) = 'sandbox' THEN RETURN NEW; END IF;
+      IF (SELECT mode FROM public.deployment) = 'sandbox' THEN RETURN NEW; END IF;
       RAISE EXCEPTION 'no clock moves in production' USING ERRCODE = 'restrict_violation';
     END $$;
 
@@ -141,24 +145,25 @@ export async function up(knex: Knex): Promise<void> {
     -- Business time of whoever owns a row: the database's clock plus the owner's test-clock offset.
     -- Unknown owner: null, so every comparison with it fails.
     CREATE FUNCTION business_now(owner text) RETURNS timestamptz LANGUAGE sql
-      SET search_path = pg_catalog, public, pg_temp
-      RETURN (SELECT clock_timestamp() + clock_offset FROM entities WHERE id = owner);
+      SET search_path = pg_catalog, pg_temp
+      RETURN (SELECT clock_timestamp() + clock_offset FROM public.entities WHERE id = owner);
 
     -- The two halves of the lock's key. Locks with two keys are used for nothing else.
     CREATE FUNCTION settling_owner(owner text) RETURNS int LANGUAGE sql IMMUTABLE
-      SET search_path = pg_catalog, public, pg_temp
+      SET search_path = pg_catalog, pg_temp
       RETURN (hashtextextended(owner, 0) & 2147483647)::int;
 
     -- In every zone days begin with a quarter of an hour.
     CREATE FUNCTION settling_quarter(moment timestamptz) RETURNS int LANGUAGE sql STABLE
-      SET search_path = pg_catalog, public, pg_temp
+      SET search_path = pg_catalog, pg_temp
       RETURN floor(extract(epoch FROM moment) / 900)::int;
 
     CREATE FUNCTION settling_now(owner text) RETURNS timestamptz LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      PERFORM pg_advisory_xact_lock_shared(settling_owner(owner), settling_quarter(business_now(owner)));
-      RETURN business_now(owner);
+      PERFORM pg_advisory_xact_lock_shared(public.settling_owner(owner),
+        public.settling_quarter(public.business_now(owner)));
+      RETURN public.business_now(owner);
     END $$;
 
     -- Whether anything may still settle before the moment, by this owner's clock, or by anybody's
@@ -166,13 +171,13 @@ export async function up(knex: Knex): Promise<void> {
     -- statement's begin, which is before the locks are looked at. What is read in a later statement
     -- is complete.
     CREATE FUNCTION may_settle_before(moment timestamptz, owner text) RETURNS boolean LANGUAGE sql
-      SET search_path = pg_catalog, public, pg_temp
-      RETURN statement_timestamp() + coalesce((SELECT clock_offset FROM entities WHERE id = owner), '0') < moment
+      SET search_path = pg_catalog, pg_temp
+      RETURN statement_timestamp() + coalesce((SELECT clock_offset FROM public.entities WHERE id = owner), '0') < moment
         OR EXISTS (
           SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            AND objid::bigint <= settling_quarter(moment - interval '1 microsecond')
-            AND (owner IS NULL OR classid::bigint = settling_owner(owner)));
+            AND objid::bigint <= public.settling_quarter(moment - interval '1 microsecond')
+            AND (owner IS NULL OR classid::bigint = public.settling_owner(owner)));
 
     CREATE TABLE audit_events (
       id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -103,16 +103,16 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT, UPDATE (retired_at) ON chain_keys TO assent_app;
 
     CREATE FUNCTION require_audit_event() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
       -- The client of an entity, or else a key of the whole service.
       changed text := to_jsonb(NEW) ->> 'entity_id';
     BEGIN
       IF NOT EXISTS (
-        SELECT FROM audit_events WHERE entity_id = changed AND action LIKE TG_ARGV[0]
+        SELECT FROM public.audit_events WHERE entity_id = changed AND action LIKE TG_ARGV[0]
           AND xmin = pg_current_xact_id()::xid
       ) AND NOT EXISTS (
-        SELECT FROM audit_events WHERE changed IS NULL AND entity_id IS NULL AND action LIKE TG_ARGV[0]
+        SELECT FROM public.audit_events WHERE changed IS NULL AND entity_id IS NULL AND action LIKE TG_ARGV[0]
           AND xmin = pg_current_xact_id()::xid
       ) THEN
         RAISE EXCEPTION '% is changed together with an audit event alone', TG_TABLE_NAME

@@ -195,9 +195,9 @@ export async function up(knex: Knex): Promise<void> {
     -- A webhook that asks for several things loses those that end before it is sent. A body that
     -- anybody may have seen stays as it is: the role that serves may replace it in no other way.
     CREATE FUNCTION replace_unseen_body(delivery text, body bytea) RETURNS boolean LANGUAGE sql SECURITY DEFINER
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     WITH replaced AS (
-      UPDATE webhook_deliveries d SET body_encrypted = body FROM webhook_endpoints w
+      UPDATE public.webhook_deliveries d SET body_encrypted = body FROM public.webhook_endpoints w
       WHERE d.id = delivery AND w.entity_id = d.entity_id AND d.sent = 0 AND d.status <> 'delivered'
         AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)
       RETURNING d.id)

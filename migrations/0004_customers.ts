@@ -51,7 +51,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
 
     CREATE FUNCTION letters_and_pairs(names text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
       letters text[] := string_to_array(names, NULL);
       parts text[] := letters;

@@ -8,14 +8,14 @@ import type { Knex } from 'knex';
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     CREATE FUNCTION name_provider() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      NEW.provider_id := (SELECT provider_id FROM entities WHERE id = NEW.merchant_id);
+      NEW.provider_id := (SELECT provider_id FROM public.entities WHERE id = NEW.merchant_id);
       RETURN NEW;
     END $$;
 
     CREATE FUNCTION metadata_hashes(owner text, metadata jsonb) RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     -- Neither a name nor a value has a line break in it.
     SELECT array_agg(hashtextextended(owner || E'\\n' || name || E'\\n' || value, 0))
     FROM jsonb_each_text(metadata) AS pair (name, value) $$;
@@ -248,9 +248,9 @@ export async function up(knex: Knex): Promise<void> {
 
     -- The statement that settles claims the id as well; this is for the day that one forgets.
     CREATE FUNCTION require_claimed_bank_transaction() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      IF NOT EXISTS (SELECT FROM bank_transactions WHERE bank_id = NEW.bank_id
+      IF NOT EXISTS (SELECT FROM public.bank_transactions WHERE bank_id = NEW.bank_id
                      AND bank_transaction_id = NEW.bank_transaction_id AND resource_id = NEW.id) THEN
         RAISE EXCEPTION '% is settled by a bank transaction that is not its own', NEW.id
           USING ERRCODE = 'integrity_constraint_violation';

@@ -95,13 +95,14 @@ export async function up(knex: Knex): Promise<void> {
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
     CREATE FUNCTION name_parties_of_exception() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
       -- Whose it is, is all that is known of what no charge belongs to.
       IF NEW.billing_request_id IS NULL THEN RETURN NEW; END IF;
       SELECT b.bank_id, b.merchant_id, b.provider_id, b.payee_bank_id, b.customer_id, coalesce(r.reference, b.reference)
         INTO STRICT NEW.bank_id, NEW.merchant_id, NEW.provider_id, NEW.payee_bank_id, NEW.customer_id, NEW.reference
-        FROM billing_requests b LEFT JOIN refunds r ON r.id = NEW.refund_id WHERE b.id = NEW.billing_request_id;
+        FROM public.billing_requests b LEFT JOIN public.refunds r ON r.id = NEW.refund_id
+        WHERE b.id = NEW.billing_request_id;
       RETURN NEW;
     END $$;
 

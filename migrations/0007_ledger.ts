@@ -16,9 +16,9 @@ export async function up(knex: Knex): Promise<void> {
 
     -- For each way to insert. An uncommitted entry of a month keeps it from being closed.
     CREATE FUNCTION refuse_closed_period() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      IF EXISTS (SELECT FROM ledger_periods
+      IF EXISTS (SELECT FROM public.ledger_periods
                  WHERE month = date_trunc('month', NEW.settlement_day)::date AND state = 'closed') THEN
         RAISE EXCEPTION 'the month of % is closed', NEW.settlement_day USING ERRCODE = 'restrict_violation';
       END IF;
@@ -65,9 +65,9 @@ export async function up(knex: Knex): Promise<void> {
 
     -- It is asked at the commit, when all of an entry is there.
     CREATE FUNCTION require_postings() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      IF NOT EXISTS (SELECT FROM ledger_postings WHERE entry_id = NEW.id) THEN
+      IF NOT EXISTS (SELECT FROM public.ledger_postings WHERE entry_id = NEW.id) THEN
         RAISE EXCEPTION 'entry % has no postings', NEW.id USING ERRCODE = 'check_violation';
       END IF;
       RETURN NULL;
@@ -105,7 +105,7 @@ export async function up(knex: Knex): Promise<void> {
     -- Its owner's rights: whoever may post may not write balances. The postings of one statement
     -- balance by themselves, so an entry balances at every moment.
     CREATE FUNCTION note_ledger_postings() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
       unbalanced bigint;
       noted      int;
@@ -115,11 +115,11 @@ export async function up(knex: Knex): Promise<void> {
       IF FOUND THEN
         RAISE EXCEPTION 'entry % does not balance', unbalanced USING ERRCODE = 'check_violation';
       END IF;
-      INSERT INTO ledger_balance_changes (party_id, day, account, currency, kind, count, debits, credits)
+      INSERT INTO public.ledger_balance_changes (party_id, day, account, currency, kind, count, debits, credits)
         SELECT p.party_id, e.settlement_day, p.account, p.currency, e.kind, 1,
           CASE p.direction WHEN 'debit' THEN p.amount ELSE 0 END,
           CASE p.direction WHEN 'credit' THEN p.amount ELSE 0 END
-        FROM posted p JOIN ledger_entries e ON e.id = p.entry_id AND e.created_xid = pg_current_xact_id();
+        FROM posted p JOIN public.ledger_entries e ON e.id = p.entry_id AND e.created_xid = pg_current_xact_id();
       GET DIAGNOSTICS noted = ROW_COUNT;
       IF noted < (SELECT count(*) FROM posted) THEN
         RAISE EXCEPTION 'an entry takes no more postings once it is written: a correction is an entry of its own'
@@ -132,16 +132,16 @@ export async function up(knex: Knex): Promise<void> {
     -- Changes of transactions that are still open are not seen, and so stay for the next time. Of
     -- two at once, one does it.
     CREATE FUNCTION fold_ledger_balances(at_most int) RETURNS int LANGUAGE plpgsql SECURITY DEFINER
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
       folded int;
     BEGIN
       IF NOT pg_try_advisory_xact_lock(hashtextextended('ledger_balances', 0)) THEN RETURN 0; END IF;
       WITH taken AS (
-        DELETE FROM ledger_balance_changes
-        WHERE ctid = ANY (ARRAY(SELECT ctid FROM ledger_balance_changes LIMIT at_most)) RETURNING *),
+        DELETE FROM public.ledger_balance_changes
+        WHERE ctid = ANY (ARRAY(SELECT ctid FROM public.ledger_balance_changes LIMIT at_most)) RETURNING *),
       summed AS (
-        INSERT INTO ledger_folded_balances AS f (party_id, day, account, currency, kind, count, debits, credits)
+        INSERT INTO public.ledger_folded_balances AS f (party_id, day, account, currency, kind, count, debits, credits)
         SELECT party_id, day, account, currency, kind, sum(count), sum(debits), sum(credits) FROM taken
         GROUP BY party_id, day, account, currency, kind
         ON CONFLICT (party_id, day, account, currency, kind) DO UPDATE SET
@@ -170,17 +170,18 @@ export async function up(knex: Knex): Promise<void> {
     -- it is not closed before.
     CREATE FUNCTION ledger_booking_day(owner text, settled_at timestamptz, zone text) RETURNS date
       LANGUAGE plpgsql SECURITY DEFINER
-      SET search_path = pg_catalog, public, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
       day   date := (settled_at AT TIME ZONE zone)::date;
-      today date := (settling_now(owner) AT TIME ZONE zone)::date;
+      today date := (public.settling_now(owner) AT TIME ZONE zone)::date;
     BEGIN
       IF day >= today OR EXISTS (
           SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory' AND objsubid = 2
-            AND classid::bigint = settling_owner(owner) AND objid::bigint <= settling_quarter(settled_at)) THEN
+            AND classid::bigint = public.settling_owner(owner)
+            AND objid::bigint <= public.settling_quarter(settled_at)) THEN
         RETURN day;
       END IF;
-      PERFORM FROM ledger_periods WHERE month = date_trunc('month', day)::date AND state = 'reopened' FOR SHARE;
+      PERFORM FROM public.ledger_periods WHERE month = date_trunc('month', day)::date AND state = 'reopened' FOR SHARE;
       RETURN CASE WHEN FOUND THEN day ELSE today END;
     END $$;
     REVOKE EXECUTE ON FUNCTION ledger_booking_day FROM PUBLIC;

@@ -37,7 +37,8 @@ export function loginStatements({ DATABASE_URL, DATABASE_OWNER_URL }: Config): O
     `DO $$ BEGIN CREATE ROLE ${appRole} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
     `CREATE ROLE ${ownerName} LOGIN PASSWORD ${verifierOf(owner.password)}`,
     `CREATE ROLE ${loginName} LOGIN PASSWORD ${verifierOf(login.password)} IN ROLE ${appRole}`,
-    `CREATE DATABASE ${database} OWNER ${ownerName}`,
+    // Of an older Postgres, template1 lets everybody create in the schema.
+    `CREATE DATABASE ${database} OWNER ${ownerName} TEMPLATE template0`,
     // Postgres lets every login into each database of a server, and the role has grants in each: a
     // sandbox's login could write a production.
     `GRANT CONNECT ON DATABASE ${database} TO ${ownerName}, ${loginName}`,

@@ -174,6 +174,7 @@ async function migrating<Result>(
       connectionTimeoutMillis: 4_000,
       // Settings for migrations that write by mode and time zone.
       options: [
+        '-c search_path=public',
         `-c lock_timeout=${LOCK_TIMEOUT}`,
         ...Object.entries(settings).map(([name, value]) => `-c assent.${name}=${value}`),
       ].join(' '),

@@ -223,12 +223,16 @@ describe('assent doctor, in production', () => {
     expect(await said(production.memberUrl)).toMatch(
       /^wrong: DATABASE_URL: the login "production_\w+" owns the schema, or is a member of the role that does/,
     );
-    await asOwner(production.superuserUrl, `GRANT TEMPORARY ON DATABASE ${name} TO PUBLIC`);
-    const temporary = await said();
-    expect(temporary).toMatch(/^wrong: DATABASE_URL: the login "production_\w+" may create temporary tables/);
-    const [revoke] = /REVOKE .* FROM .*(?= as the owner)/.exec(temporary) ?? [''];
-    await asOwner(production.ownerUrl, revoke);
-    expect(await said()).toMatch(/^ok: /);
+    for (const right of [`TEMPORARY ON DATABASE ${name}`, 'CREATE ON SCHEMA public']) {
+      await asOwner(production.superuserUrl, `GRANT ${right} TO PUBLIC`);
+      const creates = await said();
+      expect(creates).toMatch(
+        /^wrong: DATABASE_URL: the login "production_\w+" may create tables or functions/,
+      );
+      const [revoke] = /(?<=run ).*(?= as a superuser)/.exec(creates) ?? [''];
+      await asOwner(production.ownerUrl, revoke);
+      expect(await said()).toMatch(/^ok: /);
+    }
   });
 });
 

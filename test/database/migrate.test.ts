@@ -253,14 +253,42 @@ describe('the schema', () => {
     expect(await rows(test.db, rewritten)).toEqual([]);
   });
 
+  it('runs nothing of a function that fits better than a built-in one by the rights of its owner', async () => {
+    await asOwner(
+      test.url,
+      `INSERT INTO audit_events (actor, action) VALUES ('operator:a', 'entity.created');
+       GRANT CREATE ON SCHEMA public TO PUBLIC`,
+    );
+    const thief = openDatabase(test.url, 1);
+    const rewrites = (returns: string) => `LANGUAGE plpgsql AS $$
+      BEGIN
+        ALTER TABLE public.audit_events DISABLE TRIGGER USER;
+        UPDATE public.audit_events SET action = 'entity.disabled';
+        RETURN ${returns};
+      END $$`;
+    await thief.query(`
+      CREATE FUNCTION public.hashtextextended(text, int) RETURNS bigint ${rewrites('1')};
+      CREATE FUNCTION public.date_trunc(text, date) RETURNS timestamptz ${rewrites('now()')};
+    `);
+    await thief.query('SELECT fold_ledger_balances(1)');
+    await thief.query(`SELECT ledger_booking_day('bnk_1', '2001-01-01', 'UTC')`);
+    await thief.destroy();
+    await asOwner(
+      test.url,
+      `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+       DROP FUNCTION public.hashtextextended(text, int), public.date_trunc(text, date)`,
+    );
+    expect(await rows(test.db, `SELECT FROM audit_events WHERE action = 'entity.disabled'`)).toEqual([]);
+  });
+
   const OWN = `pronamespace = 'public'::regnamespace AND NOT EXISTS (
     SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`;
 
-  it('has functions that look tables up in the schema before they look among temporary ones', async () => {
+  it('has functions that find nothing without its schema but what is built in', async () => {
     const found = await rows(
       test.db,
       `SELECT proname, proconfig FROM pg_proc p WHERE ${OWN}
-         AND proconfig IS DISTINCT FROM ARRAY['search_path=pg_catalog, public, pg_temp']`,
+         AND proconfig IS DISTINCT FROM ARRAY['search_path=pg_catalog, pg_temp']`,
     );
     expect(found).toEqual([]);
   });

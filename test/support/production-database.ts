@@ -41,6 +41,8 @@ export async function createProductionDatabase(): Promise<ProductionDatabase> {
     made.password = role;
     return made.href;
   };
+  // As the clusters of Postgres 14 and older have it.
+  await asOwner(`${postgres}/${name}`, 'GRANT CREATE ON SCHEMA public TO PUBLIC');
   await migrateUp(url(owner), 'production', 'Africa/Lagos');
   return {
     url: url(login),

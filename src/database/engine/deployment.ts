@@ -37,13 +37,12 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
     login: string;
     role: string;
     powers: LoginPower[];
-    database: string;
-    makesTables: boolean;
+    toRevoke: string[];
   }>(
     connection,
     `SELECT mode, time_zone, ${CLOCK_MOVED} AS clock_moved, session_user AS login, current_user AS role,
        ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers,
-       current_database() AS database, ${MAKES_TABLES} AS makes_tables
+       ARRAY(${CREATES}) AS to_revoke
      FROM deployment`,
   );
   requireMode(found?.mode, mode);
@@ -51,12 +50,10 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
   if (mode === 'sandbox' || found === undefined) return;
   if (found.clockMoved) throw new DeploymentError(deploymentWords.clockMoved);
   const [power] = found.powers;
-  const { login, role, database } = found;
+  const { login, role, toRevoke } = found;
   if (power !== undefined) throw new DeploymentError(deploymentWords.loginOfPower(login, power));
   if (role !== APP_ROLE) throw new DeploymentError(deploymentWords.otherRole(role, APP_ROLE));
-  if (found.makesTables) {
-    throw new DeploymentError(deploymentWords.temporaryTables(login, database, APP_ROLE));
-  }
+  if (toRevoke.length > 0) throw new DeploymentError(deploymentWords.creates(login, toRevoke));
 }
 
 const CLOCK_MOVED = `EXISTS (SELECT FROM entities WHERE clock_offset <> '0' OR clock_target IS NOT NULL)`;
@@ -80,11 +77,23 @@ const POWERS = `VALUES
    EXISTS (SELECT FROM pg_roles r WHERE r.rolname IN ('pg_write_all_data', 'pg_write_server_files',
      'pg_read_server_files', 'pg_execute_server_program', 'pg_create_subscription', 'pg_maintain') AND ${isMember('r.oid')}))`;
 
-/** A temporary table hides the schema's own from the statements of the login that creates it. */
-const MAKES_TABLES = `EXISTS (
-  SELECT FROM pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) AS granted
-  WHERE d.datname = current_database() AND granted.privilege_type = 'TEMPORARY'
-    AND CASE granted.grantee WHEN 0 THEN true ELSE ${isMember('granted.grantee')} END)`;
+/**
+ * SQL: the rights by which a login creates what Postgres finds before ours, each as the statement
+ * that revokes it. A temporary table hides a table, and a function whose arguments fit better hides
+ * a built-in function. In a cluster older than Postgres 15 a superuser owns the schema.
+ */
+const CREATES = `
+  SELECT format('%sREVOKE %s ON %s %I FROM %s',
+    CASE name WHEN 'public' THEN 'ALTER SCHEMA public OWNER TO pg_database_owner; ' END, privilege_type, kind, name,
+    string_agg(CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END, ', ' ORDER BY grantee))
+  FROM (
+    SELECT 'DATABASE', datname, coalesce(datacl, acldefault('d', datdba))
+    FROM pg_database WHERE datname = current_database()
+    UNION ALL
+    SELECT 'SCHEMA', nspname, coalesce(nspacl, acldefault('n', nspowner))
+    FROM pg_namespace WHERE nspname = ANY (current_schemas(true))) AS place (kind, name, acl), aclexplode(acl)
+  WHERE privilege_type IN ('CREATE', 'TEMPORARY') AND CASE grantee WHEN 0 THEN true ELSE ${isMember('grantee')} END
+  GROUP BY kind, name, privilege_type`;
 
 /**
  * Checks a login that migrates: it may own the schema, which need not exist yet. A zone still to be

@@ -107,7 +107,7 @@ export function openDatabase(
     // Compiling a long statement takes longer than any run of it.
     // By default Postgres plans many prepared statements again for each run. That costs more than
     // the run: a third of the work for a charge.
-    options: `-c role=${role} -c timezone=UTC -c jit=off -c plan_cache_mode=force_generic_plan`,
+    options: `-c role=${role} -c search_path=public -c timezone=UTC -c jit=off -c plan_cache_mode=force_generic_plan`,
     max: poolSize,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.

@@ -36,9 +36,9 @@ export const deploymentWords = {
   otherRole: (found: string, wanted: string) =>
     `DATABASE_URL: connections work as "${found}" and not as ${wanted}, the role that may not change the record of ` +
     'the money. Something between here and Postgres sets another: take that away.',
-  temporaryTables: (login: string, database: string, role: string) =>
-    `DATABASE_URL: the login "${login}" may create temporary tables. In production it may not: run ` +
-    `REVOKE TEMPORARY ON DATABASE "${database}" FROM PUBLIC, ${role}, "${login}" as the owner of the database.`,
+  creates: (login: string, toRevoke: string[]) =>
+    `DATABASE_URL: the login "${login}" may create tables or functions that would stand for ours. In production it may ` +
+    `not: run ${toRevoke.join('; ')} as a superuser, or as the owner of the database.`,
   clockMoved:
     'DATABASE_URL: a test clock has been moved in this database, and production judges windows and limits by it. ' +
     'Production begins with a database of its own: correct DATABASE_URL.',

@@ -151,6 +151,12 @@ describe('a login of production', () => {
   });
 
   const LOGIN = '{login}';
+  const made = (sql: string) =>
+    sql
+      .replaceAll(LOGIN, new URL(production.url).username)
+      .replace('{owner}', new URL(production.ownerUrl).username)
+      .replaceAll('{name}', new URL(production.url).pathname.slice(1));
+
   it.each([
     [`GRANT pg_write_all_data TO ${LOGIN}`, `REVOKE pg_write_all_data FROM ${LOGIN}`, 'may write all tables'],
     [
@@ -165,11 +171,6 @@ describe('a login of production', () => {
     ],
     [`ALTER ROLE ${LOGIN} CREATEROLE`, `ALTER ROLE ${LOGIN} NOCREATEROLE`, 'may create roles'],
     [`ALTER ROLE ${LOGIN} REPLICATION`, `ALTER ROLE ${LOGIN} NOREPLICATION`, 'may replicate the server'],
-    ...[LOGIN, 'PUBLIC', 'assent_app'].map((grantee) => [
-      `GRANT TEMPORARY ON DATABASE {name} TO ${grantee}`,
-      `REVOKE TEMPORARY ON DATABASE {name} FROM PUBLIC, assent_app, ${LOGIN}`,
-      'may create temporary tables. In production it may not: run REVOKE TEMPORARY ON DATABASE',
-    ]),
     [
       `ALTER DATABASE {name} OWNER TO ${LOGIN}`,
       // An owner hands on its own right to connect as well.
@@ -187,20 +188,39 @@ describe('a login of production', () => {
       'owns the schema',
     ],
   ])('that gets round its role is refused: %s', async (grant, revoke, words) => {
-    const made = (sql: string) =>
-      sql
-        .replaceAll(LOGIN, new URL(production.url).username)
-        .replace('{owner}', new URL(production.ownerUrl).username)
-        .replaceAll('{name}', new URL(production.url).pathname.slice(1));
     await asOwner(production.superuserUrl, made(grant));
     await expect(admit(production.url, 'production')).rejects.toThrow(words);
     await asOwner(production.superuserUrl, made(revoke));
     await expect(admit(production.url, 'production')).resolves.toBeUndefined();
   });
 
-  it('makes no temporary tables once the schema is migrated', async () => {
-    await expect(app.query('CREATE TEMP TABLE entities ()')).rejects.toMatchObject({ code: '42501' });
-  });
+  it.each([
+    ...[LOGIN, 'PUBLIC', 'assent_app'].map((grantee) => `GRANT TEMPORARY ON DATABASE {name} TO ${grantee}`),
+    'GRANT CREATE ON DATABASE {name} TO PUBLIC',
+    // As the clusters of Postgres 14 and older have it.
+    'ALTER SCHEMA public OWNER TO CURRENT_USER; GRANT CREATE ON SCHEMA public TO PUBLIC',
+    `GRANT CREATE ON SCHEMA public TO ${LOGIN}, assent_app`,
+    `GRANT CREATE ON SCHEMA pg_catalog TO ${LOGIN}`,
+  ])(
+    'that may create what would stand for ours is refused, and taken once its words are run: %s',
+    async (grant) => {
+      await asOwner(production.superuserUrl, made(grant));
+      const refused = await admit(production.url, 'production').then(String, String);
+      const [, revoke = ''] =
+        /the login "\w+" may create tables or functions .* run (.*) as a superuser/.exec(refused) ?? [];
+      await asOwner(production.superuserUrl, revoke);
+      await expect(admit(production.url, 'production')).resolves.toBeUndefined();
+      // The next migration still creates.
+      await asOwner(production.ownerUrl, 'CREATE TABLE next_migration (); DROP TABLE next_migration');
+    },
+  );
+
+  it.each(['CREATE TEMP TABLE entities ()', 'CREATE TABLE mine ()'])(
+    'creates nothing once the schema is migrated: %s',
+    async (statement) => {
+      await expect(app.query(statement)).rejects.toMatchObject({ code: '42501' });
+    },
+  );
 
   it('that works as another role than the one which may not rewrite the record is refused', async () => {
     await expect(admit(production.url, 'production', '-c role=none')).rejects.toThrow(
