@@ -126,8 +126,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX entities_ahead ON entities (clock_offset) WHERE clock_offset > '0';
     -- Whether any has been moved is asked at each new connection of production.
     CREATE INDEX entities_moved_clock ON entities (id) WHERE clock_offset <> '0' OR clock_target IS NOT NULL;
-    GRANT SELECT, INSERT, UPDATE (name, email, website, icon, trust_level, status, clock_offset, clock_target,
-      token_generation, clock_moved_at) ON entities TO assent_app;
+    GRANT SELECT, INSERT (id, type, name, email, website, icon, provider_id, client_ref),
+      UPDATE (trust_level, status, clock_offset, clock_target, token_generation, clock_moved_at) ON entities TO assent_app;
 
     CREATE FUNCTION refuse_moved_clock() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$

@@ -102,17 +102,18 @@ export async function up(knex: Knex): Promise<void> {
     CREATE UNIQUE INDEX chain_keys_one_current ON chain_keys ((true)) WHERE retired_at IS NULL;
     GRANT SELECT, INSERT, UPDATE (retired_at) ON chain_keys TO assent_app;
 
+    -- Its argument is the form of the actions that may make the change.
     CREATE FUNCTION require_audit_event() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
-      -- The client of an entity, or else a key of the whole service.
-      changed text := to_jsonb(NEW) ->> 'entity_id';
+      -- An entity, or the entity of a client or an endpoint; null of the whole service.
+      changed text := coalesce(to_jsonb(NEW) ->> 'entity_id', to_jsonb(NEW) ->> 'id');
     BEGIN
       IF NOT EXISTS (
-        SELECT FROM public.audit_events WHERE entity_id = changed AND action LIKE TG_ARGV[0]
+        SELECT FROM public.audit_events WHERE entity_id = changed AND action ~ TG_ARGV[0]
           AND xmin = pg_current_xact_id()::xid
       ) AND NOT EXISTS (
-        SELECT FROM public.audit_events WHERE changed IS NULL AND entity_id IS NULL AND action LIKE TG_ARGV[0]
+        SELECT FROM public.audit_events WHERE changed IS NULL AND entity_id IS NULL AND action ~ TG_ARGV[0]
           AND xmin = pg_current_xact_id()::xid
       ) THEN
         RAISE EXCEPTION '% is changed together with an audit event alone', TG_TABLE_NAME
@@ -121,10 +122,28 @@ export async function up(knex: Knex): Promise<void> {
       RETURN NULL;
     END $$;
 
+    CREATE CONSTRAINT TRIGGER entities_status_is_on_record AFTER UPDATE OF status, token_generation ON entities
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^entity[.](enabled|disabled|tokens_revoked)$');
+    CREATE CONSTRAINT TRIGGER entities_trust_is_on_record AFTER UPDATE OF trust_level ON entities
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^entity[.]trust_set$');
+
     CREATE CONSTRAINT TRIGGER client_credentials_are_on_record
       AFTER UPDATE OF secret_hash, previous_secret_hash, previous_secret_until ON client_credentials
       DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION require_audit_event('client\\_secret.%');
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^client_secret[.]');
+
+    -- A transition counts its row's events, of which one has the new number.
+    CREATE FUNCTION require_event() RETURNS trigger LANGUAGE plpgsql
+      SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+      IF NEW.sequence <= OLD.sequence
+        OR NOT EXISTS (SELECT FROM public.events WHERE resource_id = NEW.id AND sequence = NEW.sequence) THEN
+        RAISE EXCEPTION '% is changed together with an event alone', NEW.id USING ERRCODE = 'restrict_violation';
+      END IF;
+      RETURN NULL;
+    END $$;
 
     CREATE TABLE signing_keys (
       kid                   text PRIMARY KEY,
@@ -143,7 +162,7 @@ export async function up(knex: Knex): Promise<void> {
 
     CREATE CONSTRAINT TRIGGER signing_keys_are_on_record
       AFTER INSERT OR UPDATE OF retired_at, revoked_at ON signing_keys DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION require_audit_event('signing\\_key.%');
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^signing_key[.]');
     CREATE TRIGGER signing_keys_record_time BEFORE INSERT ON signing_keys
       FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
 

@@ -77,6 +77,16 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT, UPDATE (url, secret_encrypted, previous_secret_encrypted, previous_secret_until, failing_since,
       feed_read_xid, feed_read_event_id) ON webhook_endpoints TO assent_app;
 
+    CREATE CONSTRAINT TRIGGER webhook_endpoints_url_is_on_record AFTER UPDATE OF url ON webhook_endpoints
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^endpoint[.]');
+    -- The owner encrypts them anew, with one audit event for all that it encrypts.
+    CREATE CONSTRAINT TRIGGER webhook_endpoints_secrets_are_on_record
+      AFTER UPDATE OF secret_encrypted, previous_secret_encrypted, previous_secret_until ON webhook_endpoints
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW WHEN (NOT has_table_privilege('public.webhook_endpoints', 'TRIGGER'))
+      EXECUTE FUNCTION require_audit_event('^webhook_secret[.]');
+
     CREATE TABLE retired_webhook_secrets (
       id               text DEFAULT (gen_random_uuid())::text PRIMARY KEY,
       entity_id        text NOT NULL REFERENCES entities,

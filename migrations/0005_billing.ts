@@ -66,12 +66,17 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX agreements_of_provider ON agreements (provider_id, id) WHERE provider_id IS NOT NULL;
     CREATE INDEX agreements_of_provider_by_decision ON agreements (provider_id, decision, id)
       WHERE provider_id IS NOT NULL;
-    GRANT SELECT, INSERT, UPDATE (decision, blocked, currency, daily_limit, monthly_limit, spent_day, spent_day_total,
+    GRANT SELECT, INSERT (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at),
+      UPDATE (decision, blocked, currency, daily_limit, monthly_limit, spent_day, spent_day_total,
       spent_month, spent_month_total, sequence, updated_at, told, approved, granted_at, currency_before,
       daily_limit_before, monthly_limit_before) ON agreements TO assent_app;
 
     CREATE TRIGGER agreements_name_provider BEFORE INSERT ON agreements
       FOR EACH ROW EXECUTE FUNCTION name_provider();
+    CREATE CONSTRAINT TRIGGER agreements_are_on_record
+      AFTER UPDATE OF decision, blocked, currency, daily_limit, monthly_limit ON agreements
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_event();
 
     CREATE TABLE intents (
       id                text PRIMARY KEY CHECK (id ~ '^int_'),
@@ -193,6 +198,9 @@ export async function up(knex: Knex): Promise<void> {
 
     CREATE TRIGGER schedules_name_provider BEFORE INSERT ON schedules
       FOR EACH ROW EXECUTE FUNCTION name_provider();
+    CREATE CONSTRAINT TRIGGER schedules_are_on_record AFTER UPDATE OF amount, end_at, max_billings ON schedules
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_event();
     CREATE TRIGGER schedules_record_time BEFORE INSERT ON schedules
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 

@@ -194,6 +194,10 @@ export async function up(knex: Knex): Promise<void> {
       FOR EACH ROW EXECUTE FUNCTION name_parties_of_exception();
     CREATE TRIGGER reconciliation_exceptions_record_time BEFORE INSERT ON reconciliation_exceptions
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
+    CREATE CONSTRAINT TRIGGER reconciliation_exceptions_are_on_record AFTER UPDATE OF resolution, let_off
+      ON reconciliation_exceptions
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_event();
 
     -- Answers of a bank that are in doubt, beneath the exception of their charge or refund. The same
     -- again is the same answer.

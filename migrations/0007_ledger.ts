@@ -14,6 +14,10 @@ export async function up(knex: Knex): Promise<void> {
     );
     GRANT SELECT, INSERT (month), UPDATE (state, reopenings) ON ledger_periods TO assent_app;
 
+    CREATE CONSTRAINT TRIGGER ledger_periods_are_on_record AFTER INSERT OR UPDATE ON ledger_periods
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^period[.]');
+
     -- For each way to insert. An uncommitted entry of a month keeps it from being closed.
     CREATE FUNCTION refuse_closed_period() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$

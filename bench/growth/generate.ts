@@ -95,7 +95,12 @@ async function makeEntities(server: Server, { banks, providers, merchants }: Vol
           n % 3 === 2 ? made[0] : n % 50 === 1 ? made[1 + (n % (providers - 1))] : undefined,
         );
       }
-      await trx.query(`UPDATE entities SET trust_level = 'trusted' WHERE type = 'merchant'`);
+      await trx.query(
+        `WITH recorded AS (
+           INSERT INTO audit_events (actor, action, entity_id)
+           SELECT 'operator:growth', 'entity.trust_set', id FROM entities WHERE type = 'merchant')
+         UPDATE entities SET trust_level = 'trusted' WHERE type = 'merchant'`,
+      );
     });
   } finally {
     await db.destroy();

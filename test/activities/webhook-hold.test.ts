@@ -14,7 +14,7 @@ import {
 } from '../../src/database/webhook/change-endpoint';
 import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook/webhook-signature';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
-import { databaseOfFile } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { billIsAmongTheNext } from '../support/outbox';
 import { webhookSender, type Received } from '../support/webhook-sender';
@@ -22,7 +22,8 @@ import { recordOutcome } from '../support/record-outcome';
 
 /** Webhooks that must not go where they would have gone a moment ago. */
 
-const { db } = databaseOfFile();
+const database = databaseOfFile();
+const { db } = database;
 const sender = webhookSender(db);
 afterEach(() => sender.closeReceivers());
 afterAll(() => sender.connector.close());
@@ -271,11 +272,10 @@ describe('the old endpoint', () => {
       'waits until the owner’s secret has ended by itself',
       async (entityId) => {
         await rotate(entityId);
-        await rows(
-          db,
+        await asOwner(
+          database.url,
           `UPDATE webhook_endpoints SET previous_secret_until = clock_timestamp() - interval '1 hour'
-           WHERE entity_id = :entityId`,
-          { entityId },
+           WHERE entity_id = '${entityId}'`,
         );
         await take(entityId);
       },

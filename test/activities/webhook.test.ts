@@ -9,11 +9,12 @@ import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../src/database/webhook/list-deliveries';
 import type { DeliveryProgress } from '../../src/domain/workflow/messages';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
-import { databaseOfFile } from '../support/database';
+import { asOwner, databaseOfFile } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { broken, taken, webhookSender, type Received } from '../support/webhook-sender';
 
-const { db } = databaseOfFile();
+const database = databaseOfFile();
+const { db } = database;
 const sender = webhookSender(db);
 beforeEach(() => sender.log.splice(0));
 afterEach(() => sender.closeReceivers());
@@ -221,10 +222,11 @@ describe('first attempts', () => {
     const [bank, other] = [await sender.bankAt(url), await sender.bankAt(url)];
     const [id = ''] = await sender.announceTo([bank.entityId, other.entityId], 'billing-batch/h');
     const place = `webhook_endpoints.secret:${bank.entityId}` as const;
-    await rows(db, `UPDATE webhook_endpoints SET secret_encrypted = :encrypted WHERE entity_id = :entityId`, {
-      entityId: bank.entityId,
-      encrypted: encrypt(readKeyring(makeKeyring()), bank.webhookSecret, place),
-    });
+    const encrypted = encrypt(readKeyring(makeKeyring()), bank.webhookSecret, place).toString('hex');
+    await asOwner(
+      database.url,
+      `UPDATE webhook_endpoints SET secret_encrypted = '\\x${encrypted}' WHERE entity_id = '${bank.entityId}'`,
+    );
     expect(await sender.activities().deliverFirstAttempts('billing-batch/h', WEBHOOK_TYPES)).toMatchObject({
       delivered: 1,
       failed: 0,

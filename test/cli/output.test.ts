@@ -1,12 +1,13 @@
 import { createProgress } from '../../src/cli/output';
 import { createProgram } from '../../src/cli/program';
-import { rows } from '../../src/database/pool/connection';
+import { changeEndpoint } from '../../src/database/entity-control/control-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { chainBooks } from '../support/books';
 import { createTestDatabase, type TestDatabase } from '../support/database';
+import { OPERATOR } from '../support/operator';
 import { makeSchedule, standingApproval } from '../support/standing';
 
 /** A terminal, while a command works and when it ends. */
@@ -52,10 +53,8 @@ const assent = (...words: string[]) => createProgram(words[0]).parseAsync(words,
 /** A bank that somebody is sending a webhook to, for as long as a test need wait for it. */
 async function bankBeingSentTo(): Promise<string> {
   const { bankId } = await standingApproval(test.db, ring);
-  await rows(
-    test.db,
-    `UPDATE webhook_endpoints SET url = 'https://bank.example/hooks' WHERE entity_id = :bankId`,
-    { bankId },
+  await test.db.transaction((trx) =>
+    changeEndpoint(trx, ring, OPERATOR, bankId, 'https://bank.example/hooks'),
   );
   const workflowId = `billing-batch/${bankId}`;
   await test.db.transaction((trx) =>

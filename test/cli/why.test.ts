@@ -1,4 +1,6 @@
 import { readConfig, recurringRules } from '../../src/settings/config';
+import { changeEndpoint } from '../../src/database/entity-control/control-entity';
+import { OPERATOR } from '../support/operator';
 import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { beginAttempt, deliveryToAttempt } from '../../src/database/webhook/attempt-delivery';
@@ -136,10 +138,7 @@ async function deliverAtSecondAttempt(deliveryId: string): Promise<void> {
 }
 
 test('a merchant’s reference leads to the call, the workflow, each attempt at a webhook and the postings', async () => {
-  await rows(db, `UPDATE webhook_endpoints SET url = :URL WHERE entity_id = :bankId`, {
-    URL,
-    bankId: standing.bankId,
-  });
+  await db.transaction((trx) => changeEndpoint(trx, ring, OPERATOR, standing.bankId, URL));
   const { id, reference, transactionId, deliveryId } = await billByApi();
   await deliverAtSecondAttempt(deliveryId);
   await answerBill(db, ring, standing, id, 'FT-second-attempt');

@@ -156,6 +156,10 @@ describe('the schema', () => {
       'ALTER TABLE entities ADD COLUMN mine int',
       'DELETE FROM entities',
       "UPDATE entities SET type = 'bank'",
+      "UPDATE entities SET name = 'Another'",
+      "INSERT INTO entities (id, type, name, trust_level) VALUES ('mch_1', 'merchant', 'M', 'trusted')",
+      "INSERT INTO entities (id, type, name, created_at) VALUES ('mch_1', 'merchant', 'M', '2001-01-01')",
+      "INSERT INTO agreements (id, decision) VALUES ('agr_1', 'approve_recurring')",
       'DELETE FROM customers',
       'DELETE FROM signing_keys',
       'UPDATE billing_requests SET amount = 1',
@@ -180,7 +184,7 @@ describe('the schema', () => {
     ['a name of nothing', `('mch_1', 'merchant', '', null, 'untrusted')`],
   ])('refuses %s', async (_, values) => {
     await expect(
-      test.db.query(`INSERT INTO entities (id, type, name, provider_id, trust_level) VALUES ${values}`),
+      asOwner(test.url, `INSERT INTO entities (id, type, name, provider_id, trust_level) VALUES ${values}`),
     ).rejects.toMatchObject({ code: expect.stringMatching(/^235(14|03)$/) as string });
   });
 
@@ -197,7 +201,6 @@ describe('the schema', () => {
       ['events', 'recorded_at', { id: 'evt_2', resource_id: 'thing' }],
       ['schedules', 'recorded_at', { id: 'sch_2' }],
       ['webhook_attempts', 'at', { n: 2 }],
-      ['entities', 'created_at', { id: 'bnk_2', type: 'bank' }],
     ] as const) {
       // A row of the table again, under other keys and as of long ago.
       const forged = await row<{ isOfNow: boolean }>(

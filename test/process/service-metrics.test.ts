@@ -2,7 +2,7 @@ import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asOwner, databaseOfFile, unrecorded } from '../support/database';
 import { valueOf } from '../support/metrics';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -69,7 +69,7 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
   await insert('r3', merchantId, 2, '-3 hours');
   await insert('r4', bankId, 2, '-5 hours');
   expect(await measured()).toBe(5);
-  await asOwner(test.url, `UPDATE entities SET status = 'disabled' WHERE id = '${bankId}'`);
+  await unrecorded(test.url, `UPDATE entities SET status = 'disabled' WHERE id = '${bankId}'`);
   expect(await measured()).toBe(3);
   // More than are read, and older than those of a receiver that is let in.
   await rows(
@@ -81,7 +81,7 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
     { bankId },
   );
   expect(await measured()).toBe(3);
-  await asOwner(test.url, `UPDATE entities SET status = 'active' WHERE id = '${bankId}'`);
+  await unrecorded(test.url, `UPDATE entities SET status = 'active' WHERE id = '${bankId}'`);
   // Nor does one hide another that is let in as it is.
   expect(await measured()).toBe(3);
   await asOwner(test.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_[qr]'`);

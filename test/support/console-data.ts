@@ -1,4 +1,6 @@
 import { recurringRules } from '../../src/settings/config';
+import { changeEndpoint } from '../../src/database/entity-control/control-entity';
+import { OPERATOR } from './operator';
 import { row, rows, type Database } from '../../src/database/pool/connection';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { send, tokenOf, type ServedApi } from './api';
@@ -91,13 +93,7 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
       ),
     );
   await tell(FAILED_DELIVERIES);
-  await rows(
-    db,
-    `UPDATE webhook_endpoints SET url = 'http://127.0.0.1:9/hook' WHERE entity_id = :merchantId`,
-    {
-      merchantId,
-    },
-  );
+  await db.transaction((trx) => changeEndpoint(trx, ring, OPERATOR, merchantId, 'http://127.0.0.1:9/hook'));
   const [deliveryId = '', arrivedId = ''] = await tell(2);
   await recordOutcome(db, ring, deliveryId, 1, { httpStatus: 503, error: 'HTTP 503', responseHead: '' });
   await recordOutcome(db, ring, arrivedId, 1, { responseHead: '' });

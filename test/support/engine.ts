@@ -3,11 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
-import {
-  createEntity,
-  setEntityTrust,
-  type EntityCredentials,
-} from '../../src/database/entity/create-entity';
+import { createEntity, type EntityCredentials } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
 import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
@@ -16,6 +12,7 @@ import { freePort } from './free-port';
 import { programOf } from './installation';
 import { runFolder } from './once-per-run';
 import { servers } from './servers';
+import { setEntityTrust } from './recorded-change';
 
 /**
  * The real engine for journeys: the API and the worker as processes of their own, on a database and
@@ -148,7 +145,7 @@ export async function startEngine(
       return made;
     },
     async trust(merchantId) {
-      await database.db.transaction((trx) => setEntityTrust(trx, merchantId, 'trusted'));
+      await setEntityTrust(database.db, merchantId, 'trusted');
     },
     log: () => readFile(logFile, 'utf8'),
     async stop() {

@@ -1,3 +1,4 @@
+import { recordAuditEvent } from '../../src/database/record/audit-event';
 import { openAgreements } from '../../src/database/agreement/agreement';
 import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
 import { row, rows, type Database, type Executor } from '../../src/database/pool/connection';
@@ -50,6 +51,7 @@ export async function standingApproval(
     const bankId = bank.entityId;
     const merchantId = merchant.entityId;
     await setEntityTrust(trx, merchantId, 'trusted');
+    await recordAuditEvent(trx, OPERATOR, { action: 'entity.trust_set', entityId: merchantId });
     const { customers } = await onboardBatch(trx, keyring, bankId, [
       {
         person: {

@@ -1,12 +1,12 @@
 import { decode } from 'jsonwebtoken';
 import { createAccessTokens } from '../../../src/database/keys/access-token';
 import { rotateClientSecret } from '../../../src/database/entity/client-credential';
-import { setEntityStatus } from '../../../src/database/entity/create-entity';
 import { revokeTokens } from '../../../src/database/entity-control/control-entity';
 import { rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
 import { apiOfFile, enter, send, serveApi, tokenOf, type Party } from '../../support/api';
-import { asOwner, createTestDatabase } from '../../support/database';
+import { createTestDatabase, unrecorded } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
+import { setEntityStatus } from '../../support/recorded-change';
 
 const { api, database: test } = apiOfFile({
   settings: { RATE_LIMIT_TOKEN: '1000/1000', RATE_LIMIT_TOKEN_ADDRESS: '1000/1000' },
@@ -15,10 +15,6 @@ let bank: Party;
 beforeAll(async () => {
   bank = await enter(api, 'bank');
 });
-
-/** Lets time pass for a row: as a superuser, for whom no trigger asks for an audit event. */
-const unrecorded = (url: string, sql: string) =>
-  asOwner(url, `SET session_replication_role = replica; ${sql}`);
 
 const FORM = 'application/x-www-form-urlencoded';
 const BASIC_CHALLENGE = 'Basic realm="assent", charset="UTF-8"';

@@ -1,7 +1,7 @@
-import { setEntityTrust } from '../../../src/database/entity/create-entity';
 import { addDays } from '../../../src/domain/calendar';
 import { approve, bill, decline, itemsOf, shareApi, type Parties } from '../../support/shared-api';
 import { lookupIdOf, moveClock, toNoon } from '../../support/standing';
+import { setEntityTrust } from '../../support/recorded-change';
 
 /* Bills, the limits that they must keep to, and what a bank answers. */
 
@@ -71,9 +71,9 @@ test('a bill is answered line by line, inside the error envelope where no custom
 test('only a standing approval of a trusted merchant spares the customer the question', async () => {
   const { db, bankId } = { ...served, bankId: parties.bankId };
   await send({ paymentIDs: [parties.paymentId] });
-  await db.transaction((trx) => setEntityTrust(trx, parties.merchantId, 'untrusted'));
+  await setEntityTrust(db, parties.merchantId, 'untrusted');
   await send({ paymentIDs: [parties.paymentId] });
-  await db.transaction((trx) => setEntityTrust(trx, parties.merchantId, 'trusted'));
+  await setEntityTrust(db, parties.merchantId, 'trusted');
   await send({ lookupIDs: [lookupID] });
   const asked = await served.told(bankId, 'billing.request');
   expect(asked.map(({ approvalRequired }) => approvalRequired)).toEqual([false, true, true]);

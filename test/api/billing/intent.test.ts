@@ -1,6 +1,6 @@
-import { setEntityTrust } from '../../../src/database/entity/create-entity';
 import { itemsOf, shareApi, type Caller, type Parties } from '../../support/shared-api';
 import { lookupIdOf, moveClock } from '../../support/standing';
+import { setEntityTrust } from '../../support/recorded-change';
 
 const served = shareApi();
 /** The customer has agreed to 100 naira a day. */
@@ -79,7 +79,7 @@ test.each(['deny', 'suspended'])(
   'a first intent that is answered with %s gives no paymentID, and bills are refused',
   async (customerDecision) => {
     const stranger = await served.enter('merchant');
-    await served.db.transaction((trx) => setEntityTrust(trx, stranger.entityId, 'trusted'));
+    await setEntityTrust(served.db, stranger.entityId, 'trusted');
     await ask(stranger);
     const [asked] = await served.told(parties.bankId, 'billing.intent');
     const answer = await respond({ customerDecision }, stranger);

@@ -1,6 +1,6 @@
-import { setEntityTrust } from '../../../src/database/entity/create-entity';
 import { approve, decline, itemsOf, shareApi, type Caller, type Parties } from '../../support/shared-api';
 import { lookupIdOf, makeSchedule, moveClock, toNoon } from '../../support/standing';
+import { setEntityTrust } from '../../support/recorded-change';
 
 /** `approve_recurring` in the answer to a one-time bill: what the customer has then approved. */
 
@@ -16,7 +16,7 @@ beforeEach(async () => {
   known = parties.merchant;
   lookupID = await lookupIdOf(served.db, parties.customerId);
   stranger = await served.enter('merchant');
-  await served.db.transaction((trx) => setEntityTrust(trx, stranger.entityId, 'trusted'));
+  await setEntityTrust(served.db, stranger.entityId, 'trusted');
 });
 
 const ask = (merchant: Caller, currency: string) =>

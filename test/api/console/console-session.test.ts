@@ -6,10 +6,10 @@ import {
 } from '../../../src/database/entity/console-session';
 import { openDatabase } from '../../../src/database/pool/connection';
 import { revokeTokens } from '../../../src/database/entity-control/control-entity';
-import { setEntityStatus } from '../../../src/database/entity/create-entity';
 import { apiOfFile, enter, send, serveApi, type Party, type ServedApi } from '../../support/api';
 import { OPERATOR } from '../../support/operator';
 import { RawConnection } from '../../support/raw-http';
+import { setEntityStatus } from '../../support/recorded-change';
 
 const { api, database: test } = apiOfFile({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
 let bank: Party;

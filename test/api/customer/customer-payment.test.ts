@@ -6,7 +6,6 @@ import { createWebhookActivities } from '../../../src/activities/webhook';
 import { settleCredits } from '../../../src/database/credit/follow-credit';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/pool/connection';
-import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import { calendarDay } from '../../../src/domain/calendar';
 import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
@@ -30,6 +29,7 @@ import { lookupIdOf, moveClock } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
 import { resolveAsOperator } from '../../support/settled';
 import { recordOutcome } from '../../support/record-outcome';
+import { setWebhookUrl } from '../../support/recorded-change';
 
 /**
  * A customer pays another, which the payee's bank asks for: what is taken, what is refused, who

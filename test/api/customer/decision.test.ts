@@ -1,4 +1,5 @@
 import { rows } from '../../../src/database/pool/connection';
+import { unrecorded } from '../../support/database';
 import { bill, itemsOf, shareApi, type Parties, type Shown } from '../../support/shared-api';
 import { announcedTo, lookupIdOf, makeSchedule, moveClock } from '../../support/standing';
 
@@ -51,7 +52,10 @@ async function statusOf(scheduleId: string): Promise<unknown> {
 
 /** Makes the agreement one that the customer has not decided about. */
 const undecided = () =>
-  rows(served.db, `UPDATE agreements SET decision = 'pending' WHERE id = :id`, { id: parties.agreementId });
+  unrecorded(
+    served.database.url,
+    `UPDATE agreements SET decision = 'pending' WHERE id = '${parties.agreementId}'`,
+  );
 
 /** Moves the merchant's clock to this hour, in UTC, of the 10th of the next month. */
 const onTheTenth = (hour: number) =>

@@ -4,7 +4,7 @@ import { forecast } from '../../../src/database/recurring/forecast-billings';
 import { Failure } from '../../../src/domain/failures';
 import { recurringRules } from '../../../src/settings/config';
 import { serveApi } from '../../support/api';
-import { asOwner } from '../../support/database';
+import { asOwner, unrecorded } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { runSchedule } from '../../support/schedule';
 import { callerAt, ROLES, shareApi, type Caller, type Parties } from '../../support/shared-api';
@@ -137,7 +137,7 @@ describe('what is to come', () => {
     // Declined: the same before and after its schedule has looked.
     expect(await told()).toEqual(['2031-01-21 1×1500']);
     expect(await run(scheduleId)).toMatchObject({ status: 'past_due' });
-    await rows(served.db, `UPDATE schedules SET amount = 200000 WHERE id = :scheduleId`, { scheduleId });
+    await unrecorded(served.database.url, `UPDATE schedules SET amount = 200000 WHERE id = '${scheduleId}'`);
     expect(await told('?days=40')).toEqual(['2031-01-21 1×1500', '2031-02-20 1×2000']);
   });
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { setEntityStatus } from '../../../src/database/entity/create-entity';
 import { row } from '../../../src/database/pool/connection';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { recurringRules } from '../../../src/settings/config';
@@ -8,6 +7,7 @@ import { tokenOf } from '../../support/api';
 import { runSchedule } from '../../support/schedule';
 import { history, shareApi, type Parties } from '../../support/shared-api';
 import { answerCharges, makeSchedule, moveClock } from '../../support/standing';
+import { setEntityStatus } from '../../support/recorded-change';
 
 const served = shareApi();
 let parties: Parties;

@@ -1,6 +1,7 @@
 import { rows } from '../../../src/database/pool/connection';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
+import { asOwner } from '../../support/database';
 import { apiOfFile, enter, serveApi, type Party } from '../../support/api';
 
 const { api, database } = apiOfFile();
@@ -71,10 +72,9 @@ describe('a rotation', () => {
     expect(await early.send('POST', FINISH)).toMatchObject({ status: 200, body: { success: true } });
     expect(await secretsOf(early)).toEqual([newOfEarly]);
 
-    await rows(
-      database.db,
-      `UPDATE webhook_endpoints SET previous_secret_until = clock_timestamp() WHERE entity_id = :entityId`,
-      { entityId: late.entityId },
+    await asOwner(
+      database.url,
+      `UPDATE webhook_endpoints SET previous_secret_until = clock_timestamp() WHERE entity_id = '${late.entityId}'`,
     );
     expect(await secretsOf(late)).toEqual([newOfLate]);
     const next = await rotate(late);

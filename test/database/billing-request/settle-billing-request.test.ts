@@ -14,7 +14,6 @@ import {
   type Attempt,
 } from '../../../src/database/webhook/attempt-delivery';
 import { readDelivery, redeliver } from '../../../src/database/webhook/list-deliveries';
-import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { serviceSignature } from '../../../src/domain/webhook/webhook-signature';
 import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
 import { databaseOfFile } from '../../support/database';
@@ -25,6 +24,7 @@ import { toldInFeed } from '../../support/whole-feed';
 import { answerBill, billBy } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
 import { recordOutcome } from '../../support/record-outcome';
+import { setWebhookUrl } from '../../support/recorded-change';
 
 const keyring = readKeyring(makeKeyring());
 const timeZone = 'Africa/Lagos';

@@ -1,7 +1,7 @@
 import { readConfig, recurringRules } from '../../../src/settings/config';
 import { rows } from '../../../src/database/pool/connection';
 import { changeStatus, changeTrust } from '../../../src/database/entity-control/control-entity';
-import { holdActive, setEntityStatus } from '../../../src/database/entity/create-entity';
+import { holdActive } from '../../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
 import { asOwner, databaseOfFile } from '../../support/database';
@@ -16,6 +16,7 @@ import {
   standingApproval,
   type Standing,
 } from '../../support/standing';
+import { setEntityStatus } from '../../support/recorded-change';
 
 /*
  * A change of trust, or disabling, moves a thousand schedules at once. The schedule under test is

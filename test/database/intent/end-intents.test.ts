@@ -5,13 +5,13 @@ import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
-import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { toldInFeed } from '../../support/whole-feed';
 import { lookupIdOf, moveClock, standingApproval } from '../../support/standing';
 import { askIntents } from '../../support/settled';
+import { setWebhookUrl } from '../../support/recorded-change';
 
 const keyring = readKeyring(makeKeyring());
 

@@ -3,14 +3,15 @@ import { rows } from '../../../src/database/pool/connection';
 import { openExceptions } from '../../../src/database/reconciliation-exception/open-exceptions';
 import { createMetrics } from '../../../src/process/metrics';
 import { measureService } from '../../../src/process/service-metrics';
-import { databaseOfFile } from '../../support/database';
+import { databaseOfFile, unrecorded } from '../../support/database';
 import { valueOf } from '../../support/metrics';
 import { answerBill, bill } from '../../support/settled';
 import { standingApproval, type Standing } from '../../support/standing';
 
 const keyring = readKeyring(makeKeyring());
 
-const { db } = databaseOfFile();
+const database = databaseOfFile();
+const { db } = database;
 let standing: Standing;
 beforeEach(async () => {
   standing = await standingApproval(db, keyring);
@@ -101,11 +102,10 @@ it('is counted by its kind in what every process tells its operators', async () 
     'assent_exceptions_oldest_age_seconds{kind="credit_undelivered"}',
   );
   expect(age).toBeGreaterThan(0);
-  await rows(
-    db,
+  await unrecorded(
+    database.url,
     `UPDATE reconciliation_exceptions SET state = 'resolved', resolution = 'no_difference', resolved_at = now()
-     WHERE billing_request_id = :id`,
-    { id },
+     WHERE billing_request_id = '${id}'`,
   );
   const later = createMetrics();
   measureService(later, db);

@@ -1,4 +1,6 @@
 import { readConfig, recurringRules } from '../../../src/settings/config';
+import { changeEndpoint } from '../../../src/database/entity-control/control-entity';
+import { OPERATOR } from '../../support/operator';
 import { rows } from '../../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import {
@@ -131,9 +133,9 @@ describe('what is due', () => {
   });
 
   it('includes a webhook of the schedule that nobody has tried to send', async () => {
-    await rows(db, `UPDATE webhook_endpoints SET url = 'https://bank.test/' WHERE entity_id = :id`, {
-      id: standing.bankId,
-    });
+    await db.transaction((trx) =>
+      changeEndpoint(trx, keyring, OPERATOR, standing.bankId, 'https://bank.test/'),
+    );
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
     const { now } = await readClock(db, owner);

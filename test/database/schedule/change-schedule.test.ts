@@ -1,4 +1,3 @@
-import { setEntityTrust } from '../../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { rows } from '../../../src/database/pool/connection';
 import {
@@ -12,6 +11,7 @@ import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { readConfig, recurringRules } from '../../../src/settings/config';
 import { databaseOfFile } from '../../support/database';
 import { DAY_MS, playSchedule, type PlayedSchedule } from '../../support/schedule';
+import { setEntityTrust } from '../../support/recorded-change';
 
 const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
@@ -100,7 +100,7 @@ describe('pausing', () => {
   it('is not ended past a loss of trust that has not come to the schedule yet', async () => {
     const played = await running();
     await pause(played);
-    await db.transaction((trx) => setEntityTrust(trx, played.standing.merchantId, 'untrusted'));
+    await setEntityTrust(db, played.standing.merchantId, 'untrusted');
     await expect(resume(played)).rejects.toMatchObject({
       code: 'schedule_suspended',
       data: { status: 'suspended' },

@@ -64,7 +64,7 @@ async function writeBooks(): Promise<Record<string, string>> {
   const pending = await bill(db, keyring, standing);
   const act = (action: `entity.${string}`) =>
     db.transaction((trx) => recordAuditEvent(trx, OPERATOR, { action, entityId: merchantId }));
-  await act('entity.trust_set');
+  await act('entity.enabled');
   await chainBooks(db, keyring);
   await foldBalances(db);
   await charge(db, keyring, standing);
@@ -93,7 +93,7 @@ async function writeBooks(): Promise<Record<string, string>> {
        (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :contestedId) AS "openId",
        (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :reversedId) AS "reversedBy",
        (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :writtenOffId) AS "writtenOffBy",
-       (SELECT id FROM audit_events WHERE action = 'entity.trust_set')::text AS "actId"`,
+       (SELECT id FROM audit_events WHERE action = 'entity.enabled')::text AS "actId"`,
     named,
   );
   return { ...named, ...others };
@@ -400,7 +400,7 @@ const deleteAct = (action: string) =>
 
 /** Has an audit event say otherwise, and makes its chain anew, as can be done without the key. */
 async function rebuildActs(): Promise<void> {
-  await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.trust_set'`);
+  await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.enabled'`);
   const { table, chain, content } = ROWS_OF.audit;
   const linked = await rows<{ n: bigint; content: string }>(
     database.db,
@@ -415,7 +415,7 @@ async function rebuildActs(): Promise<void> {
 
 describe('the chain', () => {
   it('misses a deleted audit event whose link went with it', async () => {
-    await deleteAct('entity.trust_set');
+    await deleteAct('entity.enabled');
     expect((await ofChains())[0]).toMatch(
       /^links of audit events: audit event \d+: the links from (\d+) to \1, before its own, were deleted$/,
     );

@@ -11,12 +11,12 @@ import {
   deliveryToAttempt,
   handOver,
 } from '../../../src/database/webhook/attempt-delivery';
-import { setWebhookUrl } from '../../../src/database/webhook/change-endpoint';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
 import { WEBHOOK_TYPES, type WebhookType } from '../../../src/domain/webhook/webhook';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { databaseOfFile } from '../../support/database';
 import { recordOutcome } from '../../support/record-outcome';
+import { setWebhookUrl } from '../../support/recorded-change';
 
 const keyring = readKeyring(makeKeyring());
 const LEASE_MS = 60_000;

@@ -1,0 +1,91 @@
+import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { recordAuditEvent } from '../../../src/database/record/audit-event';
+import { recordEvents } from '../../../src/database/record/event';
+import { row, rows, type Transaction } from '../../../src/database/pool/connection';
+import { databaseOfFile } from '../../support/database';
+import { OPERATOR } from '../../support/operator';
+import { makeSchedule, standingApproval } from '../../support/standing';
+
+/** Changes that open access or move money, by a thief who has the database login of the API. */
+
+const test = databaseOfFile();
+const ring = readKeyring(makeKeyring());
+let ids: { bankId: string; merchantId: string; agreementId: string; scheduleId: string };
+beforeAll(async () => {
+  const standing = await standingApproval(test.db, ring);
+  ids = { ...standing, scheduleId: await makeSchedule(test.db, ring, standing) };
+});
+
+const UNRECORDED = {
+  code: '23001',
+  message: expect.stringMatching(/together with an (?:audit )?event alone/) as string,
+};
+const change = (sql: string, also: (trx: Transaction) => Promise<unknown> = () => Promise.resolve()) =>
+  test.db.transaction(async (trx) => {
+    await rows(trx, sql, { ...ids });
+    await also(trx);
+  });
+
+const ENDPOINT = 'UPDATE webhook_endpoints SET';
+it.each([
+  [
+    'where webhooks go',
+    `${ENDPOINT} url = 'https://mine.example' WHERE entity_id = :merchantId`,
+    'endpoint.changed',
+  ],
+  [
+    'the secret of webhooks',
+    `${ENDPOINT} secret_encrypted = '' WHERE entity_id = :merchantId`,
+    'webhook_secret.rotated',
+  ],
+  [
+    'who is trusted',
+    `UPDATE entities SET trust_level = 'trusted' WHERE id = :merchantId`,
+    'entity.trust_set',
+  ],
+  ['who is let in', `UPDATE entities SET status = 'active' WHERE id = :merchantId`, 'entity.enabled'],
+  [
+    'whose tokens are good',
+    'UPDATE entities SET token_generation = token_generation + 1 WHERE id = :merchantId',
+    'entity.tokens_revoked',
+  ],
+] as const)('no statement changes %s without its audit event', async (_, sql, action) => {
+  await expect(change(sql)).rejects.toMatchObject(UNRECORDED);
+  const others = [
+    { action, entityId: ids.bankId },
+    { action: 'entity.created', entityId: ids.merchantId },
+  ] as const;
+  for (const other of others) {
+    const withOther = change(sql, (trx) => recordAuditEvent(trx, OPERATOR, other));
+    await expect(withOther).rejects.toMatchObject(UNRECORDED);
+  }
+  await change(sql, (trx) => recordAuditEvent(trx, OPERATOR, { action, entityId: ids.merchantId }));
+});
+
+it('no statement closes a month without its audit event', async () => {
+  const close = `INSERT INTO ledger_periods (month) VALUES ('2001-01-01')`;
+  await expect(change(close)).rejects.toMatchObject(UNRECORDED);
+  await change(close, (trx) => recordAuditEvent(trx, OPERATOR, { action: 'period.closed', entityId: null }));
+});
+
+it.each([
+  ['a limit', 'agreements', 'agreementId', 'daily_limit = NULL'],
+  ['a decision', 'agreements', 'agreementId', `decision = 'approve_recurring'`],
+  ['the amount of a schedule', 'schedules', 'scheduleId', 'amount = 999999'],
+] as const)('no statement changes %s without its event', async (_, table, id, set) => {
+  await expect(change(`UPDATE ${table} SET ${set} WHERE id = :${id}`)).rejects.toMatchObject(UNRECORDED);
+  const counted = `UPDATE ${table} SET ${set}, sequence = sequence + 1 WHERE id = :${id}`;
+  await expect(change(counted)).rejects.toMatchObject(UNRECORDED);
+  await change(counted, async (trx) => {
+    const now = await row<{ sequence: number }>(trx, `SELECT sequence FROM ${table} WHERE id = :id`, {
+      id: ids[id],
+    });
+    const event = {
+      resourceId: ids[id],
+      type: 'agreement.decided',
+      cause: 'operator',
+      at: new Date(),
+    } as const;
+    await recordEvents(trx, [{ ...event, sequence: now?.sequence ?? 0 }]);
+  });
+});
