@@ -22,6 +22,8 @@ export async function up(knex: Knex): Promise<void> {
       malformed       int NOT NULL DEFAULT 0 CHECK (malformed >= 0),
       missing_at_bank int NOT NULL DEFAULT 0 CHECK (missing_at_bank >= 0),
       exceptions      int NOT NULL DEFAULT 0 CHECK (exceptions >= 0),
+      not_kept        int NOT NULL DEFAULT 0 CHECK (not_kept >= 0),
+      kept_bytes      bigint NOT NULL DEFAULT 0 CHECK (kept_bytes >= 0),
       recorded_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
       ended_at        timestamptz,
       CONSTRAINT bank_statements_of_file UNIQUE NULLS NOT DISTINCT (bank_id, sha256, covered_from, covered_through),
@@ -34,6 +36,8 @@ export async function up(knex: Knex): Promise<void> {
       'The first day of the file. Bookings are expected from that of the bank''s first file on.';
     COMMENT ON COLUMN bank_statements.reaches IS
       'The last day of the file for each currency, and under * for all';
+    COMMENT ON COLUMN bank_statements.not_kept IS
+      'Differences of its lines that are counted alone, for those of its bank''s day took enough bytes';
 
     CREATE TABLE bank_statement_pages (
       statement_id text CHECK (statement_id ~ '^stm_'),
@@ -92,8 +96,8 @@ export async function up(knex: Knex): Promise<void> {
       'When it was found that the money never moved, or need not move any more';
 
     GRANT SELECT, INSERT (id, bank_id, sha256, covered_from, covered_through, begins, reaches, lines),
-      UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, exceptions, ended_at)
-      ON bank_statements TO assent_app;
+      UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, missing_at_bank, exceptions, not_kept,
+        kept_bytes, ended_at) ON bank_statements TO assent_app;
     GRANT SELECT, INSERT (statement_id, position, differences), UPDATE (differences, counted_at), DELETE
       ON bank_statement_differences TO assent_app;
     GRANT SELECT, INSERT, DELETE ON bank_statement_told TO assent_app;

@@ -256,6 +256,13 @@ describe('the schema', () => {
     expect(await rows(test.db, rewritten)).toEqual([]);
   });
 
+  const rewrites = (returns: string) => `LANGUAGE plpgsql AS $$
+    BEGIN
+      ALTER TABLE public.audit_events DISABLE TRIGGER USER;
+      UPDATE public.audit_events SET action = 'entity.disabled';
+      RETURN ${returns};
+    END $$`;
+
   it('runs nothing of a function that fits better than a built-in one by the rights of its owner', async () => {
     await asOwner(
       test.url,
@@ -263,12 +270,6 @@ describe('the schema', () => {
        GRANT CREATE ON SCHEMA public TO PUBLIC`,
     );
     const thief = openDatabase(test.url, 1);
-    const rewrites = (returns: string) => `LANGUAGE plpgsql AS $$
-      BEGIN
-        ALTER TABLE public.audit_events DISABLE TRIGGER USER;
-        UPDATE public.audit_events SET action = 'entity.disabled';
-        RETURN ${returns};
-      END $$`;
     await thief.query(`
       CREATE FUNCTION public.hashtextextended(text, int) RETURNS bigint ${rewrites('1')};
       CREATE FUNCTION public.date_trunc(text, date) RETURNS timestamptz ${rewrites('now()')};

@@ -1533,6 +1533,8 @@ export type BankStatementSummary = {
   amountDiffers: number;
   /** Cannot be read */
   malformed: number;
+  /** Lines above that differ, and are not in the file of differences */
+  notKept: number;
 };
 
 export type Delivery = {

@@ -47,6 +47,7 @@ const summary = z
     ),
     amountDiffers: shown.count('The network has another amount, currency or direction', 1),
     malformed: shown.count('Cannot be read', 1),
+    notKept: shown.count('Lines above that differ, and are not in the file of differences', 0),
   })
   .meta({ id: 'BankStatementSummary' });
 

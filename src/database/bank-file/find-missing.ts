@@ -1,6 +1,7 @@
 import { businessDaysBefore } from '../../domain/business-day';
 import { row, rows } from '../pool/connection';
 import type { Matching } from './match-lines';
+import { ROOM } from './kept-differences';
 import { workOnFile } from './receive-bank-file';
 
 /**
@@ -20,14 +21,15 @@ const REACHES = `
   WHERE s.bank_id = :bankId AND (s.status = 'completed' OR s.id = :statementId) GROUP BY 1`;
 
 /**
- * Reports a page of the bookings that the bank's files have passed. While several files are in
- * work, only the last of them reports, for all.
+ * Reports a page of the bookings that the bank's files have passed, while there is room to keep
+ * them. While several files are in work, only the last of them reports, for all.
  */
 const TELL_MISSING = `
   WITH due AS (
     SELECT e.* FROM expected_bookings e
       LEFT JOIN unnest(:currencies::text[], :days::date[]) AS r (currency, day) ON r.currency = e.currency
-    WHERE e.bank_id = :bankId AND e.matched_by IS NULL AND e.told_in IS NULL AND e.ended_at IS NULL
+    WHERE (SELECT for_held FROM (${ROOM}) AS room)
+      AND e.bank_id = :bankId AND e.matched_by IS NULL AND e.told_in IS NULL AND e.ended_at IS NULL
       AND e.settlement_day <= greatest(r.day, :ofAll::date)
       AND e.settlement_day >= (
         SELECT begins FROM bank_statements WHERE bank_id = :bankId AND begins IS NOT NULL
@@ -51,7 +53,8 @@ const TELL_MISSING = `
   kept AS (
     INSERT INTO bank_statement_differences (statement_id, position, differences)
     SELECT s.id, s.lines + s.missing_at_bank, page.differences FROM page, bank_statements s WHERE s.id = :statementId)
-  UPDATE bank_statements s SET missing_at_bank = s.missing_at_bank + page.bookings FROM page
+  UPDATE bank_statements s SET missing_at_bank = s.missing_at_bank + page.bookings,
+    kept_bytes = s.kept_bytes + pg_column_size(page.differences) FROM page
   WHERE s.id = :statementId RETURNING s.id`;
 
 export async function findMissing(matching: Matching, statementId: string): Promise<void> {

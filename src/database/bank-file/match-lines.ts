@@ -1,6 +1,7 @@
 import { row, rows, type Database } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
+import { ROOM } from './kept-differences';
 import { workOnFile } from './receive-bank-file';
 
 /**
@@ -73,11 +74,16 @@ const FOUND = `
     LEFT JOIN LATERAL (${EXPECTED}) AS e ON true
     LEFT JOIN LATERAL (${IN_DOUBT}) AS x ON true`;
 
+/** The longest of ISO 20022. A longer reference is none of the network's. */
+const REFERENCE_KEPT = 35;
+
 /**
- * A line that an earlier file had is matched again; a line repeated in this file is a duplicate.
+ * A line that an earlier file had is matched again; a line repeated in this file is a duplicate. A
+ * difference without room holds nothing, and the bank's next file tells it again.
  */
 const MATCH_PAGE = `
-  WITH page AS (
+  WITH room AS MATERIALIZED (${ROOM}),
+  page AS (
     DELETE FROM bank_statement_pages WHERE (statement_id, position) = (
       SELECT statement_id, position FROM bank_statement_pages WHERE statement_id = :statementId ORDER BY position LIMIT 1)
     RETURNING position, lines),
@@ -100,7 +106,8 @@ const MATCH_PAGE = `
       matched_by = CASE WHEN j.is_matched THEN :statementId ELSE e.matched_by END,
       told_in = CASE WHEN j.is_matched THEN e.told_in ELSE :statementId END
     FROM (SELECT identified_by, identifier, bool_or(is_booking) AS is_matched FROM judged
-      WHERE identifier IS NOT NULL AND verdict IN ('matched', 'amount_differs') AND NOT is_repeat
+      WHERE identifier IS NOT NULL AND NOT is_repeat
+        AND (verdict = 'matched' OR (verdict = 'amount_differs' AND (SELECT for_held FROM room)))
       GROUP BY identified_by, identifier) AS j
     WHERE e.bank_id = :bankId AND e.identified_by = j.identified_by AND e.identifier = j.identifier),
   told AS (
@@ -117,22 +124,25 @@ const MATCH_PAGE = `
     INSERT INTO bank_statement_differences (statement_id, position, differences)
     SELECT :statementId, min(s.position), jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
         'line', s.line, 'difference', s.difference, 'bankTransactionId', s.id, 'bookingDate', s.day, 'direction', s.direction,
-        'amount', s.amount::text, 'currency', s.currency, 'reference', s.reference,
+        'amount', s.amount::text, 'currency', s.currency, 'reference', left(s.reference, ${REFERENCE_KEPT}),
         'networkReference', coalesce(r.reference, b.reference), 'networkAmount', s.network_amount::text,
         'networkCurrency', s.network_currency, 'billingRequestId', s.charge, 'refundId', s.refund, 'problem', s.problem))
         ORDER BY s.position)
-    FROM said s LEFT JOIN billing_requests b ON b.id = s.charge LEFT JOIN refunds r ON r.id = s.refund
-    WHERE s.difference <> 'matched' HAVING count(*) > 0)
+    FROM room, said s LEFT JOIN billing_requests b ON b.id = s.charge LEFT JOIN refunds r ON r.id = s.refund
+    WHERE s.difference <> 'matched' AND CASE s.difference WHEN 'amount_differs' THEN for_held ELSE for_any END
+    HAVING count(*) > 0
+    RETURNING jsonb_array_length(differences) AS lines, pg_column_size(differences) AS bytes)
   UPDATE bank_statements s SET matched = s.matched + c.matched, duplicates = s.duplicates + c.duplicates,
     unknown_here = s.unknown_here + c.unknown_here, amount_differs = s.amount_differs + c.amount_differs,
-    malformed = s.malformed + c.malformed
+    malformed = s.malformed + c.malformed, not_kept = s.not_kept + c.lines - c.matched - coalesce(k.lines, 0),
+    kept_bytes = s.kept_bytes + coalesce(k.bytes, 0)
   FROM (
     SELECT count(*) AS lines, count(*) FILTER (WHERE difference = 'matched') AS matched,
       count(*) FILTER (WHERE difference = 'duplicate') AS duplicates,
       count(*) FILTER (WHERE difference = 'unknown_here') AS unknown_here,
       count(*) FILTER (WHERE difference = 'amount_differs') AS amount_differs,
       count(*) FILTER (WHERE difference = 'malformed') AS malformed
-    FROM said) AS c
+    FROM said) AS c LEFT JOIN kept k ON true
   WHERE s.id = :statementId AND c.lines > 0 RETURNING s.id`;
 
 export async function matchLines(matching: Matching, statementId: string): Promise<void> {

@@ -26,6 +26,8 @@ export interface BankFile {
     missingAtBank: number;
     amountDiffers: number;
     malformed: number;
+    /** Differences of the lines that are counted alone. */
+    notKept: number;
   };
   /** Lines compared so far. */
   done: number;
@@ -36,7 +38,8 @@ export interface BankFile {
 
 const BANK_FILE_COLUMNS = `id AS statement_id, bank_id, status,
   jsonb_build_object('lines', lines, 'matched', matched, 'duplicates', duplicates, 'unknownHere', unknown_here,
-    'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed) AS summary,
+    'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed,
+    'notKept', not_kept) AS summary,
   matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions,
   recorded_at AS created_at, ended_at`;
 

@@ -206,6 +206,81 @@ test('what is counted alone goes after five weeks, and exceptions stay', async (
   }
 });
 
+describe('the bytes of differences that are kept of a day', () => {
+  const DAY_BYTES = 16 * 1024 ** 2;
+  const tookToday = (bytes: number) =>
+    asOwner(
+      served.database.url,
+      `UPDATE bank_statements SET kept_bytes = ${bytes} WHERE bank_id = '${parties.bankId}'`,
+    );
+  const kept = () =>
+    count(`SELECT count(*)::int FROM bank_statement_differences d
+    JOIN bank_statements s ON s.id = d.statement_id WHERE s.bank_id = '${parties.bankId}'`);
+  const NOT_KEPT = (words: string): string[] => [
+    ...Array<string>(12).fill(''),
+    `"counted and not kept: ${words}"`,
+  ];
+
+  test('bound what lines without a booking leave, and the file of differences says how many more there were', async () => {
+    await paid('R1');
+    await match(csv());
+    await tookToday(DAY_BYTES - 1);
+    const unknown = Array.from({ length: 2_500 }, (_, n) => line(`R-${n}`));
+    const { summary, differences } = await match(csv(...unknown, line('R1', { amount: 90 })));
+    expect(summary).toMatchObject({ lines: 2_501, unknownHere: 2_500, amountDiffers: 1, notKept: 1_500 });
+    expect(differences.slice(0, 1_000).map(([at]) => at)).toEqual(
+      unknown.slice(0, 1_000).map((_, n) => `${n + 2}`),
+    );
+    // What holds money of a merchant is kept and opened all the same.
+    expect(differences[1_000]?.slice(0, 3)).toEqual(['2502', 'amount_differs', 'R1']);
+    expect(exceptionIdOf(differences[1_000])).toMatch(/^exc_/);
+    expect(differences.slice(1_001)).toEqual([NOT_KEPT('1500 differences')]);
+
+    const next = await match(csv(line('R-9999')));
+    expect(next.differences).toEqual([NOT_KEPT('1 difference')]);
+    expect(await total()).toBe(1_000);
+  });
+
+  test('are measured as they grow, for each bank and each day', async () => {
+    const first = await match(csv(line('S1')));
+    const bytes = await count(
+      `SELECT kept_bytes::int AS count FROM bank_statements WHERE id = '${first.id}'`,
+    );
+    expect(bytes).toBeGreaterThan(100);
+    expect(bytes).toBeLessThan(1_000);
+    await tookToday(DAY_BYTES);
+    expect((await match(csv(line('S2')))).summary).toMatchObject({ unknownHere: 1, notKept: 1 });
+    await asOwner(
+      served.database.url,
+      `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${parties.bankId}'`,
+    );
+    expect((await match(csv(line('S3')))).summary).toMatchObject({ unknownHere: 1, notKept: 0 });
+  });
+
+  test('end for what holds money as well, which a later file tells again', async () => {
+    for (const id of ['T1', 'T2']) await paid(id);
+    await match(csv());
+    await tookToday(2 * DAY_BYTES);
+    const file = csv(line('T1', { amount: 90 }), line('T3'));
+    const query = await throughNextWeek();
+    const { summary } = await match(file, query);
+    expect(summary).toMatchObject({ amountDiffers: 1, unknownHere: 1, missingAtBank: 0, notKept: 2 });
+    expect(await kept()).toBe(0);
+    await tookToday(0);
+    const later = await match(csv(line('T1', { amount: 80 })), query);
+    expect(later.summary).toMatchObject({ amountDiffers: 1, missingAtBank: 1, notKept: 0 });
+    expect(later.differences.map(exceptionIdOf)).toEqual([
+      expect.stringMatching(/^exc_/),
+      expect.stringMatching(/^exc_/),
+    ]);
+  });
+
+  test('have no more of a reference than the longest that a bank has', async () => {
+    const { differences } = await match(csv(`${line('Q1')}${'R'.repeat(200)}`));
+    expect(differences.map((one) => one[7])).toEqual(['R'.repeat(35)]);
+  });
+});
+
 const big = (prefix: string, length = LINES_PER_DAY / 2 + 1) =>
   csv(...Array.from({ length }, (_, n) => line(`${prefix}${n}`)));
 const statements = () => count('SELECT count(*)::int FROM bank_statements');

@@ -110,6 +110,7 @@ const NOTHING = {
   missingAtBank: 0,
   amountDiffers: 0,
   malformed: 0,
+  notKept: 0,
 };
 
 const exceptions = (caller: Caller = parties.bank, query = '') =>
@@ -168,6 +169,7 @@ test('each difference becomes an exception, and its file says line by line what 
     missingAtBank: 0,
     amountDiffers: 1,
     malformed: 1,
+    notKept: 0,
   });
   const opened = await exceptions();
   expect(opened).toMatchObject([

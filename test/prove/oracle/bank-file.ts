@@ -262,7 +262,12 @@ class Lines {
   end(through: string | undefined): WrittenFile {
     const { lines, differences } = this;
     const text = [HEADER, ...lines, ''].join('\r\n');
-    return { text, through, summary: { lines: lines.length, ...this.counts, malformed: 0 }, differences };
+    return {
+      text,
+      through,
+      summary: { lines: lines.length, ...this.counts, malformed: 0, notKept: 0 },
+      differences,
+    };
   }
 
   private line(
