@@ -6,7 +6,8 @@ import { SWEEP, sweep } from '../query/sweep';
 /**
  * Idempotency keys. The transaction that does a key's work writes its row, so a key always has a
  * response, and a response's work is never lost. The transaction holds an advisory lock on the key,
- * so a second request with the key sees at once that the first still runs.
+ * so a second request with the key sees at once that the first still runs. The keyring makes the
+ * lock's number: no caller can choose a key whose lock is another's.
  */
 export interface KeyedRequest {
   callerId: string;
@@ -43,14 +44,14 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
     encrypted: Buffer | null;
   }>(
     trx,
-    `SELECT pg_try_advisory_xact_lock(hashtextextended(:callerId || ' ' || :path || ' ' || :key, 0)) AS locked,
+    `SELECT pg_try_advisory_xact_lock(:lock::bigint) AS locked,
             k.request_hash, k.http_status AS status,
             CASE WHEN k.created_at < clock_timestamp() - :shown::interval
                  THEN coalesce(k.secret_free_encrypted, k.answer_encrypted) ELSE k.answer_encrypted END AS encrypted
      FROM (VALUES (1)) AS one
      LEFT JOIN idempotency_keys k ON k.caller_id = :callerId AND k.path = :path AND k.key = :key
        AND k.expires_at > clock_timestamp()`,
-    { ...identity(request), shown: SECRETS_SHOWN },
+    { ...identity(request), lock: lockOf(ring, request), shown: SECRETS_SHOWN },
   );
   if (!found?.requestHash || found.status === null || !found.encrypted) {
     return { outcome: found?.locked ? 'new' : 'running' };
@@ -121,6 +122,9 @@ export async function expireKeys(db: Executor): Promise<boolean> {
   );
   return moreToDelete || hidden.length === SWEEP;
 }
+
+const lockOf = (ring: Keyring, { callerId, path, key }: KeyedRequest) =>
+  ring.blindIndex('idempotency.lock', `${callerId} ${path} ${key}`).readBigInt64BE().toString();
 
 function identity({ callerId, path, key }: KeyedRequest) {
   return { callerId, path, key };

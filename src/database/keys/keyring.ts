@@ -42,6 +42,7 @@ type IndexPurpose =
   | 'customer.account_number'
   | 'device.fingerprint'
   | 'idempotency.body'
+  | 'idempotency.lock'
   | 'rate_limit.address';
 type KeyPurpose = 'encrypt' | 'payment-id' | 'device-id' | 'client-secret' | 'blind-index' | 'check-value';
 

@@ -75,6 +75,16 @@ describe('a request with an idempotency key', () => {
     }
   });
 
+  it('waits for no lock whose number its caller can compute', async () => {
+    const request = fresh();
+    const name = `${request.callerId} ${request.path} ${request.key}`;
+    await test.db.transaction(async (trx) => {
+      await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))`, { name });
+      expect(await acceptOnce(api.deps, request, work('computed'))).toMatchObject({ status: 201 });
+    });
+    expect(await done('computed')).toBe(1);
+  });
+
   it('leaves no key behind when its process dies at work, so the retry does it', async () => {
     const request = fresh();
     const crash = acceptOnce(api.deps, request, async (trx) => {
