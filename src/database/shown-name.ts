@@ -4,8 +4,24 @@
  */
 const SHOWN_MAX = 50;
 
-/** SQL: the part of a name that titles and summaries show. */
-export const shownPart = (name: string) => `left(${name}, ${SHOWN_MAX})`;
+const CONTROL = String.raw`[\u0001-\u001f\u007f-\u009f]`;
+const MARKUP = String.raw`[\\\`*_\[\]<>|~]`;
+/** A heading, an item of a list or a rule, at the beginning of a line. */
+const BLOCK = String.raw`^([0-9]*)([#+=.)-])`;
+/** Parts of an address that a reader of Markdown makes a link of, also where they are escaped. */
+const LINK = String.raw`[:@]|(?<=www)\.`;
+const ZERO_WIDTH_SPACE = '\u200b';
+
+/**
+ * SQL: the part of a name that titles, summaries and details show. Temporal's UI reads them as
+ * Markdown, in which the name shows as it is: no link, no picture, no line of its own.
+ */
+export function shownPart(name: string): string {
+  const oneLine = `regexp_replace(left(${name}, ${SHOWN_MAX}), '${CONTROL}', ' ', 'g')`;
+  const inline = String.raw`regexp_replace(${oneLine}, '${MARKUP}', '\\\&', 'g')`;
+  const plain = String.raw`regexp_replace(${inline}, '${BLOCK}', '\1\\\2')`;
+  return `regexp_replace(${plain}, '${LINK}', '${ZERO_WIDTH_SPACE}\\&', 'gi')`;
+}
 
 /** SQL: the same of the entity with this id. */
 export const shownName = (id: string) => `(SELECT ${shownPart('name')} FROM entities WHERE id = ${id})`;
