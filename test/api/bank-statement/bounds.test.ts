@@ -206,21 +206,21 @@ test('what is counted alone goes after five weeks, and exceptions stay', async (
   }
 });
 
-describe('the bytes of differences that are kept of a day', () => {
-  const DAY_BYTES = 16 * 1024 ** 2;
-  const tookToday = (bytes: number) =>
-    asOwner(
-      served.database.url,
-      `UPDATE bank_statements SET kept_bytes = ${bytes} WHERE bank_id = '${parties.bankId}'`,
-    );
-  const kept = () =>
-    count(`SELECT count(*)::int FROM bank_statement_differences d
-    JOIN bank_statements s ON s.id = d.statement_id WHERE s.bank_id = '${parties.bankId}'`);
-  const NOT_KEPT = (words: string): string[] => [
-    ...Array<string>(12).fill(''),
-    `"counted and not kept: ${words}"`,
-  ];
+const DAY_BYTES = 16 * 1024 ** 2;
+const tookToday = (bytes: number) =>
+  asOwner(
+    served.database.url,
+    `UPDATE bank_statements SET kept_bytes = ${bytes} WHERE bank_id = '${parties.bankId}'`,
+  );
+const kept = () =>
+  count(`SELECT count(*)::int FROM bank_statement_differences d
+  JOIN bank_statements s ON s.id = d.statement_id WHERE s.bank_id = '${parties.bankId}'`);
+const NOT_KEPT = (words: string): string[] => [
+  ...Array<string>(12).fill(''),
+  `"counted and not kept: ${words}"`,
+];
 
+describe('the bytes of differences that are kept of a day', () => {
   test('bound what lines without a booking leave, and the file of differences says how many more there were', async () => {
     await paid('R1');
     await match(csv());
