@@ -103,17 +103,15 @@ async function differencesFile({
   return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages };
 }
 
-async function* shownPages(
-  { db }: ApiDeps,
-  { statementId, summary: { notKept } }: BankFile,
-): AsyncGenerator<object[], void, void> {
-  for await (const page of readDifferences(db, statementId)) {
+async function* shownPages({ db }: ApiDeps, statement: BankFile): AsyncGenerator<object[], void, void> {
+  for await (const page of readDifferences(db, statement.statementId)) {
     yield page.map((one) => ({
       ...one,
       amount: shownAmount(one.amount, one.currency),
       networkAmount: shownAmount(one.networkAmount, one.networkCurrency),
     }));
   }
+  const { notKept } = statement.summary;
   if (notKept > 0) yield [{ problem: `counted and not kept: ${counted(notKept, 'differences')}` }];
 }
 
