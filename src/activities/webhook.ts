@@ -98,8 +98,8 @@ type Unmade = 'no place' | 'not begun';
 
 const UNMADE_WHY = 'no attempt could be begun';
 
-/** A delivery after an attempt; `why` says nothing where it succeeded. */
-type Attempted = DeliveryState & { why: string };
+/** A delivery after an attempt, by which it may have arrived and still be pending. */
+type Attempted = DeliveryState & { arrived: boolean; why: string };
 
 /** Longest first attempt: no billing is to notice a slow receiver. */
 const FIRST_ATTEMPT_MS = 2_000;
@@ -179,10 +179,11 @@ export function createWebhookActivities({
       },
       'webhook attempt',
     );
-    if (state.status === 'delivered') await settleIfCredit(delivery, kind);
+    const arrived = outcome.error === null;
+    if (arrived) await settleIfCredit(delivery, kind);
     const { webhookType } = delivery;
     measure({ ...outcome, webhookType, kind, status: state.status });
-    return { ...state, why: failureInWords(outcome) };
+    return { ...state, arrived, why: arrived ? 'it was asked for again' : failureInWords(outcome) };
   }
 
   /** The payee's bank of a payment between customers has been told at last. */
@@ -256,7 +257,7 @@ export function createWebhookActivities({
         const state = disabled || late() ? 'unsent' : await firstAttempt(delivery);
         if (typeof state === 'string') {
           left.set(id, state === 'unsent');
-        } else if (state.status === 'delivered') {
+        } else if (state.arrived) {
           counts.delivered++;
           note(`${webhookType} delivered at attempt ${state.attempts} to ${entityName}.`);
         } else {

@@ -366,22 +366,70 @@ describe('an attempt of a delivery workflow', () => {
   });
 });
 
-it('a delivery that is asked for again while its last attempt is under way is not ended by that one’s failure', async () => {
-  const slow = await patientReceiver();
-  const bank = await sender.bankAt(slow.url);
-  const [id = ''] = await sender.announceTo([bank.entityId]);
-  const made = sender.activities({ WEBHOOK_RETRY_S: [5] });
-  const first = made.attemptDelivery(id);
-  await slow.holds(1);
-  slow.answer(broken);
-  await first;
+describe('a redelivery asked for while an attempt is under way', () => {
+  it('comes after it although that one arrives, whichever worker makes it, and is a new one with all its retries', async () => {
+    const slow = await patientReceiver();
+    const bank = await sender.bankAt(slow.url);
+    const made = sender.activities();
+    const [first = ''] = await sender.announceTo([bank.entityId], 'billing-request/in-the-air');
+    const [own = ''] = await sender.announceTo([bank.entityId]);
+    const underWay = [
+      made.deliverFirstAttempts('billing-request/in-the-air', WEBHOOK_TYPES),
+      made.attemptDelivery(own),
+    ] as const;
+    await slow.holds(2);
+    for (const id of [first, own]) await askAgain(bank.entityId, id);
+    slow.answer(taken);
+    const [counts, ofOwn] = await Promise.all(underWay);
+    expect(counts).toMatchObject({ delivered: 1, failed: 0 });
+    expect(ofOwn).toMatchObject({ status: 'pending', attempts: 1, maxAttempts: 4, retryInMs: 0 });
+    // The redelivery itself has started its workflow.
+    expect(await sender.startsOf(first)).toEqual([{ again: 'redeliveryRequested' }]);
+    for (const id of [first, own]) {
+      const again = made.attemptDelivery(id);
+      await slow.holds(1);
+      slow.answer(taken);
+      expect(await again).toEqual({ status: 'delivered', attempts: 2 });
+      expect(await made.attemptDelivery(id)).toEqual({ status: 'delivered', attempts: 2 });
+    }
+    expect(slow.received).toHaveLength(4);
+  });
 
-  const last = sender.attemptInTime(id, made);
-  await slow.holds(1);
-  await askAgain(bank.entityId, id);
-  slow.answer(broken);
-  // Its receiver may have been mended just then: the wish is for an attempt after it.
-  expect(await last).toMatchObject({ status: 'pending', attempts: 2, maxAttempts: 3, retryInMs: 0 });
+  it('comes after it also where that one is the last, or is answered with 410', async () => {
+    const slow = await patientReceiver();
+    const bank = await sender.bankAt(slow.url);
+    const [id = ''] = await sender.announceTo([bank.entityId]);
+    const made = sender.activities({ WEBHOOK_RETRY_S: [5] });
+    const first = made.attemptDelivery(id);
+    await slow.holds(1);
+    slow.answer(broken);
+    await first;
+
+    const last = sender.attemptInTime(id, made);
+    await slow.holds(1);
+    await askAgain(bank.entityId, id);
+    slow.answer(broken);
+    // Its receiver may have been mended just then: the wish is for an attempt after it.
+    expect(await last).toMatchObject({ status: 'pending', attempts: 2, maxAttempts: 4, retryInMs: 0 });
+
+    const gone = made.attemptDelivery(id);
+    await slow.holds(1);
+    await askAgain(bank.entityId, id);
+    slow.answer((response) => response.writeHead(410).end());
+    expect(await gone).toMatchObject({ status: 'pending', attempts: 3, maxAttempts: 5, retryInMs: 0 });
+  });
+
+  it('is not asked for by who enables the receiver meanwhile', async () => {
+    const slow = await patientReceiver();
+    const bank = await sender.bankAt(slow.url);
+    const [id = ''] = await sender.announceTo([bank.entityId]);
+    const underWay = sender.activities().attemptDelivery(id);
+    await slow.holds(1);
+    for (const status of ['disabled', 'active'] as const)
+      await db.transaction((trx) => changeStatus(trx, sender.keyring, OPERATOR, bank.entityId, status));
+    slow.answer(taken);
+    expect(await underWay).toEqual({ status: 'delivered', attempts: 1 });
+  });
 });
 
 describe('a receiver that answers what it was told', () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ApiClient } from '../../examples/demo/api-client';
@@ -116,6 +116,37 @@ async function listen(): Promise<{ url: string; received: IncomingHttpHeaders[] 
   await once(server, 'listening');
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received };
 }
+
+test('a redelivery asked for while the receiver has yet to answer comes after that answer', async () => {
+  const merchant = await cast.merchant();
+  const held: ServerResponse[] = [];
+  const ids: unknown[] = [];
+  const server = createServer((request, response) => {
+    ids.push(request.headers['webhook-id']);
+    request.resume().on('end', () => held.push(response));
+  }).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const answer = () => {
+    for (const response of held.splice(0)) response.writeHead(200, { connection: 'close' }).end();
+  };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  await merchant.api.put('/v1/webhooks/endpoint', { url });
+  const deliveryId = await sendTest(merchant.api);
+  for (let asked = 0; asked < 2; asked++) {
+    await eventually(async () => held.length > 0);
+    const seen = ids.length;
+    const again = await merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
+    expect(again.status).toBe(202);
+    answer();
+    await eventually(async () => ids.length > seen);
+  }
+  await eventually(async () => {
+    answer();
+    return (await retrieve(merchant.api, deliveryId)).status === 'delivered';
+  });
+  expect(new Set(ids)).toEqual(new Set([deliveryId]));
+});
 
 const byType = (one: { webhookType: string }, other: { webhookType: string }) =>
   one.webhookType.localeCompare(other.webhookType);

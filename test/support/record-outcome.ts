@@ -1,9 +1,9 @@
 import type { Database } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
-import { recordAttempt, type Attempt } from '../../src/database/webhook/attempt-delivery';
+import { deliveryToAttempt, recordAttempt, type Attempt } from '../../src/database/webhook/attempt-delivery';
 
 /** Records an attempt at a webhook, which its receiver took unless `outcome` says otherwise. */
-export const recordOutcome = (
+export const recordOutcome = async (
   db: Database,
   keyring: Keyring,
   deliveryId: string,
@@ -18,7 +18,7 @@ export const recordOutcome = (
       deliveryId,
       n,
       begun: false,
-      nextAttemptAt: null,
+      nextAttemptAt: (await deliveryToAttempt(db, deliveryId))?.nextAttemptAt ?? null,
       reached: 'yes',
       durationMs: 7,
       httpStatus: 200,

@@ -273,6 +273,7 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  * The first failure of an n-th attempt counts. A success always counts, as does an attempt that
  * sent nothing.
  *
+ * A delivery that was asked for again during the attempt stays pending and due, however that ends.
  * After a failed first attempt the same transaction starts a workflow of the delivery's own.
  *
  * @param policy.maxAttempts the failed attempt with this number ends the delivery, as does a 410;
@@ -288,12 +289,8 @@ export async function recordAttempt(
   // A success, as most attempts are, needs no transaction's round trips.
   if (attempt.error === null) return insertAttempt(db, keyring, attempt, policy);
   return db.transaction(async (trx) => {
-    const { entityId, webhookType, workflowId, counted, ...state } = await insertAttempt(
-      trx,
-      keyring,
-      attempt,
-      policy,
-    );
+    const recorded = await insertAttempt(trx, keyring, attempt, policy);
+    const { entityId, webhookType, workflowId, counted, ...state } = recorded;
     if (
       counted &&
       n === 1 &&
@@ -328,7 +325,9 @@ function insertAttempt(
   return oneRow<Recorded>(
     db,
     `WITH delivery AS MATERIALIZED (
-       SELECT * FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
+       SELECT *, status = 'pending' AND next_attempt_at <= clock_timestamp()
+           AND next_attempt_at::text IS DISTINCT FROM :nextAttemptAt::text AS asked
+       FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
      ), attempt AS (
        INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head_encrypted, reached)
        SELECT id, attempts + 1, :durationMs, :httpStatus, :error,
@@ -337,7 +336,8 @@ function insertAttempt(
        WHERE :delivered::boolean OR (status = 'pending' AND attempts = :n::int - 1)
        RETURNING delivery_id, n
      ), outcome AS (
-       SELECT id, n, CASE WHEN :delivered::boolean THEN 'delivered'
+       SELECT id, n, CASE WHEN asked THEN 'pending'
+                          WHEN :delivered::boolean THEN 'delivered'
                           WHEN :httpStatus::int IS NOT DISTINCT FROM 410
                             OR n - earlier_attempts >= :maxAttempts::int THEN 'failed'
                           ELSE 'pending' END AS status
@@ -348,10 +348,11 @@ function insertAttempt(
            finished_at = CASE WHEN coalesce(o.status, d.status) = d.status THEN d.finished_at ELSE clock_timestamp() END,
            workflow_id = CASE WHEN o.status = 'pending' THEN '${workflowIds.webhookDelivery('')}' || d.id ELSE d.workflow_id END,
            sent = d.sent - CASE WHEN :begun::boolean AND :reached::text = 'no' THEN 1 ELSE 0 END,
-           next_attempt_at = CASE WHEN o.status = 'pending' AND d.next_attempt_at::text IS NOT DISTINCT FROM :nextAttemptAt::text
+           earlier_attempts = CASE WHEN asked THEN coalesce(o.n, d.attempts) ELSE d.earlier_attempts END,
+           next_attempt_at = CASE WHEN o.status = 'pending' AND NOT asked
                                   THEN clock_timestamp() + :retryInMs * interval '1 millisecond' ELSE d.next_attempt_at END
        FROM delivery LEFT JOIN outcome o ON true WHERE d.id = delivery.id
-       RETURNING d.next_attempt_at
+       RETURNING d.earlier_attempts, d.next_attempt_at
      ), endpoint AS (
        UPDATE webhook_endpoints w
        SET failing_since = CASE WHEN NOT :delivered::boolean THEN clock_timestamp() END
@@ -362,7 +363,7 @@ function insertAttempt(
      )
      SELECT d.entity_id, d.webhook_type, d.workflow_id, o.id IS NOT NULL AS counted,
             coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
-            d.earlier_attempts, ${msUntil('a.next_attempt_at')} AS retry_in_ms
+            a.earlier_attempts, ${msUntil('a.next_attempt_at')} AS retry_in_ms
      FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`,
     { ...attempt, ...policy, headEncrypted, delivered: attempt.error === null },
   );

@@ -111,7 +111,7 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
  * arrived would end as failed.
  *
  * Its workflow is signalled where it runs, and runs again where it has ended. Several requests at
- * once are answered by one attempt.
+ * once are answered by one attempt, which begins after them.
  *
  * @throws Failure not_found; delivery_withdrawn; no_webhook_url
  */
