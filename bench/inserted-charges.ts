@@ -75,8 +75,8 @@ export async function insertCharges(
     await client.query(`
       ALTER TABLE ledger_entries DISABLE TRIGGER USER;
       BEGIN;
-      INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
-        SELECT 'charge', id, closed_at, (closed_at AT TIME ZONE 'Africa/Lagos')::date
+      INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, commit_id)
+        SELECT 'charge', id, closed_at, (closed_at AT TIME ZONE 'Africa/Lagos')::date, md5(id)::uuid
         FROM billing_requests WHERE status = 'successful';
       INSERT INTO ledger_postings (entry_id, n, party_id, account, currency, direction, amount)
         SELECT e.id, side.n, side.party, side.account, 'NGN', side.direction, ${AMOUNT}

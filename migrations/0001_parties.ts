@@ -255,6 +255,8 @@ export async function up(knex: Knex): Promise<void> {
       -- Only where the answer holds secrets: what is shown once the hour for showing them again is
       -- over.
       secret_free_encrypted bytea,
+      -- As in events: of the transaction that did the work.
+      commit_id             uuid NOT NULL,
       created_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
       expires_at            timestamptz NOT NULL,
       PRIMARY KEY (caller_id, path, key),

@@ -21,6 +21,9 @@ export async function up(knex: Knex): Promise<void> {
       business_at timestamptz NOT NULL,
       recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
       request_id  text CHECK (request_id ~ '^[A-Za-z0-9._-]{1,128}$'),
+      -- Shared by all events, webhooks and entries that one transaction has written. Numbers of
+      -- transactions differ in a savepoint, and begin again in a restored database.
+      commit_id   uuid NOT NULL,
       UNIQUE (resource_id, sequence)
     );
     GRANT SELECT, INSERT ON events TO assent_app;

@@ -115,6 +115,8 @@ export async function up(knex: Knex): Promise<void> {
       -- Visibility order for the feed: a reader goes no further than the oldest transaction still
       -- open.
       created_xid          xid8 NOT NULL DEFAULT pg_current_xact_id(),
+      -- As in events.
+      commit_id            uuid NOT NULL,
       created_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
       finished_at          timestamptz,
       -- Attempts before it was last asked for again: the table of retries counts from there.
@@ -141,6 +143,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX webhook_deliveries_by_time ON webhook_deliveries (entity_id, created_at, id);
     CREATE INDEX webhook_deliveries_by_type ON webhook_deliveries (entity_id, webhook_type, created_at, id);
     CREATE INDEX webhook_deliveries_of_entity ON webhook_deliveries (entity_id, created_xid, event_id);
+    CREATE INDEX webhook_deliveries_of_commit ON webhook_deliveries (commit_id);
     CREATE INDEX webhook_deliveries_retried ON webhook_deliveries (id) WHERE status = 'pending' AND attempts > 0;
     -- Only deliveries that nobody has attempted yet: it stays as small as the work in hand.
     CREATE INDEX webhook_deliveries_unattempted ON webhook_deliveries (workflow_id)

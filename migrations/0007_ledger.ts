@@ -41,6 +41,8 @@ export async function up(knex: Knex): Promise<void> {
       recorded_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
       -- With the transaction that wrote it an entry is complete.
       created_xid    xid8 NOT NULL DEFAULT pg_current_xact_id(),
+      -- As in events.
+      commit_id      uuid NOT NULL,
       -- The day that was over when the entry was posted; otherwise null.
       belongs_to     date,
       UNIQUE (resource_id, kind),
@@ -49,7 +51,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (left(resource_id, 4) IN ('brq_', 'rfd_', 'txn_', 'exc_'))
     );
     CREATE INDEX ledger_entries_of_day ON ledger_entries (settlement_day, id);
-    GRANT SELECT, INSERT (kind, resource_id, settled_at, settlement_day, belongs_to) ON ledger_entries TO assent_app;
+    GRANT SELECT, INSERT (kind, resource_id, settled_at, settlement_day, commit_id, belongs_to) ON ledger_entries TO assent_app;
 
     CREATE TABLE ledger_postings (
       entry_id  bigint REFERENCES ledger_entries,

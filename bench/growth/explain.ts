@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { Database, Transaction } from '../../src/database/pool/connection';
 
@@ -98,7 +98,7 @@ export class Explainer {
       async transaction(work) {
         await query('BEGIN');
         try {
-          const result = await work({ isTransaction: true, query });
+          const result = await work({ isTransaction: true, commitId: randomUUID(), query });
           await query('COMMIT');
           return result;
         } catch (error) {

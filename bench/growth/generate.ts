@@ -282,11 +282,11 @@ function steps(
     ],
     [
       'events',
-      `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, recorded_at)
+      `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, recorded_at, commit_id)
        SELECT 'evt_' || stamp || left(hash, 15) || s, 'brq_' || stamp || left(hash, 16), s,
          CASE s WHEN 1 THEN 'billing_request.accepted' ELSE 'billing_request.' || status END,
          CASE WHEN s = 2 THEN 'bank' WHEN scheduled THEN 'network' ELSE 'merchant' END,
-         jsonb_build_object('amount', amount::text, 'currency', 'NGN'), at, at
+         jsonb_build_object('amount', amount::text, 'currency', 'NGN'), at, at, md5(n || ' ' || s)::uuid
        FROM growth.charges, generate_series(1, CASE WHEN n >= ${told} AND status <> 'pending' THEN 2 ELSE 1 END) AS s`,
     ],
     [
@@ -294,14 +294,15 @@ function steps(
       // To the bank, and when it has answered to the merchant. One in a hundred of those was never
       // taken.
       `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, status, workflow_id,
-         attempts, created_xid, created_at, finished_at)
+         attempts, created_xid, created_at, finished_at, commit_id)
        SELECT 'dlv_' || stamp || left(hash, 15) || s,
          CASE s WHEN 0 THEN bank_id ELSE merchant_id END, CASE s WHEN 0 THEN 'billing.request' ELSE 'billing.response' END,
          'bat_' || stamp || left(hash, 16), decode(repeat(hash, 38), 'hex'),
          CASE WHEN n >= ${lastDelivered} THEN 'pending' WHEN s = 1 AND n % 100 = 7 THEN 'failed' ELSE 'delivered' END,
          CASE WHEN scheduled THEN 'recurring/' || schedule_id ELSE 'billing-request/brq_' || stamp || left(hash, 16) END,
          CASE WHEN n >= ${lastDelivered} THEN 0 WHEN s = 1 AND n % 100 = 7 THEN 12 ELSE 1 END,
-         (3 + n::bigint * ${xids} / ${charges})::text::xid8, c.at, CASE WHEN n < ${lastDelivered} THEN c.at + interval '1 s' END
+         (3 + n::bigint * ${xids} / ${charges})::text::xid8, c.at, CASE WHEN n < ${lastDelivered} THEN c.at + interval '1 s' END,
+         md5(n || ' ' || s + 1)::uuid
        FROM growth.charges c JOIN growth.agreements a USING (j), generate_series(0, CASE WHEN status = 'pending' THEN 0 ELSE 1 END) AS s
        WHERE n >= ${told}`,
     ],
@@ -314,10 +315,10 @@ function steps(
     ],
     [
       'idempotency_keys',
-      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, created_at, expires_at)
+      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, created_at, expires_at, commit_id)
        SELECT m.id, '/v1/customer/bill', gen_random_uuid(), sha256(n::text::bytea), 201, decode(repeat(md5(n::text), 20), 'hex'),
          clock - interval '7 days' * (1.01 - n / ${idempotencyKeys}::float8),
-         clock - interval '7 days' * (0.01 - n / ${idempotencyKeys}::float8)
+         clock - interval '7 days' * (0.01 - n / ${idempotencyKeys}::float8), md5('k' || n)::uuid
        FROM generate_series(0, ${idempotencyKeys - 1}) AS n, growth.now, growth.merchants m
        WHERE m.i = floor(${merchants} * growth.chance(n, 11) ^ 4)`,
     ],

@@ -150,8 +150,8 @@ describe('an advance', () => {
       told += 1;
       await rows(
         db,
-        `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id)
-         VALUES (:id, :owner, 'billing.request', '', 'billing-request/of-a-merchant')`,
+        `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
+         VALUES (:id, :owner, 'billing.request', '', 'billing-request/of-a-merchant', gen_random_uuid())`,
         { id, owner },
       );
       await rows(

@@ -173,9 +173,9 @@ describe('webhooks of a disabled entity', () => {
     const id = await announceTo(bank.entityId);
     await rows(
       db,
-      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id)
+      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
        SELECT 'dlv_' || lpad(n::text, 26, '0'), entity_id, webhook_type, body_encrypted,
-         'webhook-delivery/dlv_' || lpad(n::text, 26, '0')
+         'webhook-delivery/dlv_' || lpad(n::text, 26, '0'), commit_id
        FROM webhook_deliveries, generate_series(1, 2500) AS n WHERE id = :id`,
       { id },
     );

@@ -11,7 +11,7 @@ import { openBookingCase } from '../support/bank-file';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
 import { runSchedule } from '../support/schedule';
-import { answerBill, bill, charge, refund, exceptionOf } from '../support/settled';
+import { answerBill, bill, charge, grantingCharge, refund, exceptionOf } from '../support/settled';
 import {
   answerCharges,
   lookupIdOf,
@@ -198,6 +198,17 @@ test('a bank and a merchant stand with their names before their ids', async () =
   );
   const bare = out.replaceAll(bank, '').replaceAll(merchant, '');
   expect(bare).not.toMatch(/(?:bnk|mch)_/);
+});
+
+test('a charge by lookupID whose answer also grants a standing approval is told whole, as one moment', async () => {
+  const { id } = await grantingCharge(db, ring, standing);
+  const told = await why(id);
+  expect(steps(told).slice(-3)).toEqual([
+    'event billing_request.successful',
+    'ledger charge',
+    'webhook billing.response',
+  ]);
+  expect(new Set(told.lines.slice(-3).map(({ at }) => at)).size).toBe(1);
 });
 
 test('an answer that came too late is there though it was refused, with its exception and what an operator did', async () => {

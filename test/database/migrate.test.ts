@@ -200,9 +200,9 @@ describe('the schema', () => {
     const keyring = readKeyring(makeKeyring());
     const parties = await standingApproval(test.db, keyring);
     await makeSchedule(test.db, keyring, parties);
-    const [deliveryId] = await announce(test.db, keyring, [
-      { entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] },
-    ]);
+    const [deliveryId] = await test.db.transaction((trx) =>
+      announce(trx, keyring, [{ entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] }]),
+    );
     const attempted = `INSERT INTO webhook_attempts (delivery_id, n, duration_ms) VALUES (:deliveryId, 1, 1)`;
     await rows(test.db, attempted, { deliveryId });
     for (const [table, time, keys] of [

@@ -45,9 +45,9 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
   const insert = (id: string, entityId: string, attempts: number, due: string) =>
     rows(
       test.db,
-      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, attempts,
+      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, attempts,
          next_attempt_at)
-       VALUES ('dlv_' || :id, :entityId, 'webhook.test', '', 'webhook-delivery/dlv_' || :id, :attempts,
+       VALUES ('dlv_' || :id, :entityId, 'webhook.test', '', 'webhook-delivery/dlv_' || :id, gen_random_uuid(), :attempts,
          now() + :due::interval)`,
       { id, entityId, attempts, due },
     );
@@ -74,9 +74,9 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
   // More than are read, and older than those of a receiver that is let in.
   await rows(
     test.db,
-    `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, attempts,
+    `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, attempts,
        next_attempt_at)
-     SELECT 'dlv_q' || n, :bankId, 'webhook.test', '', 'webhook-delivery/dlv_q' || n, 2, now()
+     SELECT 'dlv_q' || n, :bankId, 'webhook.test', '', 'webhook-delivery/dlv_q' || n, gen_random_uuid(), 2, now()
      FROM generate_series(1, 10001) AS n`,
     { bankId },
   );

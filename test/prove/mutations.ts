@@ -294,7 +294,9 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
         LEDGER,
         `export async function postCharge(`,
         `async function postApart(timeZone, entries) {
-  const pool = (globalThis.apart ??= new (require('pg').Pool)({ connectionString: process.env.DATABASE_URL, max: 1 }));
+  const pool = (globalThis.apart ??= Object.assign(
+    new (require('pg').Pool)({ connectionString: process.env.DATABASE_URL, max: 1 }),
+    { commitId: crypto.randomUUID() }));
   setTimeout(() => void postEntries(pool, timeZone, entries), 3_000);
 }
 

@@ -54,8 +54,8 @@ export async function postThen(
   await rows(
     db,
     `WITH entry AS (
-       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day)
-       VALUES ('charge', :id, :day::date + interval '12 hours', :day) RETURNING id)
+       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, commit_id)
+       VALUES ('charge', :id, :day::date + interval '12 hours', :day, gen_random_uuid()) RETURNING id)
      INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
      SELECT entry.id, n, party, account, direction, 1, :currency FROM entry, (VALUES
        (1, :bankId, 'customer_bank', 'debit'), (2, :merchantId, 'merchant', 'credit')) AS p (n, party, account, direction)`,

@@ -90,6 +90,7 @@ export const answerBill = (
   id: string,
   bankTransactionId: string | null,
   declineReason = 'insufficient_funds',
+  action: 'approve_recurring' | null = null,
 ) =>
   db.transaction((trx) =>
     answerBillingRequest(
@@ -100,7 +101,7 @@ export const answerBill = (
       id,
       bankTransactionId === null
         ? { outcome: 'declined', declineReason, action: null }
-        : { outcome: 'approved', bankTransactionId, action: null },
+        : { outcome: 'approved', bankTransactionId, action },
       {},
     ),
   );
@@ -108,6 +109,13 @@ export const answerBill = (
 export async function charge(db: Database, keyring: Keyring, standing: Standing): Promise<Billed> {
   const billed = await bill(db, keyring, standing);
   await answerBill(db, keyring, standing, billed.id, `tx-${billed.id}`);
+  return billed;
+}
+
+/** A bill by lookupID, by whose approval the customer also gives a standing one. */
+export async function grantingCharge(db: Database, keyring: Keyring, standing: Standing): Promise<Billed> {
+  const [billed] = (await billBy(db, keyring, standing, ['lookupID'])) as [Billed];
+  await answerBill(db, keyring, standing, billed.id, `tx-${billed.id}`, undefined, 'approve_recurring');
   return billed;
 }
 

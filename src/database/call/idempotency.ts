@@ -79,17 +79,18 @@ export async function storeAnswer(
   const stored = await row(
     trx,
     `INSERT INTO idempotency_keys AS k
-       (caller_id, path, key, request_hash, http_status, answer_encrypted, secret_free_encrypted, expires_at)
-     VALUES (:callerId, :path, :key, :hash, :status, :answer, :secretFree, clock_timestamp() + :kept::interval)
+       (caller_id, path, key, request_hash, http_status, answer_encrypted, secret_free_encrypted, commit_id, expires_at)
+     VALUES (:callerId, :path, :key, :hash, :status, :answer, :secretFree, :commitId, clock_timestamp() + :kept::interval)
      ON CONFLICT (caller_id, path, key) DO UPDATE SET
        request_hash = excluded.request_hash, http_status = excluded.http_status,
        answer_encrypted = excluded.answer_encrypted, secret_free_encrypted = excluded.secret_free_encrypted,
-       created_at = excluded.created_at, expires_at = excluded.expires_at
+       commit_id = excluded.commit_id, created_at = excluded.created_at, expires_at = excluded.expires_at
      WHERE k.expires_at <= clock_timestamp()
      RETURNING k.key`,
     {
       ...identity(request),
       hash: request.bodyIndexes[0],
+      commitId: trx.commitId,
       status: answer.status,
       answer: encrypted(answer.body),
       secretFree: secretFree === undefined ? null : encrypted(secretFree),

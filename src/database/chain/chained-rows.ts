@@ -29,7 +29,7 @@ export const ROWS_OF: Record<Stream, Rows> = {
     idType: 'text',
     called: 'event',
     content: `ROW(r.id, r.resource_id, r.sequence, r.type, r.cause, r.details, ${microseconds('r.business_at')},
-      ${microseconds('r.recorded_at')}, r.request_id)::text`,
+      ${microseconds('r.recorded_at')}, r.request_id, r.commit_id)::text`,
   },
   audit: {
     table: 'audit_events',

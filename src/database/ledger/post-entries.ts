@@ -28,8 +28,8 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
          ledger_booking_day(owner_id, settled_at, :timeZone) AS day
        FROM given),
      made AS (
-       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, belongs_to)
-       SELECT kind, resource_id, settled_at, day, CASE WHEN own_day <> day THEN own_day END FROM booked
+       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, commit_id, belongs_to)
+       SELECT kind, resource_id, settled_at, day, :commitId, CASE WHEN own_day <> day THEN own_day END FROM booked
        ON CONFLICT (resource_id, kind) DO NOTHING RETURNING id, kind, resource_id),
      -- A bank takes a charge back under one id, in one booking, though a refund that it rejects
      -- later adds a second part here.
@@ -48,6 +48,7 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
      FROM made JOIN given USING (kind, resource_id), jsonb_array_elements(given.postings) WITH ORDINALITY AS p (value, n)`,
     {
       timeZone,
+      commitId: trx.commitId,
       entries: jsonOf(entries),
     },
   );

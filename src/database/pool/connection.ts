@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { v7 as newUuid } from 'uuid';
 import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
 import { remember } from '../../domain/remember';
 import { inCamelCase } from './letter-case';
@@ -13,6 +14,8 @@ types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
 export interface Executor {
   /** Id of the API call, which its events carry. */
   readonly requestId?: string | undefined;
+  /** Of a transaction: a UUID that its events, webhooks and ledger entries share. */
+  readonly commitId?: string | undefined;
   /** The current span, if any; messages to other processes carry it. */
   readonly traceparent?: (() => string | undefined) | undefined;
   /** Has the relays look into the outbox: after the commit of a transaction, else at once. */
@@ -26,6 +29,7 @@ export interface Executor {
 
 export interface Transaction extends Executor {
   readonly isTransaction: true;
+  readonly commitId: string;
 }
 
 export interface Database extends Executor {
@@ -187,6 +191,7 @@ export function openDatabase(
       let failed: unknown;
       const trx: Transaction = {
         isTransaction: true,
+        commitId: newUuid(),
         requestId,
         traceparent,
         wakeRelays: () => {

@@ -39,26 +39,19 @@ export const moneyFacts = (row: MoneyRow) => ({
   ...(row.closedAt && { closedAt: row.closedAt.toISOString() }),
 });
 
-/** Writes events, with the id of the API call, in the transaction of their transitions. */
+/** Writes events, with the ids of API call and transaction, in that of their transitions. */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
   await rows(
     trx,
-    `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id)
+    `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id, commit_id)
      SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
-       coalesce(e->'details', '{}'), (e->>'at')::timestamptz, :requestId
+       coalesce(e->'details', '{}'), (e->>'at')::timestamptz, :requestId, :commitId
      FROM jsonb_array_elements(:events::jsonb) AS e`,
     {
       requestId: trx.requestId ?? null,
+      commitId: trx.commitId,
       events: jsonOf(events.map((event) => ({ ...event, id: newId('event') }))),
     },
   );
 }
-
-/**
- * SQL: the full number of the transaction that wrote an event; the row has only the lower half. A
- * webhook stores the number of its transaction, so this finds the webhooks of an event.
- */
-export const XID = `(((now.xid & ~4294967295) | e.xmin::text::bigint)
-  - CASE WHEN e.xmin::text::bigint > (now.xid & 4294967295) THEN 4294967296 ELSE 0 END)::text`;
-export const NOW = `(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) AS now`;

@@ -2,7 +2,6 @@ import { reasonForAudit } from '../../domain/charge';
 import type { Cause, LedgerPosting, Step } from '../../domain/words/timeline';
 import { isTold } from '../../domain/words/timeline-words';
 import { rows, type Executor } from '../pool/connection';
-import { NOW, XID } from '../record/event';
 import { KEPT } from '../call/idempotency';
 
 /** The steps of a timeline that are events, calls, ledger entries and audit events. */
@@ -16,12 +15,11 @@ export interface RecordedEvent {
   cause: Cause;
   details: Record<string, unknown>;
   requestId: string | null;
-  xid: string;
-  xmin: string;
+  commitId: string;
 }
 
 const EVENT = `SELECT e.recorded_at AS at, e.business_at, e.resource_id, e.sequence, e.type,
-  e.cause, e.details, e.request_id, ${XID} AS xid, e.xmin::text AS xmin`;
+  e.cause, e.details, e.request_id, e.commit_id`;
 
 /** The latest events, oldest first; a schedule's events are limited to these billings. */
 export async function readEvents(
@@ -32,8 +30,8 @@ export async function readEvents(
 ): Promise<RecordedEvent[]> {
   const latest = await rows<RecordedEvent>(
     db,
-    `${EVENT} FROM ${NOW}, events e WHERE e.resource_id = ANY(:ids)
-     UNION ALL ${EVENT} FROM ${NOW}, unnest(:scheduleIds::text[], :ns::text[]) AS billing (schedule_id, n)
+    `${EVENT} FROM events e WHERE e.resource_id = ANY(:ids)
+     UNION ALL ${EVENT} FROM unnest(:scheduleIds::text[], :ns::text[]) AS billing (schedule_id, n)
        JOIN events e ON e.resource_id = billing.schedule_id AND e.details->>'n' = billing.n
      ORDER BY at DESC, sequence DESC LIMIT :limit`,
     {
@@ -102,18 +100,18 @@ export async function readCalls(
        k.caller_id,
        CASE WHEN k.caller_id IS NOT NULL THEN true WHEN c.at > clock_timestamp() - :kept::interval THEN false END
          AS idempotency_key
-     FROM unnest(:ids::text[], :ats::timestamptz[], :xmins::text[], :causes::text[], :requestIds::text[])
-       AS c (resource_id, at, written_by, cause, request_id)
+     FROM unnest(:ids::text[], :ats::timestamptz[], :commitIds::uuid[], :causes::text[], :requestIds::text[])
+       AS c (resource_id, at, commit_id, cause, request_id)
      LEFT JOIN LATERAL (
        SELECT caller_id FROM idempotency_keys
        WHERE expires_at BETWEEN c.at + :kept::interval - interval '1 minute' AND c.at + :kept::interval + interval '1 minute'
-         AND caller_id = ANY(:callers) AND xmin::text = c.written_by LIMIT 1) AS k ON true`,
+         AND caller_id = ANY(:callers) AND commit_id = c.commit_id LIMIT 1) AS k ON true`,
     {
       callers,
       kept: KEPT,
       ids: calls.map(({ resourceId }) => resourceId),
       ats: calls.map(({ at }) => at.toISOString()),
-      xmins: calls.map(({ xmin }) => xmin),
+      commitIds: calls.map(({ commitId }) => commitId),
       causes: calls.map(({ cause }) => cause),
       requestIds: calls.map(({ requestId }) => requestId),
     },
@@ -129,11 +127,11 @@ export async function readLedger(
   db: Executor,
   resourceIds: string[],
   limit: number,
-): Promise<(Step<'ledger'> & { xid: string })[]> {
+): Promise<(Step<'ledger'> & { commitId: string })[]> {
   type Stored = Omit<LedgerPosting, 'amount'> & { amount: string };
-  const entries = await rows<Omit<Step<'ledger'>, 'postings'> & { xid: string; postings: Stored[] }>(
+  const entries = await rows<Omit<Step<'ledger'>, 'postings'> & { commitId: string; postings: Stored[] }>(
     db,
-    `SELECT e.recorded_at AS at, 'ledger' AS what, e.created_xid::text AS xid, e.id::text AS entry_id, e.kind, e.resource_id,
+    `SELECT e.recorded_at AS at, 'ledger' AS what, e.commit_id, e.id::text AS entry_id, e.kind, e.resource_id,
        e.settlement_day::text AS settlement_day,
        (SELECT jsonb_agg(jsonb_build_object('direction', p.direction, 'account', p.account, 'partyId', p.party_id,
           'amount', p.amount::text, 'currency', p.currency) ORDER BY p.n)

@@ -112,19 +112,19 @@ async function readTimeline(db: Executor, ring: Keyring, subject: Subject): Prom
   const billings = charges.filter(({ scheduleId }) => scheduleId !== null && !ids.includes(scheduleId));
   const recorded = await readEvents(db, ids, billings, limit);
   // All steps of a transaction happened at once, at the moment of its first event.
-  const moments = new Map(recorded.toReversed().map(({ xid, at }) => [xid, at]));
-  const atOnce = <One extends { at: Date; xid: string }>({ xid, ...one }: One) => ({
+  const moments = new Map(recorded.toReversed().map(({ commitId, at }) => [commitId, at]));
+  const atOnce = <One extends { at: Date; commitId: string }>({ commitId, ...one }: One) => ({
     ...one,
-    at: moments.get(xid) ?? one.at,
+    at: moments.get(commitId) ?? one.at,
   });
   const events: RecordedEvent[] = recorded.map((event) => ({
     ...event,
-    at: moments.get(event.xid) ?? event.at,
+    at: moments.get(event.commitId) ?? event.at,
   }));
   const deliveries = await readDeliveries(db, ring, {
     ids: new Set(ids),
     parties,
-    xids: [...moments.keys()],
+    commitIds: [...moments.keys()],
     batchIds: new Set(resources.flatMap(({ batchId }) => batchId ?? [])),
     certain,
     limit,

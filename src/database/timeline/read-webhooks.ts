@@ -17,27 +17,27 @@ export async function readDeliveries(
   of: {
     ids: Set<string>;
     parties: string[];
-    xids: string[];
+    commitIds: string[];
     batchIds: Set<string>;
     certain: string[];
     limit: number;
   },
-): Promise<(Step<'webhook'> & { xid: string })[]> {
-  const { parties: entityIds, xids, certain, limit } = of;
-  const found = await rows<Omit<Step<'webhook'>, 'what'> & { xid: string; batchId: string }>(
+): Promise<(Step<'webhook'> & { commitId: string })[]> {
+  const { parties: entityIds, commitIds, certain, limit } = of;
+  const found = await rows<Omit<Step<'webhook'>, 'what'> & { commitId: string; batchId: string }>(
     db,
-    `SELECT d.created_at AS at, d.created_xid::text AS xid, d.id AS delivery_id, d.batch_id, d.webhook_type,
+    `SELECT d.created_at AS at, d.commit_id, d.id AS delivery_id, d.batch_id, d.webhook_type,
        d.entity_id AS receiver_id, d.status, d.attempts, d.workflow_id,
        d.withdrawn_at IS NOT NULL AS withdrawn, w.url IS NOT NULL AS has_url,
        (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id) AS read_in_feed
      FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
      WHERE d.id IN (
-       SELECT a.id FROM unnest(:entityIds::text[]) AS e (id), unnest(:xids::text[]) AS t (xid),
+       SELECT a.id FROM unnest(:commitIds::uuid[]) AS t (id),
          LATERAL (SELECT id FROM webhook_deliveries
-                  WHERE entity_id = e.id AND created_xid = t.xid::xid8 LIMIT :limit) AS a
+                  WHERE commit_id = t.id AND entity_id = ANY(:entityIds) LIMIT :limit) AS a
        UNION SELECT unnest(:certain::text[]))
      ORDER BY d.event_id DESC LIMIT :limit`,
-    { entityIds, xids, certain, limit },
+    { entityIds, commitIds, certain, limit },
     'custom plan',
   );
   const isSure = ({ deliveryId, batchId }: { deliveryId: string; batchId: string }) =>

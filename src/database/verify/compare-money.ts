@@ -1,12 +1,11 @@
 import type { Database } from '../pool/connection';
-import { NOW, XID } from '../record/event';
 import { firstIdAt } from '../identifier/new-id';
 import { FEED_HORIZON } from '../webhook/read-event-feed';
 import { listed, walk, type Pages } from './read-in-pages';
 
 /**
- * Compares each row of money with its last event, its ledger entries, and the webhooks that its
- * transactions wrote. A page is one statement, so a row that settles meanwhile is no difference.
+ * Compares each row of money with its last event, its ledger entries, and the webhooks that tell of
+ * its events. A page is one statement, so a row that settles meanwhile is no difference.
  * Pages go by ids, not rows, so that the traces of a deleted row are found.
  */
 
@@ -115,49 +114,35 @@ const SUMMED = `
   WHERE b.id = ANY(ARRAY(SELECT id FROM ids))
     AND (b.refunded_amount, b.reversed_amount) IS DISTINCT FROM (coalesce(refunded, 0), coalesce(reversed, 0))`;
 
-/** Events with a webhook: the condition under which it is due, its receiver, and its types. */
+/** Events with a webhook: its receiver, and its types. */
 const TOLD = `
-  ('billing_request.accepted', 'pending', 'bank', '{billing.request}'::text[]),
-  ('billing_request.successful', NULL, 'payee', '{billing.response,billing.credit}'),
-  ('billing_request.declined', NULL, 'payee', '{billing.response,billing.credit}'),
-  ('billing_request.declined', 'closed', 'bank', '{billing.closed}'),
-  ('billing_request.reversed', NULL, 'payee', '{billing.reversed}'),
-  ('refund.requested', 'pending', 'bank', '{refund.request}'),
-  ('refund.completed', NULL, 'payee', '{refund.response}'),
-  ('refund.rejected', NULL, 'payee', '{refund.response}'),
-  ('refund.overdue', NULL, 'payee', '{refund.response}'),
-  ('refund.returned', NULL, 'payee', '{refund.returned}'),
-  ('refund.returned', NULL, 'bank', '{refund.returned}'),
-  ('exception.opened', NULL, 'payee', '{exception.opened}'),
-  ('exception.opened', NULL, 'bank', '{exception.opened}'),
-  ('exception.resolved', NULL, 'payee', '{exception.resolved}'),
-  ('exception.resolved', NULL, 'bank', '{exception.resolved}')`;
+  ('billing_request.accepted', 'bank', '{billing.request}'::text[]),
+  ('billing_request.successful', 'payee', '{billing.response,billing.credit}'),
+  ('billing_request.declined', 'payee', '{billing.response,billing.credit}'),
+  ('billing_request.declined', 'bank', '{billing.closed}'),
+  ('billing_request.reversed', 'payee', '{billing.reversed}'),
+  ('refund.requested', 'bank', '{refund.request}'),
+  ('refund.completed', 'payee', '{refund.response}'),
+  ('refund.rejected', 'payee', '{refund.response}'),
+  ('refund.overdue', 'payee', '{refund.response}'),
+  ('refund.returned', 'payee', '{refund.returned}'),
+  ('refund.returned', 'bank', '{refund.returned}'),
+  ('exception.opened', 'payee', '{exception.opened}'),
+  ('exception.opened', 'bank', '{exception.opened}'),
+  ('exception.resolved', 'payee', '{exception.resolved}'),
+  ('exception.resolved', 'bank', '{exception.resolved}')`;
 
-const IS_DUE = `CASE t.due WHEN 'pending' THEN r.status = 'pending'
-  WHEN 'closed' THEN e.cause <> 'bank' AND r.decline_reason IS DISTINCT FROM 'limit_reached' ELSE true END`;
+/** A bank is told of declines that it did not cause, if it was asked. */
+const IS_DUE = `(by <> '{billing.closed}' OR e.cause <> 'bank' AND r.decline_reason IS DISTINCT FROM 'limit_reached')`;
 
-/**
- * One transaction writes an event and its webhooks, so both have its transaction id. The time
- * decides instead in a copied database, whose webhooks all have the id 3. It also decides for a
- * restored event: the next webhook after the event's minute was then written by an older
- * transaction than the event's.
- */
 const UNTOLD = `
   SELECT id, format('its event %s (table events) is there, and the webhook %s to %s that tells of it is gone', type, by[1], receiver) AS what
   FROM (
-    SELECT r.id, e.type, e.recorded_at AS at, (${XID})::xid8 AS xid, t.by,
-      CASE t.receiver WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
-    FROM ${NOW}, events e JOIN (VALUES ${TOLD}) AS t (type, due, receiver, by) USING (type) JOIN r ON r.id = e.resource_id
-    WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${IS_DUE} AND e.recorded_at > ${FEED_HORIZON}
-    -- OFFSET 0 makes Postgres find the due events before it looks for their webhooks.
-    OFFSET 0) AS due
-  WHERE receiver IS NOT NULL AND (SELECT true FROM webhook_deliveries d WHERE d.entity_id = receiver
-         AND d.created_xid = xid AND d.webhook_type = ANY(by) LIMIT 1) IS NULL
-    AND (SELECT true FROM webhook_deliveries d WHERE d.entity_id = receiver
-         AND d.webhook_type = ANY(by) AND d.created_at BETWEEN at - interval '1 minute' AND at + interval '1 minute'
-         AND (d.created_xid = '3' OR (
-           SELECT n.created_xid < xid FROM webhook_deliveries n WHERE n.entity_id = receiver
-             AND n.created_at > at + interval '1 minute' ORDER BY n.created_at LIMIT 1)) LIMIT 1) IS NULL`;
+    SELECT r.id, e.type, e.commit_id, t.by, CASE t.receiver WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
+    FROM events e JOIN (VALUES ${TOLD}) AS t (type, receiver, by) USING (type) JOIN r ON r.id = e.resource_id
+    WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${IS_DUE} AND e.recorded_at > ${FEED_HORIZON}) AS due
+  WHERE receiver IS NOT NULL AND (SELECT true FROM webhook_deliveries d
+    WHERE d.commit_id = due.commit_id AND d.entity_id = receiver AND d.webhook_type = ANY(by) LIMIT 1) IS NULL`;
 
 /** @param page SQL with the ids, as `id`, and the places to go on from, as `place` */
 const comparison = (page: string) => `

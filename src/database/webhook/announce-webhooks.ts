@@ -191,8 +191,8 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
   await rows(
     trx,
     `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
-       status, finished_at)
-     SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
+       commit_id, status, finished_at)
+     SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, :commitId,
        CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
      FROM unnest(:ids::text[], :entityIds::text[], :webhookTypes::text[], :batchIds::text[],
                  :bodies::bytea[], :workflowIds::text[], :haveUrl::boolean[])
@@ -204,6 +204,7 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
       batchIds: deliveries.map((one) => one.batchId),
       bodies: deliveries.map((one) => one.bodyEncrypted),
       workflowIds: deliveries.map((one) => one.workflowId),
+      commitId: trx.commitId,
       haveUrl: deliveries.map((one) => one.receiver.hasUrl),
     },
   );

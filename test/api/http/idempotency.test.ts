@@ -146,8 +146,8 @@ describe('a request with an idempotency key', () => {
   it('is swept in bounded steps, each of which says whether more is left', async () => {
     await row(
       test.db,
-      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, created_at, expires_at)
-       SELECT :callerId, '/v1/old', 'old ' || n, decode(repeat('00', 32), 'hex'), 200, '', now() - interval '8 days',
+      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, commit_id, created_at, expires_at)
+       SELECT :callerId, '/v1/old', 'old ' || n, decode(repeat('00', 32), 'hex'), 200, '', gen_random_uuid(), now() - interval '8 days',
          now() - interval '1 day' FROM generate_series(1, 1001) n`,
       { callerId: provider.entityId },
     );

@@ -115,8 +115,9 @@ describe('a transaction to which more has happened than is shown', () => {
   it('shows the latest of it, oldest first', async () => {
     await rows(
       db,
-      `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at)
-       SELECT 'evt_' || lpad(n::text, 26, '0'), :id, n, 'billing_request.' || n, 'bank', '{}', clock_timestamp() + n * interval '1 second'
+      `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, commit_id)
+       SELECT 'evt_' || lpad(n::text, 26, '0'), :id, n, 'billing_request.' || n, 'bank', '{}', clock_timestamp() + n * interval '1 second',
+         gen_random_uuid()
        FROM generate_series(1, 1002) AS n`,
       { id: `brq_${'1'.padStart(26, '0')}` },
     );

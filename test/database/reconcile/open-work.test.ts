@@ -108,8 +108,8 @@ async function unattempted(id: string): Promise<string> {
   await asOwner(
     database.url,
     `SET session_replication_role = replica;
-     INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, created_at)
-     VALUES ('${id}', '${standing.bankId}', 'webhook.test', '', '${workflowId}',
+     INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, created_at)
+     VALUES ('${id}', '${standing.bankId}', 'webhook.test', '', '${workflowId}', gen_random_uuid(),
        clock_timestamp() - interval '10 minutes')`,
   );
   return workflowId;

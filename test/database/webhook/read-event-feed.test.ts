@@ -152,8 +152,8 @@ test('after a dump was restored each webhook is in the feed by its event, howeve
   await db.transaction((trx) => tell(trx, 'first'));
   await rows(
     db,
-    `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id)
-     SELECT 'dlv_' || n, :entityId, webhook_type, body_encrypted, workflow_id
+    `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
+     SELECT 'dlv_' || n, :entityId, webhook_type, body_encrypted, workflow_id, commit_id
      FROM webhook_deliveries, generate_series(1, 10001) AS n WHERE entity_id = :entityId`,
     { entityId },
   );
