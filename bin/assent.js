@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 'use strict';
 // The operator's commands: from source in a checkout, from the build in an installation.
+require('./node-version.js');
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 
