@@ -96,6 +96,9 @@ async function download(cached: string, say: (line: string) => void): Promise<st
       throw new Error(`not done within ${DOWNLOAD_TIMEOUT_MS / 1000} s`);
     });
     await environment.teardown();
+  }).catch((error: unknown) => {
+    say(`The download failed: ${error instanceof Error ? error.message : String(error)}`);
+    throw error;
   });
 }
 
