@@ -72,7 +72,7 @@ interface Report extends Scan {
 
 interface Options extends Explained {
   fix?: boolean;
-  endRowless?: boolean;
+  endRowless?: number;
 }
 
 export function fill(command: Command): void {
@@ -81,8 +81,8 @@ export function fill(command: Command): void {
     .addOption(endRowlessOption())
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, { fix = false, endRowless = false, ...explained }: Options) => {
-        if (endRowless && !fix) throw new OperatorError('--end-rowless goes with --fix');
+      onEngine(async ({ db }, config, { fix = false, endRowless = 0, ...explained }: Options) => {
+        if (endRowless > 0 && !fix) throw new OperatorError('--end-rowless goes with --fix');
         const by = fix ? operator(explained) : undefined;
         const client = openTemporal(config);
         try {
@@ -100,13 +100,13 @@ export function fill(command: Command): void {
 
 /**
  * @param by who requested the restart; undefined for a check alone
- * @param endRowless whether workflows without a row are to be ended
+ * @param endRowless most workflows without a row that are to be ended; 0 for none
  */
 async function reconcile(
   db: Database,
   client: Client,
   by: Actor | undefined,
-  endRowless: boolean,
+  endRowless: number,
 ): Promise<Report> {
   const { namespace } = client.options;
   const id = await namespaceId(client).catch((cause: unknown) => {
@@ -116,13 +116,13 @@ async function reconcile(
   if (known !== null && known !== id) throw new OperatorError(notTakenOver(namespace));
   const record = (action: `reconcile.${string}`, after: Record<string, unknown>) =>
     by && db.transaction((trx) => recordAuditEvent(trx, by, { action, entityId: null, after }));
-  await record('reconcile.begun', { namespace, namespaceId: id, ...(endRowless && { endRowless }) });
+  await record('reconcile.begun', { namespace, namespaceId: id, ...(endRowless > 0 && { endRowless }) });
   const { found, ...first } = await scan(db, client, by !== undefined);
   // Before a worker has taken the namespace over, all that runs in it may be another database's.
   const rowless =
     known === null
       ? { checked: 0, found: 0, ended: 0, left: 0 }
-      : await scanRowless(db, client, endRowless ? by : undefined, (gone) =>
+      : await scanRowless(db, client, { by, atMost: endRowless }, (gone) =>
           list(found, 'without a row', gone),
         );
   const problems = (await workerProblems(db)).map(({ message }) => message);

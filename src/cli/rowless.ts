@@ -1,9 +1,11 @@
-import { Option } from 'commander';
+import type { Option } from 'commander';
 import type { Client } from '@temporalio/client';
 import { recordAuditEvent, type Actor } from '../database/record/audit-event';
 import type { Database } from '../database/pool/connection';
+import { accept, refuse } from '../domain/parsed';
 import { counted } from '../domain/words/counted';
 import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/reconcile';
+import { parsedOption } from './options';
 import { progress } from './output';
 
 /**
@@ -11,7 +13,8 @@ import { progress } from './output';
  *
  * After a restore they are the rest of the lost work. A copy of the database, beside its original,
  * takes the original's newer workflows for rowless, and the code cannot tell the two apart. So an
- * operator asks for the end; the original would start them again.
+ * operator reads the count first, and asks for the end of as many; the original would start them
+ * again.
  */
 export interface Rowless {
   /** Workflows of ours that run. */
@@ -22,41 +25,55 @@ export interface Rowless {
   left: number;
 }
 
+/** Ids in an audit event: some 10 kB. */
+const ENDED_AT_ONCE = 200;
+
 /** A new option for each command, because commander stores the value in it. */
 export const endRowlessOption = (): Option =>
-  new Option(
-    '--end-rowless',
-    'with --fix, also end the workflows without a row: never where another copy of the database is at work',
+  parsedOption(
+    '--end-rowless <count>',
+    'with --fix, also end the workflows without a row, if there are no more of them: never where another copy of the database is at work',
+    (given) =>
+      /^[1-9]\d{0,5}$/.test(given)
+        ? accept(Number(given))
+        : refuse('takes the count of workflows without a row that "assent reconcile" has said'),
   );
 
 /**
- * Reads all running workflows, and ends the rowless ones. Each audit event is written before its
- * workflows end, should the command die in the middle.
+ * Counts the running workflows without a row, and then ends them, unless there are more than
+ * `atMost`. Each audit event is written before its workflows end, should the command die in the
+ * middle.
  *
- * @param by undefined where nothing is to be ended
+ * @param by who ends them; undefined for a count alone
  * @param list told of each rowless workflow
  */
 export async function scanRowless(
   db: Database,
   client: Client,
-  by: Actor | undefined,
+  { by, atMost }: { by: Actor | undefined; atMost: number },
   list: (gone: RowlessWorkflow[]) => void,
 ): Promise<Rowless> {
   const result: Rowless = { checked: 0, found: 0, ended: 0, left: 0 };
+  const all: RowlessWorkflow[] = [];
   for await (const { checked, gone } of pagesWithoutRow(db, client)) {
     result.checked += checked;
     result.found += gone.length;
     list(gone);
+    if (result.found <= atMost) all.push(...gone);
     progress.say(`${counted(result.checked, 'workflows')} that run looked at, ${result.found} without a row`);
-    if (!by || gone.length === 0) continue;
+  }
+  if (!by || result.found > atMost) return { ...result, left: result.found };
+  for (let from = 0; from < all.length; from += ENDED_AT_ONCE) {
+    const gone = all.slice(from, from + ENDED_AT_ONCE);
     const after = { workflowIds: gone.map(({ workflowId }) => workflowId) };
     await db.transaction((trx) =>
       recordAuditEvent(trx, by, { action: 'reconcile.rowless_ended', entityId: null, after }),
     );
     await endRowless(client, gone);
     result.ended += gone.length;
+    progress.say(`${result.ended} of ${result.found} workflows without a row ended`);
   }
-  return { ...result, left: result.found - result.ended };
+  return result;
 }
 
 export function rowlessInWords({ checked, found, left }: Rowless): string[] {
@@ -65,8 +82,8 @@ export function rowlessInWords({ checked, found, left }: Rowless): string[] {
     `${found} of ${counted(checked, 'workflows')} that run have no row.`,
     left === 0
       ? 'They are ended.'
-      : 'Where Postgres was restored, and no other database works on this namespace, ' +
-        '`assent reconcile --fix --end-rowless` ends them. ' +
+      : 'None of them was ended. Where Postgres was restored, and no other database works on this namespace, ' +
+        `\`assent reconcile --fix --end-rowless ${found}\` ends them. ` +
         'Where this is a copy of a database, they are the original’s: see "A copy of the database" in docs/operations.md.',
   ];
 }

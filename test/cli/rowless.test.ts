@@ -6,7 +6,7 @@ import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-i
 import { operatorActor } from '../../src/process/operator';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
-/** What "reconcile --fix --end-rowless" ends, and what of it is on record. */
+/** What "reconcile --fix --end-rowless <count>" ends, and what of it is on record. */
 
 let test: TestDatabase;
 beforeEach(async () => {
@@ -54,13 +54,23 @@ async function onRecord(): Promise<string[]> {
 
 const gone = (count: number): string[] =>
   Array.from({ length: count }, () => idOf.refund(newId('refund'))).toSorted((a, b) => (a < b ? -1 : 1));
-const scan = (client: Client) =>
-  scanRowless(test.db, client, operatorActor('restored, ticket 4'), () => undefined);
+const scan = (client: Client, atMost: number) =>
+  scanRowless(test.db, client, { by: operatorActor('restored, ticket 4'), atMost }, () => undefined);
+
+it.each([
+  ['as many as were counted before', 250, 250],
+  ['more than were counted before', 249, 0],
+])('ends %s: of 250 where %i may be, %i', async (_, atMost, ends) => {
+  const { client, ended } = temporalWith(gone(250), '');
+  expect(await scan(client, atMost)).toEqual({ checked: 250, found: 250, ended: ends, left: 250 - ends });
+  expect(ended.size).toBe(ends);
+  expect(await onRecord()).toHaveLength(ends);
+});
 
 it('that dies midway leaves on record what it has ended, and who had it', async () => {
   const all = gone(250);
   const { client, ended } = temporalWith(all, all[240] ?? '');
-  await expect(scan(client)).rejects.toThrow('Temporal went away');
+  await expect(scan(client, 250)).rejects.toThrow('Temporal went away');
   expect(await onRecord()).toEqual(all);
   // The first page before the second was on record, and each before it ended.
   expect(ended.get(all[0] ?? '')).toEqual(all.slice(0, 200));

@@ -327,7 +327,11 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
   expect(rowlessOf(named).toSorted()).toEqual(goneIds.toSorted());
   for (const handle of gone) expect(await isRunning(handle)).toBe(true);
 
-  const fixed = await assent(['reconcile', '--fix', '--end-rowless', '--reason', 'restored, ticket 4']);
+  const tooMany = await assent(['reconcile', '--fix', '--end-rowless', '1']);
+  expect(tooMany).toMatchObject({ code: 1, told: { rowless: { found: 2, ended: 0, left: 2 } } });
+  for (const handle of gone) expect(await isRunning(handle)).toBe(true);
+
+  const fixed = await assent(['reconcile', '--fix', '--end-rowless', '2', '--reason', 'restored, ticket 4']);
   expect(fixed).toMatchObject({ code: 0, told: { rowless: { found: 2, ended: 2, left: 0 } } });
   for (const handle of gone) {
     expect((await handle.describe()).status.name).toBe('TERMINATED');
@@ -340,7 +344,7 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
     `SELECT action, after FROM audit_events WHERE reason = 'restored, ticket 4' ORDER BY id`,
   );
   expect(acts).toMatchObject([
-    { action: 'reconcile.begun', after: { endRowless: true } },
+    { action: 'reconcile.begun', after: { endRowless: 2 } },
     {
       action: 'reconcile.rowless_ended',
       after: { workflowIds: expect.arrayContaining(goneIds) as string[] },
