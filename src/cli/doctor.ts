@@ -8,17 +8,20 @@ import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/engine/deployment';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { listWorkers } from '../database/engine/worker-heartbeat';
+import { outboxBacklog } from '../database/outbox';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { SCHEDULED, scheduleState } from '../temporal/schedules';
 import { missingAttributes } from '../temporal/register-search-attributes';
 import { namespaceId, ringProblems, workerProblems } from '../temporal/readiness';
+import { OVERDUE_AFTER_S } from '../process/service-metrics';
 import { VERSION } from '../process/version';
 import { takingJson } from './command';
 import { databaseUrl, deploymentOf, keysOf, readSettings } from './engine';
 import { databaseFault, explained } from './explain';
 import { write } from './output';
+import { outboxInWords } from './status';
 import { openTemporal } from './temporal';
 
 /**
@@ -42,6 +45,8 @@ interface Finding {
  */
 const CLOCKS_APART_MAX_MS = 5_000;
 const ANSWER_WITHIN_MS = 5_000;
+/** Longest that messages wait in the outbox; the signals of a large change take many minutes. */
+const WAITS_MAX_S = { call: OVERDUE_AFTER_S, later: 3_600 };
 
 export function fill(command: Command): void {
   takingJson(command).action(async ({ json = false }: { json?: boolean }) => {
@@ -126,6 +131,7 @@ async function examineDatabase(check: Check, { config, db }: Means): Promise<Fin
     return 'all that is encrypted can be decrypted';
   });
   await check('workers', [schema], () => judgeWorkers(db()));
+  await check('outbox', [schema], () => judgeOutbox(db()));
   return schema;
 }
 
@@ -197,6 +203,14 @@ async function judgeWorkers(db: Database): Promise<string> {
   if (other.length > 0)
     throw new Warned(`${words}, some of version ${other.join(', ')} beside this ${VERSION}: end the deploy`);
   return `${words} of version ${VERSION}`;
+}
+
+async function judgeOutbox(db: Database): Promise<string> {
+  const outbox = await outboxBacklog(db);
+  const { call, later } = outbox;
+  if (call.oldestAgeS > WAITS_MAX_S.call || later.oldestAgeS > WAITS_MAX_S.later)
+    throw new Wrong(`${outboxInWords(outbox)}: see "Stuck outbox" in docs/operations.md`);
+  return outboxInWords(outbox);
 }
 
 /** @throws Wrong in words where Temporal gives no answer */

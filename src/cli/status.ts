@@ -83,6 +83,10 @@ function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions
 }
 
 const seconds = (s: number) => `${Math.round(s)} s`;
+/** What waits for Temporal. */
+export const outboxInWords = ({ call, later }: Awaited<ReturnType<typeof outboxBacklog>>): string =>
+  `${counted(call.messages, 'messages')} ${call.messages === 1 ? 'waits' : 'wait'} for Temporal${oldest(call)}` +
+  (later.messages > 0 ? `; behind them ${later.messages} of webhooks and large changes${oldest(later)}` : '');
 const oldest = ({ messages, oldestAgeS }: OutboxBacklog) =>
   messages > 0 ? `, the oldest for ${seconds(oldestAgeS)}` : '';
 /** No number is exact if any count stopped early. */
@@ -91,7 +95,6 @@ const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
 
 function inWords(report: Report): string {
   const { problems, warnings, outbox, overdue, exceptions, books, where } = report;
-  const { call, later } = outbox;
   const late = overdue
     .filter(({ count }) => count > 0)
     .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`);
@@ -100,13 +103,7 @@ function inWords(report: Report): string {
     ...warnings.map(({ path, message }): [string, string] => ['Warning', `${path} ${message}`]),
     ['Books', booksInWords(books)],
     ['Version', `${report.version}, ${report.mode}`],
-    [
-      'Outbox',
-      `${counted(call.messages, 'messages')} ${call.messages === 1 ? 'waits' : 'wait'} for Temporal${oldest(call)}` +
-        (later.messages > 0
-          ? `; behind them ${later.messages} of webhooks and large changes${oldest(later)}`
-          : ''),
-    ],
+    ['Outbox', outboxInWords(outbox)],
     ['Overdue', late.join('; ') || 'nothing'],
     [
       'Exceptions',

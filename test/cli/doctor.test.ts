@@ -7,6 +7,7 @@ import { runAssent } from '../support/cli';
 import { asOwner, createTestDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { freePort } from '../support/free-port';
+import { rows } from '../../src/database/pool/connection';
 import { postingsOf } from '../support/ledger';
 import {
   createProductionDatabase,
@@ -51,7 +52,7 @@ describe('assent doctor', () => {
     const { code, found } = await doctor();
     expect([...found.values()].filter((one) => !one.startsWith('ok: '))).toEqual([]);
     expect([...found.keys()].join(', ')).toBe(
-      'settings, postgres, clock, calendar, schema, deployment, triggers, keys, workers, temporal, namespace, search attributes, schedules',
+      'settings, postgres, clock, calendar, schema, deployment, triggers, keys, workers, outbox, temporal, namespace, search attributes, schedules',
     );
     expect(code).toBe(0);
   });
@@ -161,6 +162,41 @@ describe('assent doctor', () => {
     await asOwner(url, enable);
     expect(code).toBe(1);
     expect((await doctor()).found.get('triggers')).toBe('ok: all are enabled');
+  });
+
+  it.each([
+    ['a call for half a minute', 0, '31 seconds', 'wrong: 1 message waits for Temporal, the oldest for 3', 1],
+    [
+      'a large change for less than an hour',
+      1,
+      '50 minutes',
+      'ok: 0 messages wait for Temporal; behind them 1 of',
+      0,
+    ],
+    [
+      'a large change for longer',
+      1,
+      '61 minutes',
+      'wrong: 0 messages wait for Temporal; behind them 1 of',
+      1,
+    ],
+  ])('judges of what is not handed to Temporal: %s', async (_, rank, age, says, code) => {
+    const { db, url } = engine.database;
+    await rows(
+      db,
+      // Leased, so that the worker leaves it there.
+      `INSERT INTO outbox (kind, workflow_id, signal, rank, not_before)
+       VALUES ('signal', 'recurring/sch_stuck', 'termsChanged', :rank, clock_timestamp() + interval '50 seconds')`,
+      { rank },
+    );
+    await asOwner(
+      url,
+      `UPDATE outbox SET created_at = created_at - interval '${age}' WHERE workflow_id = 'recurring/sch_stuck'`,
+    );
+    const examined = await doctor();
+    await asOwner(url, `DELETE FROM outbox WHERE workflow_id = 'recurring/sch_stuck'`);
+    expect(examined.found.get('outbox')?.startsWith(says)).toBe(true);
+    expect(examined.code).toBe(code);
   });
 
   it('has the schema migrated before it judges what is in it', async () => {
