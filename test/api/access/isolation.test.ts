@@ -72,7 +72,8 @@ async function settle(): Promise<Tenants> {
     customerId,
     paymentID,
     ...money,
-    frequency: 'monthly',
+    // The forecast has it, whatever the day.
+    frequency: 'weekly',
   });
   const scheduleId = String(schedule.data?.['scheduleId']);
   await runSchedule(database.db, api.deps.ring, recurringRules(api.deps.config), scheduleId);
@@ -294,8 +295,12 @@ function nested(name: string, value: string): object {
   return { [first]: first.endsWith('IDs') ? [value] : value };
 }
 
-function call(token: string, method: string, path: string, body?: unknown): Promise<Answered> {
-  return send(api.url, method, path, body, { authorization: `Bearer ${token}` });
+/** On a busy machine a request may find the database silent: nothing was accepted, so it goes again. */
+async function call(token: string, method: string, path: string, body?: unknown): Promise<Answered> {
+  for (;;) {
+    const answered = await send(api.url, method, path, body, { authorization: `Bearer ${token}` });
+    if (answered.status !== 503) return answered;
+  }
 }
 
 /** An answer without what it only repeats of the question. */
@@ -308,30 +313,29 @@ async function both(one: Case, name: string, as: Tenants): Promise<[string, stri
   return [said(await ask(one, name, as), name), said(await ask(one, nobodys, as), nobodys)];
 }
 
-test('the things of another tenant are to everybody what does not exist, wherever they can be named', async () => {
-  const told: string[] = [];
-  for (const one of cases()) {
-    const answers = await both(one, thing(theirs.things, one, one.name), mine);
-    if (answers[0] !== answers[1])
-      told.push(`${one.role} ${one.key} ${one.name}: ${answers.join(' where nobody’s is ')}`);
-  }
-  expect(told).toEqual([]);
-});
-
-async function isLost(one: Case, tenants: Tenants): Promise<boolean> {
-  const [own, nobodys] = await both(one, thing(tenants.things, one, one.name), tenants);
-  return own === nobodys;
+/** The answers to another tenant's name, to the caller's own, and to nobody's beside each. */
+async function answersTo(one: Case) {
+  const [others, nobodys] = await both(one, thing(theirs.things, one, one.name), mine);
+  const [own, missing] = await both(one, thing(mine.things, one, one.name), mine);
+  return { others, nobodys, own, missing };
 }
 
-/* The cases above would prove nothing if one's own looked like nobody's too. */
-test('and one’s own are not', async () => {
-  const lost: string[] = [];
+test('the things of another tenant are to everybody what does not exist, and one’s own are not, wherever they can be named', async () => {
+  const wrong: string[] = [];
   for (const one of cases()) {
-    // An earlier case may have moved the thing: tenants that have called nothing yet decide.
-    if ((await isLost(one, mine)) && (await isLost(one, await settle())))
-      lost.push(`${one.role} ${one.key} ${one.name}`);
+    let answers = await answersTo(one);
+    // An earlier case may have moved the caller's own thing: tenants that have called nothing decide.
+    if (answers.own === answers.missing) {
+      mine = await settle();
+      answers = await answersTo(one);
+    }
+    const { others, nobodys, own, missing } = answers;
+    const called = `${one.role} ${one.key} ${one.name}`;
+    if (others !== nobodys) wrong.push(`${called}: ${others} where nobody’s is ${nobodys}`);
+    // The case would prove nothing.
+    if (own === missing) wrong.push(`${called}: one’s own is answered as nobody’s: ${own}`);
   }
-  expect(lost).toEqual([]);
+  expect(wrong).toEqual([]);
 });
 
 const nameless = (parameter: string) => (parameter.split(' ').at(-1) ?? '') in NAMELESS;
