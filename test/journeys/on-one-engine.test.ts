@@ -6,6 +6,7 @@ import './on-one-engine/intent';
 import './on-one-engine/billing-request';
 import './on-one-engine/bank-statement';
 import './on-one-engine/waiting-webhooks';
+import './on-one-engine/books';
 
 beforeAll(async () => {
   share(
