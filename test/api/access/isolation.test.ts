@@ -295,7 +295,7 @@ function nested(name: string, value: string): object {
   return { [first]: first.endsWith('IDs') ? [value] : value };
 }
 
-/** On a busy machine a request may find the database silent: nothing was accepted, so it goes again. */
+/** A 503 of a busy machine means that nothing was accepted, so the request goes again. */
 async function call(token: string, method: string, path: string, body?: unknown): Promise<Answered> {
   for (;;) {
     const answered = await send(api.url, method, path, body, { authorization: `Bearer ${token}` });
@@ -324,7 +324,7 @@ test('the things of another tenant are to everybody what does not exist, and one
   const wrong: string[] = [];
   for (const one of cases()) {
     let answers = await answersTo(one);
-    // An earlier case may have moved the caller's own thing: tenants that have called nothing decide.
+    // Where an earlier case has moved it, tenants that have called nothing decide.
     if (answers.own === answers.missing) {
       mine = await settle();
       answers = await answersTo(one);
