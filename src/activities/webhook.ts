@@ -181,8 +181,7 @@ export function createWebhookActivities({
     );
     const arrived = outcome.error === null;
     if (arrived) await settleIfCredit(delivery, kind);
-    const { webhookType } = delivery;
-    measure({ ...outcome, webhookType, kind, status: state.status });
+    measure({ ...outcome, webhookType: delivery.webhookType, kind, status: state.status });
     return { ...state, arrived, why: arrived ? 'it was asked for again' : failureInWords(outcome) };
   }
 

@@ -121,7 +121,7 @@ async function reconcile(
   // Before a worker has taken the namespace over, all that runs in it may be another database's.
   const rowless =
     known === null
-      ? { checked: 0, found: 0, ended: 0, left: 0 }
+      ? { checked: 0, found: 0, ended: 0 }
       : await scanRowless(db, client, { by, atMost: endRowless }, (gone) =>
           list(found, 'without a row', gone),
         );
@@ -133,7 +133,7 @@ async function reconcile(
     // Without a worker, what is started again waits in the outbox.
     if (remaining > 0 && problems.length === 0) remaining = await untilStarted(db, client);
   }
-  const ok = remaining === 0 && rowless.left === 0;
+  const ok = remaining === 0 && rowless.ended === rowless.found;
   await record('reconcile.ended', { ok, ...first, rowless, remaining });
   return { ok, ...first, found, rowless, remaining, problems };
 }

@@ -20,9 +20,8 @@ export interface Rowless {
   /** Workflows of ours that run. */
   checked: number;
   found: number;
+  /** All that were found, or none. */
   ended: number;
-  /** Rowless workflows still there in the end. */
-  left: number;
 }
 
 /** Ids in an audit event: some 10 kB. */
@@ -53,7 +52,7 @@ export async function scanRowless(
   { by, atMost }: { by: Actor | undefined; atMost: number },
   list: (gone: RowlessWorkflow[]) => void,
 ): Promise<Rowless> {
-  const result: Rowless = { checked: 0, found: 0, ended: 0, left: 0 };
+  const result: Rowless = { checked: 0, found: 0, ended: 0 };
   const all: RowlessWorkflow[] = [];
   for await (const { checked, gone } of pagesWithoutRow(db, client)) {
     result.checked += checked;
@@ -62,7 +61,7 @@ export async function scanRowless(
     if (result.found <= atMost) all.push(...gone);
     progress.say(`${counted(result.checked, 'workflows')} that run looked at, ${result.found} without a row`);
   }
-  if (!by || result.found > atMost) return { ...result, left: result.found };
+  if (!by || result.found > atMost) return result;
   for (let from = 0; from < all.length; from += ENDED_AT_ONCE) {
     const gone = all.slice(from, from + ENDED_AT_ONCE);
     const after = { workflowIds: gone.map(({ workflowId }) => workflowId) };
@@ -71,16 +70,15 @@ export async function scanRowless(
     );
     await endRowless(client, gone);
     result.ended += gone.length;
-    progress.say(`${result.ended} of ${result.found} workflows without a row ended`);
   }
   return result;
 }
 
-export function rowlessInWords({ checked, found, left }: Rowless): string[] {
+export function rowlessInWords({ checked, found, ended }: Rowless): string[] {
   if (found === 0) return [];
   return [
     `${found} of ${counted(checked, 'workflows')} that run have no row.`,
-    left === 0
+    ended === found
       ? 'They are ended.'
       : 'None of them was ended. Where Postgres was restored, and no other database works on this namespace, ' +
         `\`assent reconcile --fix --end-rowless ${found}\` ends them. ` +

@@ -14,7 +14,7 @@ test.each([
   [{ ok: true, left: 0 }, 'all is well now'],
   [{ ok: false, left: 2 }, 'all open work has its workflow'],
 ])('reconcile --fix that ends with %j says last that %s', ({ ok, left }, last) => {
-  const rowless = { checked: 5, found: left, ended: 0, left };
+  const rowless = { checked: 5, found: left, ended: 0 };
   expect(
     inWords({ ...started, ok, rowless }, true)
       .split('\n')

@@ -29,7 +29,6 @@ export interface Executor {
 
 export interface Transaction extends Executor {
   readonly isTransaction: true;
-  readonly commitId: string;
 }
 
 export interface Database extends Executor {

@@ -4,14 +4,7 @@ import { rows, type Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { findSubject, type Subject } from './find-subject';
 import { readAttempts, readDeliveries, readReceipts } from './read-webhooks';
-import {
-  eventStep,
-  readAuditEvents,
-  readCalls,
-  readEvents,
-  readLedger,
-  type RecordedEvent,
-} from './read-steps';
+import { eventStep, readAuditEvents, readCalls, readEvents, readLedger } from './read-steps';
 
 /**
  * All that the database knows of a reference or id, in the order of time. Nothing is written, and
@@ -117,10 +110,7 @@ async function readTimeline(db: Executor, ring: Keyring, subject: Subject): Prom
     ...one,
     at: moments.get(commitId) ?? one.at,
   });
-  const events: RecordedEvent[] = recorded.map((event) => ({
-    ...event,
-    at: moments.get(event.commitId) ?? event.at,
-  }));
+  const events = recorded.map((event) => ({ ...event, at: moments.get(event.commitId) ?? event.at }));
   const deliveries = await readDeliveries(db, ring, {
     ids: new Set(ids),
     parties,

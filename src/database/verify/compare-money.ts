@@ -5,8 +5,8 @@ import { listed, walk, type Pages } from './read-in-pages';
 
 /**
  * Compares each row of money with its last event, its ledger entries, and the webhooks that tell of
- * its events. A page is one statement, so a row that settles meanwhile is no difference.
- * Pages go by ids, not rows, so that the traces of a deleted row are found.
+ * its events. A page is one statement, so a row that settles meanwhile is no difference. Pages go
+ * by ids, not rows, so that the traces of a deleted row are found.
  */
 
 /** Ids of a page: a tenth of a second of Postgres. */
@@ -24,21 +24,20 @@ const moment = (column: string) =>
 const ROWS = `
   SELECT id, 'charge' AS kind, amount, currency::text, status, bank_transaction_id, closed_at, NULL AS state, NULL AS resolution,
     bank_id, owner_id AS payee_id, CASE WHEN merchant_id IS NULL THEN 'in_transit' ELSE 'merchant' END AS account,
-    credit_settled AS credited, decline_reason
+    credit_settled AS credited
   FROM billing_requests
   UNION ALL
-  SELECT id, 'refund', amount, currency, status, bank_transaction_id, closed_at, NULL, NULL, bank_id, merchant_id, 'merchant', false, NULL
+  SELECT id, 'refund', amount, currency, status, bank_transaction_id, closed_at, NULL, NULL, bank_id, merchant_id, 'merchant', false
   FROM refunds
   UNION ALL
-  SELECT return_transaction_id, 'refund_return', amount, currency, status, NULL, returned_at, NULL, NULL, bank_id, merchant_id, 'merchant',
-    false, NULL
+  SELECT return_transaction_id, 'refund_return', amount, currency, status, NULL, returned_at, NULL, NULL, bank_id, merchant_id, 'merchant', false
   FROM refunds
   UNION ALL
   SELECT transaction_id, 'reversal', amount, currency, 'completed', bank_transaction_id, created_at, NULL, NULL, bank_id,
-    coalesce(merchant_id, payee_bank_id), CASE WHEN merchant_id IS NULL THEN 'payee_bank' ELSE 'merchant' END, false, NULL
+    coalesce(merchant_id, payee_bank_id), CASE WHEN merchant_id IS NULL THEN 'payee_bank' ELSE 'merchant' END, false
   FROM reversals
   UNION ALL
-  SELECT id, 'exception', NULL, NULL, NULL, NULL, NULL, state, resolution, bank_id, coalesce(merchant_id, payee_bank_id), NULL, false, NULL
+  SELECT id, 'exception', NULL, NULL, NULL, NULL, NULL, state, resolution, bank_id, coalesce(merchant_id, payee_bank_id), NULL, false
   FROM reconciliation_exceptions`;
 
 const FACTS = ['amount', 'currency', 'status', 'bankTransactionId', 'closedAt', 'state', 'resolution'];
@@ -114,32 +113,26 @@ const SUMMED = `
   WHERE b.id = ANY(ARRAY(SELECT id FROM ids))
     AND (b.refunded_amount, b.reversed_amount) IS DISTINCT FROM (coalesce(refunded, 0), coalesce(reversed, 0))`;
 
-/** Events with a webhook: its receiver, and its types. */
+/** Events with webhooks: the receivers, and the types of what they are told. */
 const TOLD = `
-  ('billing_request.accepted', 'bank', '{billing.request}'::text[]),
-  ('billing_request.successful', 'payee', '{billing.response,billing.credit}'),
-  ('billing_request.declined', 'payee', '{billing.response,billing.credit}'),
-  ('billing_request.declined', 'bank', '{billing.closed}'),
-  ('billing_request.reversed', 'payee', '{billing.reversed}'),
-  ('refund.requested', 'bank', '{refund.request}'),
-  ('refund.completed', 'payee', '{refund.response}'),
-  ('refund.rejected', 'payee', '{refund.response}'),
-  ('refund.overdue', 'payee', '{refund.response}'),
-  ('refund.returned', 'payee', '{refund.returned}'),
-  ('refund.returned', 'bank', '{refund.returned}'),
-  ('exception.opened', 'payee', '{exception.opened}'),
-  ('exception.opened', 'bank', '{exception.opened}'),
-  ('exception.resolved', 'payee', '{exception.resolved}'),
-  ('exception.resolved', 'bank', '{exception.resolved}')`;
+  ('{billing_request.accepted}'::text[], '{bank}'::text[], '{billing.request}'::text[]),
+  ('{billing_request.successful,billing_request.declined}', '{payee}', '{billing.response,billing.credit}'),
+  ('{billing_request.declined}', '{bank}', '{billing.closed}'),
+  ('{billing_request.reversed}', '{payee}', '{billing.reversed}'),
+  ('{refund.requested}', '{bank}', '{refund.request}'),
+  ('{refund.completed,refund.rejected,refund.overdue}', '{payee}', '{refund.response}'),
+  ('{refund.returned}', '{payee,bank}', '{refund.returned}'),
+  ('{exception.opened}', '{payee,bank}', '{exception.opened}'),
+  ('{exception.resolved}', '{payee,bank}', '{exception.resolved}')`;
 
-/** A bank is told of declines that it did not cause, if it was asked. */
-const IS_DUE = `(by <> '{billing.closed}' OR e.cause <> 'bank' AND r.decline_reason IS DISTINCT FROM 'limit_reached')`;
+/** A bank is told of a decline that it did not cause, unless it was never asked. */
+const IS_DUE = `(by <> '{billing.closed}' OR e.cause <> 'bank' AND e.sequence > 1)`;
 
 const UNTOLD = `
   SELECT id, format('its event %s (table events) is there, and the webhook %s to %s that tells of it is gone', type, by[1], receiver) AS what
   FROM (
-    SELECT r.id, e.type, e.commit_id, t.by, CASE t.receiver WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
-    FROM events e JOIN (VALUES ${TOLD}) AS t (type, receiver, by) USING (type) JOIN r ON r.id = e.resource_id
+    SELECT r.id, e.type, e.commit_id, by, CASE side WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
+    FROM events e JOIN (VALUES ${TOLD}) AS t (types, sides, by) ON e.type = ANY(types) JOIN r ON r.id = e.resource_id, unnest(sides) AS side
     WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${IS_DUE} AND e.recorded_at > ${FEED_HORIZON}) AS due
   WHERE receiver IS NOT NULL AND (SELECT true FROM webhook_deliveries d
     WHERE d.commit_id = due.commit_id AND d.entity_id = receiver AND d.webhook_type = ANY(by) LIMIT 1) IS NULL`;
