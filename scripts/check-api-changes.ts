@@ -6,6 +6,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { format, resolveConfig } from 'prettier';
 import { routes } from '../src/api/app';
 import { openApiDocument, type OpenApiDocument } from '../src/api/openapi/document';
+import type { JsonSchema } from '../src/api/openapi/schema';
 import { version as VERSION } from '../package.json';
 import { readConfig } from '../src/settings/config';
 import { apiChangelog, type ApiChange } from './api-changelog';
@@ -34,11 +35,54 @@ function withWebhooksRead({ webhooks, ...document }: OpenApiDocument): object {
   return { ...document, paths: { ...document.paths, ...Object.fromEntries(read) } };
 }
 
+/**
+ * What a schema is called, and whether it stands where it is used, is no matter of the API, but
+ * oasdiff takes a renamed choice for another.
+ */
+function withoutNames(document: OpenApiDocument): OpenApiDocument {
+  const { schemas } = document['components'] as { schemas: Record<string, JsonSchema> };
+  const unnamed = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(unnamed);
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, ...own } = value as JsonSchema;
+    const [, name] = /^#\/components\/schemas\/(.+)$/.exec(String($ref)) ?? [];
+    const whole = name === undefined ? value : { ...schemas[name], ...own };
+    const said = Object.entries(whole).filter(([key, one]) => typeof one !== 'string' || !NAMES.has(key));
+    return inOneForm(Object.fromEntries(said.map(([key, one]) => [key, unnamed(one)])));
+  };
+  return unnamed({
+    ...document,
+    components: { ...(document['components'] as object), schemas: {} },
+  }) as OpenApiDocument;
+}
+
+/** For generators; a field may have the same name, which then is no text. */
+const NAMES = new Set(['title', 'x-go-type']);
+
+function inOneForm(schema: JsonSchema): JsonSchema {
+  const { type, anyOf, ...rest } = schema as { type?: unknown; anyOf?: JsonSchema[] };
+  const several = Array.isArray(type) && !type.includes('null') ? (type as string[]) : undefined;
+  const choices = several?.map((one): JsonSchema => ({ type: one })) ?? anyOf;
+  if (!Array.isArray(choices)) return schema;
+  const words = choices.map((one) => one['const']);
+  if (!words.includes(undefined)) return { ...rest, type: choices[0]?.['type'], enum: words };
+  // oasdiff knows one choice from another by the title.
+  const titled = choices.map((one, n) => ({ ...one, title: titleOf(one) ?? `${n}` }));
+  return { ...rest, ...(several ? {} : { type }), anyOf: titled };
+}
+
+/** Its callers, or the fields that tell it from the others. */
+function titleOf(choice: JsonSchema): string | undefined {
+  const fields = Object.entries((choice['properties'] ?? {}) as Record<string, JsonSchema>);
+  const told = fields.flatMap(([name, one]) => ('const' in one ? [`${name} ${String(one['const'])}`] : []));
+  return ((choice['x-roles'] as string[] | undefined) ?? told).join(', ') || undefined;
+}
+
 function compare(released: OpenApiDocument, current: OpenApiDocument): ApiChange[] {
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-api-'));
   try {
     for (const [n, document] of [released, current].entries())
-      writeFileSync(path.join(folder, `${n}.json`), JSON.stringify(withWebhooksRead(document)));
+      writeFileSync(path.join(folder, `${n}.json`), JSON.stringify(withWebhooksRead(withoutNames(document))));
     // The policy: whoever calls takes a word that is new to it for an unknown one.
     writeFileSync(path.join(folder, 'levels.txt'), 'response-property-enum-value-added info\n');
     const ran = spawnSync(

@@ -13,7 +13,7 @@ import type { OpenApiDocument } from '../src/api/openapi/document';
 const KEYWORDS = new Set(
   `$ref type const enum anyOf oneOf properties required additionalProperties items title description
   default example examples format pattern minLength maxLength minimum maximum exclusiveMinimum
-  exclusiveMaximum minItems maxItems uniqueItems maxProperties propertyNames minProperties x-roles`.split(
+  exclusiveMaximum minItems maxItems uniqueItems maxProperties propertyNames minProperties x-roles x-go-type`.split(
     /\s+/,
   ),
 );
@@ -26,7 +26,8 @@ const JSON_BODY = 'application/json';
 const COMMENT_COLUMNS = 96;
 
 export function clientTypes(document: OpenApiDocument): string {
-  const { schemas } = document['components'] as { schemas: Record<string, JsonSchema> };
+  const schemas = schemasOf(document);
+  const sent = sentIn(document);
   const operations = operationsOf(document);
   return (
     [
@@ -34,7 +35,7 @@ export function clientTypes(document: OpenApiDocument): string {
       '/* eslint-disable */',
       ...Object.entries(schemas).map(
         ([name, schema]) =>
-          `${comment(schema, '')}export type ${nameOf(name)} = ${typeOf(schema, 'answer', '')};`,
+          `${comment(schema, '')}export type ${nameOf(name)} = ${typeOf(schema, sent.has(name) ? 'request' : 'answer', '')};`,
       ),
       ['/** What each webhook carries: one or more of these. */', 'export interface WebhookItems {']
         .concat(webhookItems(document))
@@ -93,7 +94,7 @@ function operationsOf(document: OpenApiDocument): Described[] {
         (one): one is Parameter => 'schema' in one && !(one.in === 'query' && one.name === 'format'),
       );
       const keyed = all.some((one) => '$ref' in one && one.$ref.endsWith('/IdempotencyKey'));
-      const list = method === 'get' ? listOf(operation, parameters) : undefined;
+      const list = method === 'get' ? listOf(document, operation, parameters) : undefined;
       const id = operation['operationId'];
       return {
         id,
@@ -106,9 +107,14 @@ function operationsOf(document: OpenApiDocument): Described[] {
 }
 
 /** A list has one array in `data`, and is not one thing that has an array among its fields. */
-function listOf(operation: OpenApiOperation, parameters: Parameter[]): Facts['list'] {
+function listOf(
+  document: OpenApiDocument,
+  operation: OpenApiOperation,
+  parameters: Parameter[],
+): Facts['list'] {
+  const within = (schema: JsonSchema | undefined) => fieldsOf(resolved(schema, document));
   const [answer] = jsonAnswers(operation);
-  const fields = Object.entries(fieldsOf(fieldsOf(answer)['data']));
+  const fields = Object.entries(within(within(answer)['data']));
   const arrays = fields.filter(([, field]) => field['type'] === 'array').map(([name]) => name);
   const names = new Set(parameters.map(({ name }) => name));
   const next = names.has('page') ? 'page' : names.has('after') ? 'after' : 'none';
@@ -127,6 +133,32 @@ function successes({ responses }: OpenApiOperation): Content[] {
 
 function jsonAnswers(operation: OpenApiOperation): JsonSchema[] {
   return successes(operation).flatMap(({ [JSON_BODY]: json }) => (json ? [json.schema] : []));
+}
+
+function schemasOf(document: OpenApiDocument): Record<string, JsonSchema> {
+  return (document['components'] as { schemas: Record<string, JsonSchema> }).schemas;
+}
+
+function resolved(schema: JsonSchema | undefined, document: OpenApiDocument): JsonSchema | undefined {
+  const [name] = referencesIn(schema);
+  return schema?.['$ref'] === undefined ? schema : schemasOf(document)[name ?? ''];
+}
+
+function referencesIn(schema: unknown): string[] {
+  const found = (JSON.stringify(schema) ?? '').matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g);
+  return [...found].map(([, name = '']) => name);
+}
+
+/** The schemas that requests are made of. */
+function sentIn(document: OpenApiDocument): Set<string> {
+  const schemas = schemasOf(document);
+  const bodies = Object.values(document.paths).flatMap((item) =>
+    Object.values(item).map((operation) => operation['requestBody']),
+  );
+  const sent = new Set(referencesIn(bodies));
+  // A set goes on to what is added meanwhile.
+  for (const name of sent) for (const inner of referencesIn(schemas[name])) sent.add(inner);
+  return sent;
 }
 
 function fieldsOf(schema: JsonSchema | undefined): Record<string, JsonSchema> {
@@ -181,7 +213,7 @@ function parameterMember(where: 'path' | 'query', parameters: Parameter[]): stri
 function webhookItems(document: OpenApiDocument): string[] {
   return Object.entries(document.webhooks).map(([type, item]) => {
     const { content } = (item['post']?.['requestBody'] ?? {}) as { content?: Content };
-    const { data } = fieldsOf(content?.[JSON_BODY]?.schema);
+    const { data } = fieldsOf(resolved(content?.[JSON_BODY]?.schema, document));
     return `  '${type}': ${typeOf((data?.['items'] ?? {}) as JsonSchema, 'answer', '  ')};`;
   });
 }

@@ -152,7 +152,7 @@ function fields(given: JsonSchema, document: OpenApiDocument, depth = 0): string
     return kinds
       .map(
         (kind, n) =>
-          `<details${n === 0 ? ' open' : ''}><summary>${kindName(kind, n, document)}</summary>${fields(kind, document, depth + 1)}</details>`,
+          `<details${n === 0 ? ' open' : ''}><summary>${kindName(kind)}</summary>${fields(kind, document, depth + 1)}</details>`,
       )
       .join('');
   const [only] = kinds;
@@ -174,15 +174,9 @@ function kindsOf(schema: JsonSchema, document: OpenApiDocument): JsonSchema[] {
   return schema['properties'] ? [schema] : [];
 }
 
-function kindName(kind: JsonSchema, n: number, document: OpenApiDocument): string {
+function kindName(kind: JsonSchema): string {
   const roles = kind['x-roles'] as string[] | undefined;
-  if (roles) return `For a ${roles.join(', ')}`;
-  const told = Object.values((kind['properties'] ?? {}) as Record<string, JsonSchema>)
-    .map((one) => resolved(one, document)['const'])
-    .filter((value) => value !== undefined);
-  return told.length > 0
-    ? `With ${escaped(told.map((value) => JSON.stringify(value)).join(', '))}`
-    : `Form ${n + 1}`;
+  return escaped(roles ? `A ${roles.join(' or a ')} sends this` : String(kind['description']));
 }
 
 function field(

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildSite, type Site } from '../site/build';
+import { referencePages } from '../site/reference';
 import { routes } from '../src/api/app';
 import { openApiDocument } from '../src/api/openapi/document';
 import { readConfig } from '../src/settings/config';
@@ -37,6 +38,19 @@ test('each link of a page leads to a page and a heading, or to a picture, that t
     ({ to, anchor }) => !site.has(to) || (anchor !== undefined && !anchors.get(to)?.has(decodeURI(anchor))),
   );
   expect(dead).toEqual([]);
+});
+
+test('the headings of the reference are sentences: what an operation does, or what a webhook tells', () => {
+  const headings = referencePages(document)
+    .flatMap(({ html }) => [...html.matchAll(/<(?:h2|summary)[^>]*>(.*?)<\/(?:h2|summary)>/g)])
+    .map(([, heading = '']) => textOf(heading))
+    .filter((heading) => !['Fields', 'Refusals'].includes(heading));
+  expect(headings.length).toBeGreaterThan(100);
+  const imperative =
+    /^(Add|Advance|Answer|Bill|Cancel|Check|Create|Download|Enrol|Find|Finish|Forecast|Get|Initiate|Link|List|Look|Onboard|Pause|Redeliver|Resume|Retrieve|Rotate|Say|Search|Send|Set|Summarize|Unlink|Update) .+/;
+  const statement = /^[A-Z].* (is|was|has|have|are|were|asks|needs|came|will|did|refunds|sends) .+/;
+  const others = headings.filter((one) => !imperative.test(one) && !statement.test(one));
+  expect(others).toEqual([]);
 });
 
 test('no page has a script, a style or a part from elsewhere in it', () => {

@@ -36,7 +36,7 @@ interface Given extends Explained, CoveredDays {
 
 export function fill(statements: Command): void {
   command(statements, 'match', 'compare a file with what the network has, and open what differs')
-    .argument('<file>', 'CSV, or camt.053 where its name ends in .xml')
+    .argument('<file>', 'CSV or camt.053')
     .requiredOption('--bank <id>', 'whose file it is')
     .addOption(dayOption('--from <date>', 'first file: what settled is expected from here on'))
     .addOption(dayOption('--through <date>', 'the file covers all currencies up to this day'))
@@ -59,10 +59,10 @@ async function handIn(db: Database, config: Config, file: string, given: Given):
   const { size } = await stat(file).catch((cause: unknown) => {
     throw new OperatorError(`${file} cannot be read`, { cause });
   });
-  const type = file.toLowerCase().endsWith('.xml') ? 'application/xml' : 'text/csv';
   const limit = linesLimit(config);
+  const bytes = readWith(file, size);
   try {
-    const arrived = await stageBankFile(db, limit, given.bank, type, readWith(file, size), given);
+    const arrived = await stageBankFile(db, limit, given.bank, 'application/octet-stream', bytes, given);
     const accepted = db.transaction(async (trx) => {
       const { isNew, statementId } = await acceptBankFile(trx, given.bank, arrived, limit);
       const after = { statementId, lines: arrived.lines };

@@ -35,15 +35,20 @@ def as_it_is(ctx, value):
 @schemathesis.hook
 def before_load_schema(ctx, raw_schema):
     """Of a body that roles send in different forms, the caller's own stays."""
+    schemas = raw_schema["components"]["schemas"]
+
+    def named(schema):
+        return schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
     for methods in raw_schema["paths"].values():
         for operation in methods.values():
             for media in operation.get("requestBody", {}).get("content", {}).values():
-                forms = media["schema"].get("anyOf", [])
-                own = [form for form in forms if ROLE in form.get("x-roles", [ROLE])]
+                forms = named(media["schema"]).get("anyOf", [])
+                own = [form for form in forms if ROLE in named(form).get("x-roles", [ROLE])]
                 if len(own) == 1:
                     media["schema"] = own[0]
                 elif forms:
-                    media["schema"]["anyOf"] = own
+                    named(media["schema"])["anyOf"] = own
 
 
 @schemathesis.hook

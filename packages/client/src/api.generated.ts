@@ -2,14 +2,29 @@
 
 /* eslint-disable */
 
+export type HeadersTooLarge = {
+  /** The HTTP status */
+  statusCode: 431;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+/**
+ * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
+ * to do
+ */
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+
 export type TokenRequest = {
   grant_type: 'client_credentials';
   /** Unless HTTP Basic is used */
-  client_id?: string;
+  client_id?: string | undefined;
   /** Unless HTTP Basic is used */
-  client_secret?: string;
+  client_secret?: string | undefined;
   /** There are none: leave it out */
-  scope?: '';
+  scope?: '' | undefined;
 };
 
 export type Token = {
@@ -19,12 +34,6 @@ export type Token = {
   /** Seconds for which it is valid */
   expires_in: number;
 };
-
-/**
- * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
- * to do
- */
-export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
 
 export type Problem = {
   /**
@@ -37,18 +46,7 @@ export type Problem = {
 };
 
 export type Jwks = {
-  keys: Array<{
-    kty: 'EC';
-    crv: 'P-256';
-    /** Coordinate, base64url */
-    x: string;
-    /** Coordinate, base64url */
-    y: string;
-    /** Id of the key, as tokens name it */
-    kid: string;
-    alg: 'ES256';
-    use: 'sig';
-  }>;
+  keys: Array<JwksKeysItem>;
 };
 
 export type Internal = {
@@ -69,6 +67,7 @@ export type Unavailable = {
   message: string;
 };
 
+/** The batch has up to 500 customers */
 export type SmallBatch = {
   /** Id of a batch */
   batchId: string;
@@ -76,23 +75,9 @@ export type SmallBatch = {
   status: 'processing' | 'completed' | 'failed';
   summary: BatchSummary;
   /** The customers that were onboarded */
-  customers: Array<{
-    /** Your own reference for the customer */
-    clientRef: string;
-    /** Id of a customer */
-    customerId: string;
-    /** The customer’s identifier at the bank, also called `phrase` */
-    lookupID: string;
-  }>;
+  customers: Array<SmallBatchCustomersItem>;
   /** The customers that were not, duplicates included */
-  failures: Array<{
-    /** Place in the request, from 0 */
-    index: number;
-    /** Your own reference for the customer */
-    clientRef?: string;
-    /** Why the customer was not onboarded */
-    reason: string;
-  }>;
+  failures: Array<SmallBatchFailuresItem>;
 };
 
 export type BatchSummary = {
@@ -106,6 +91,7 @@ export type BatchSummary = {
   duplicates: number;
 };
 
+/** The batch has more than 500 customers */
 export type LargeBatch = {
   /** Id of a batch */
   batchId: string;
@@ -254,6 +240,35 @@ export type LinkedDevice = {
   linkedAt: string;
 };
 
+/** The merchant was created */
+export type CreatedMerchant = {
+  statusCode: 201;
+  success: true;
+  /** For people */
+  message: string;
+  /** Your own reference for the merchant */
+  clientRef: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /** With `clientSecret`, what the merchant gets access tokens with */
+  clientId: string;
+  /** Shown only in this answer, and for an hour in the answer to a repeat of the request */
+  clientSecret?: string;
+  /** The secret that webhooks to the merchant are signed with; shown like `clientSecret` */
+  webhookSecret?: string;
+};
+
+/** The merchant was refused */
+export type RefusedMerchant = {
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Why */
+  message: string;
+  /** Your own reference for the merchant */
+  clientRef: string;
+};
+
 export type NamedMerchant = {
   /** Id of a merchant */
   merchantId: string;
@@ -261,13 +276,19 @@ export type NamedMerchant = {
   name: string;
 };
 
+/**
+ * Free-form data of your own, which the other side does not see: at most 50 names of 40
+ * characters, with text of at most 500 characters, numbers or booleans
+ */
+export type Metadata = Record<string, string | number | boolean>;
+
 export type Intent = {
   /** Id of a billing intent */
   intentId: string;
   /** `superseded`: replaced by a newer intent of the same merchant for the same customer */
   status: 'pending' | 'approved' | 'declined' | 'superseded';
   /** The customer’s decision; `null` if there is none */
-  customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null;
+  customerDecision: IntentCustomerDecision | null;
   /** The API request that created it */
   batchId: string;
   /** Transaction reference, unique in the network */
@@ -287,7 +308,7 @@ export type Intent = {
   /** Id of a bank */
   bankId: string;
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /** Identifies the agreement between merchant and customer; used to bill */
   paymentID?: string;
   dueDate: string | null;
@@ -297,6 +318,9 @@ export type Intent = {
   createdAt: string;
   closedAt: string | null;
 };
+
+/** The merchant’s own data, as it was sent */
+export type KeptMetadata = Record<string, string | number | boolean>;
 
 export type BillingRequest = {
   /** Id of a billing request */
@@ -331,29 +355,8 @@ export type BillingRequest = {
   entityId: string;
   /** Id of a bank */
   bankId: string;
-  /** The customer who is paid; only for a payment between customers */
-  payee?: {
-    /** Id of a bank */
-    bankId: string;
-    /** The customer’s identifier at the bank, also called `phrase` */
-    lookupID: string;
-  };
-  /** The money for the payee; only for a successful payment between customers */
-  credit?: {
-    /**
-     * Whether the payee’s bank has been told of the money: `delivered` by the webhook
-     * `billing.credit` or read in its events feed; `undelivered` once the webhook was
-     * given up, until it is sent again
-     */
-    status: 'pending' | 'delivered' | 'undelivered';
-    /**
-     * Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands
-     * until it is
-     */
-    overdue: boolean;
-    /** 24 hours after the debit; UTC */
-    dueBy: string;
-  };
+  payee?: BillingRequestPayee;
+  credit?: BillingRequestCredit;
   /** The identifier that was billed: the `paymentID` or the `lookupID` */
   phrase: string;
   /** Identifies the agreement between merchant and customer; used to bill */
@@ -363,7 +366,7 @@ export type BillingRequest = {
   /** The recurring schedule that it belongs to; `null` if none */
   scheduleId: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /** The bank’s identifier of the debit; shown only to the bank */
   bankTransactionId?: string | null;
   /** When the charge is declined if it has not been answered; UTC */
@@ -398,8 +401,7 @@ export type Schedule = {
   maxBillings: number | null;
   /** Text shown to the customer */
   description: string | null;
-  /** The merchant’s own data, as it was sent */
-  metadata: Record<string, string | number | boolean>;
+  metadata: KeptMetadata;
   /**
    * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
    * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
@@ -411,14 +413,7 @@ export type Schedule = {
   billingsCompleted: number;
   retryAt: string | null;
   /** The latest decline of a schedule that is `past_due` */
-  lastDecline: {
-    /** Transaction reference, unique in the network */
-    reference: string;
-    /** Why it was declined, as in `declineReason` */
-    reason: string;
-    /** When it was declined; UTC */
-    at: string;
-  } | null;
+  lastDecline: ScheduleLastDecline | null;
   /** When it was created; UTC */
   createdAt: string;
   /** When it last changed; UTC */
@@ -463,8 +458,7 @@ export type ScheduleWithBillings = {
   maxBillings: number | null;
   /** Text shown to the customer */
   description: string | null;
-  /** The merchant’s own data, as it was sent */
-  metadata: Record<string, string | number | boolean>;
+  metadata: KeptMetadata;
   /**
    * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
    * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
@@ -476,14 +470,7 @@ export type ScheduleWithBillings = {
   billingsCompleted: number;
   retryAt: string | null;
   /** The latest decline of a schedule that is `past_due` */
-  lastDecline: {
-    /** Transaction reference, unique in the network */
-    reference: string;
-    /** Why it was declined, as in `declineReason` */
-    reason: string;
-    /** When it was declined; UTC */
-    at: string;
-  } | null;
+  lastDecline: ScheduleWithBillingsLastDecline | null;
   /** When it was created; UTC */
   createdAt: string;
   /** When it last changed; UTC */
@@ -502,34 +489,13 @@ export type Billing = {
   /** Why it was `skipped` or `failed`; otherwise left out */
   reason?: string | null;
   /** The charges made for it, oldest first */
-  attempts: Array<{
-    /** Id of a billing request */
-    billingRequestId: string;
-    /** Transaction reference, unique in the network */
-    reference: string;
-    /** When the charge was made; UTC */
-    at: string;
-    status: 'pending' | 'successful' | 'declined';
-    /**
-     * Why it was declined: the reason that the bank gave, or `expired` (not answered in
-     * time: the bank may have debited all the same, and a reconciliation exception is
-     * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
-     * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
-     * `null` unless declined
-     */
-    declineReason: string | null;
-  }>;
+  attempts: Array<BillingAttemptsItem>;
 };
 
 export type Subscription = {
   /** Id of a recurring schedule */
   scheduleId: string;
-  merchant: {
-    /** Id of a merchant */
-    id: string;
-    /** Name */
-    name: string;
-  };
+  merchant: SubscriptionMerchant;
   /** Id of a customer */
   customerId: string;
   /** Name of your customer */
@@ -561,14 +527,7 @@ export type Subscription = {
   billingsCompleted: number;
   retryAt: string | null;
   /** The latest decline of a schedule that is `past_due` */
-  lastDecline: {
-    /** Transaction reference, unique in the network */
-    reference: string;
-    /** Why it was declined, as in `declineReason` */
-    reason: string;
-    /** When it was declined; UTC */
-    at: string;
-  } | null;
+  lastDecline: SubscriptionLastDecline | null;
   /** When it was created; UTC */
   createdAt: string;
   /** When it last changed; UTC */
@@ -578,12 +537,7 @@ export type Subscription = {
 export type SubscriptionWithBillings = {
   /** Id of a recurring schedule */
   scheduleId: string;
-  merchant: {
-    /** Id of a merchant */
-    id: string;
-    /** Name */
-    name: string;
-  };
+  merchant: SubscriptionWithBillingsMerchant;
   /** Id of a customer */
   customerId: string;
   /** Name of your customer */
@@ -615,14 +569,7 @@ export type SubscriptionWithBillings = {
   billingsCompleted: number;
   retryAt: string | null;
   /** The latest decline of a schedule that is `past_due` */
-  lastDecline: {
-    /** Transaction reference, unique in the network */
-    reference: string;
-    /** Why it was declined, as in `declineReason` */
-    reason: string;
-    /** When it was declined; UTC */
-    at: string;
-  } | null;
+  lastDecline: SubscriptionWithBillingsLastDecline | null;
   /** When it was created; UTC */
   createdAt: string;
   /** When it last changed; UTC */
@@ -653,31 +600,8 @@ export type Agreement = {
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** ISO 4217 code */
   currency: string;
-  spendingLimits: {
-    /** The most that the merchant may charge in a day; `null` for no limit */
-    daily: number | null;
-    /** The most that the merchant may charge in a month; `null` for no limit */
-    monthly: number | null;
-  };
-  spent: {
-    /**
-     * Charged by the merchant in the current day, pending charges included. A charge
-     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-     * digits where it has more
-     */
-    daily: number;
-    /**
-     * Charged by the merchant in the current month, pending charges included. A charge
-     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-     * digits where it has more
-     */
-    monthly: number;
-    /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
-    exact?: {
-      daily?: string;
-      monthly?: string;
-    };
-  };
+  spendingLimits: AgreementSpendingLimits;
+  spent: AgreementSpent;
   /** When the merchant first asked; UTC */
   createdAt: string;
   /** When the decision last changed; UTC */
@@ -691,12 +615,7 @@ export type Decision = {
   customerId: string;
   /** The customer’s identifier at the bank, also called `phrase` */
   lookupID: string;
-  merchant: {
-    /** Id of a merchant */
-    id: string;
-    /** Name */
-    name: string;
-  };
+  merchant: DecisionMerchant;
   /**
    * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
    * need no further approval; `deny`: no charges; `suspended`: no charges for now;
@@ -707,31 +626,8 @@ export type Decision = {
   blockMerchant: boolean;
   /** ISO 4217 code */
   currency: string;
-  spendingLimits: {
-    /** The most that the merchant may charge in a day; `null` for no limit */
-    daily: number | null;
-    /** The most that the merchant may charge in a month; `null` for no limit */
-    monthly: number | null;
-  };
-  spent: {
-    /**
-     * Charged by the merchant in the current day, pending charges included. A charge
-     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-     * digits where it has more
-     */
-    daily: number;
-    /**
-     * Charged by the merchant in the current month, pending charges included. A charge
-     * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-     * digits where it has more
-     */
-    monthly: number;
-    /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
-    exact?: {
-      daily?: string;
-      monthly?: string;
-    };
-  };
+  spendingLimits: DecisionSpendingLimits;
+  spent: DecisionSpent;
   /** When the merchant first asked; UTC */
   createdAt: string;
   /** When the decision last changed; UTC */
@@ -797,7 +693,7 @@ export type Transaction = {
   createdAt: string;
   settledAt: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
 };
 
 export type TransactionWithEvents = {
@@ -859,7 +755,7 @@ export type TransactionWithEvents = {
   createdAt: string;
   settledAt: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /** Name of the merchant; `null` between customers */
   merchantName: string | null;
   /** Name of the payer’s bank */
@@ -883,56 +779,14 @@ export type TransactionWithEvents = {
    * days by default
    */
   deliveries: Array<DeliveryOfTransaction>;
-  /** The money for the payee; only for a successful payment between customers */
-  credit?: {
-    /**
-     * Whether the payee’s bank has been told of the money: `delivered` by the webhook
-     * `billing.credit` or read in its events feed; `undelivered` once the webhook was
-     * given up, until it is sent again
-     */
-    status: 'pending' | 'delivered' | 'undelivered';
-    /**
-     * Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands
-     * until it is
-     */
-    overdue: boolean;
-    /** 24 hours after the debit; UTC */
-    dueBy: string;
-  };
+  credit?: TransactionWithEventsCredit;
   /** Oldest first; of more than 1 000 the latest */
-  events: Array<{
-    /** Type of the event */
-    type: string;
-    /** When it happened; UTC */
-    at: string;
-    /** Who caused it; `network` for a schedule, or a response window that ended */
-    cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
-    /** Why it was declined; only for a decline */
-    declineReason?: string;
-    /** Id of the reconciliation exception; only for events of type `exception.…` */
-    exceptionId?: string;
-    /**
-     * Kind of the reconciliation exception. `exception.updated`: a late answer to what was
-     * `unanswered`
-     */
-    kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
-  }>;
+  events: Array<TransactionWithEventsEventsItem>;
   /**
    * All of it that is yours, also of what belongs to it (a charge, its refunds, reversals
    * and exceptions), oldest first; of more than 1 000 the latest
    */
-  timeline: Array<{
-    /** When it happened, in real time; UTC */
-    at: string;
-    /**
-     * A call of the API, a transition, a webhook to you, an attempt at one, what is left
-     * of a forgotten one, an entry of the ledger, an act of an operator or of yours on
-     * your own settings
-     */
-    what: 'call' | 'event' | 'webhook' | 'attempt' | 'receipt' | 'ledger' | 'act';
-    /** The same in words */
-    text: string;
-  }>;
+  timeline: Array<TransactionWithEventsTimelineItem>;
 };
 
 export type RelatedTransaction = {
@@ -1018,7 +872,7 @@ export type FoundTransaction = {
   createdAt: string;
   settledAt: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /** Name of the merchant; `null` between customers */
   merchantName: string | null;
   /** Name of the payer’s bank */
@@ -1073,69 +927,16 @@ export type Statement = {
   openingBalance: number;
   /** The same when the day ended; in major units */
   closingBalance: number;
-  /** Charges that settled */
-  charges: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units */
-    amount: number;
-  };
-  /** Refunds that were completed */
-  refunds: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units */
-    amount: number;
-  };
-  /** Completed refunds whose money came back */
-  refundReturns: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units */
-    amount: number;
-  };
-  /** Charges whose money did not stay */
-  reversals: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units */
-    amount: number;
-  };
-  /** For a bank, payments to its customers */
-  credits: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units */
-    amount: number;
-  };
-  /** For a bank, payments to its customers whose money did not stay; only if any */
-  creditsReversed?: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units */
-    amount: number;
-  };
-  /** For a bank, what it was let off; only if any */
-  writeOffs?: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units */
-    amount: number;
-  };
+  charges: StatementCharges;
+  refunds: StatementRefunds;
+  refundReturns: StatementRefundReturns;
+  reversals: StatementReversals;
+  credits: StatementCredits;
+  creditsReversed?: StatementCreditsReversed;
+  writeOffs?: StatementWriteOffs;
   /** Reconciliation exceptions that were not resolved when the day ended */
   exceptionsOpen: number;
-  /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
-  exact?: {
-    openingBalance?: string;
-    closingBalance?: string;
-    charges?: string;
-    refunds?: string;
-    refundReturns?: string;
-    reversals?: string;
-    credits?: string;
-    creditsReversed?: string;
-    writeOffs?: string;
-  };
+  exact?: StatementExact;
   /**
    * SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines
    * until the file was taken once the day is final; never in a closed month
@@ -1146,53 +947,11 @@ export type Statement = {
 export type SummaryTotal = {
   /** ISO 4217 code */
   currency: string;
-  /** Charges that succeeded; of a bank, of its customers */
-  charged: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-  };
-  /** Charges that did not succeed */
-  declined: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-    /** The same by reason, in order of the reason’s name */
-    reasons: Array<DeclinedFor>;
-  };
-  /** Refunds that were completed */
-  refunded: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-  };
-  /** Completed refunds whose money came back */
-  returned: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-  };
-  /** Charges whose money did not stay */
-  reversed: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-  };
+  charged: SummaryTotalCharged;
+  declined: SummaryTotalDeclined;
+  refunded: SummaryTotalRefunded;
+  returned: SummaryTotalReturned;
+  reversed: SummaryTotalReversed;
   /**
    * Part of all charges of these days that succeeded, from 0 to 1; `null` where none was
    * decided
@@ -1216,53 +975,11 @@ export type SummaryDay = {
   date: string;
   /** ISO 4217 code */
   currency: string;
-  /** Charges that succeeded; of a bank, of its customers */
-  charged: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-  };
-  /** Charges that did not succeed */
-  declined: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-    /** The same by reason, in order of the reason’s name */
-    reasons: Array<DeclinedFor>;
-  };
-  /** Refunds that were completed */
-  refunded: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-  };
-  /** Completed refunds whose money came back */
-  returned: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-  };
-  /** Charges whose money did not stay */
-  reversed: {
-    /** How many */
-    count: number;
-    /** Their sum; in major units. Rounded to 15 digits where it has more */
-    amount: number;
-    /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
-    exact?: string;
-  };
+  charged: SummaryDayCharged;
+  declined: SummaryDayDeclined;
+  refunded: SummaryDayRefunded;
+  returned: SummaryDayReturned;
+  reversed: SummaryDayReversed;
   /**
    * Part of all charges of these days that succeeded, from 0 to 1; `null` where none was
    * decided
@@ -1283,12 +1000,7 @@ export type Position = {
   owedByYou: number;
   /** `owedToYou` less `owedByYou`; in major units */
   net: number;
-  /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
-  exact?: {
-    owedToYou?: string;
-    owedByYou?: string;
-    net?: string;
-  };
+  exact?: PositionExact;
 };
 
 export type Refund = {
@@ -1315,7 +1027,7 @@ export type Refund = {
   /** The reason that the merchant gave */
   reason: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /**
    * Status of the refund. `returned`: it was completed, and its money came back to the
    * bank
@@ -1381,11 +1093,11 @@ export type ReconciliationException = {
    */
   bankTransactionId?: string | null;
   /** The merchant’s own data with the charge or the refund; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /** When it was opened; UTC */
   openedAt: string;
   resolvedAt: string | null;
-  resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  resolution: ReconciliationExceptionResolution | null;
   /** Name of the merchant; `null` where there is none */
   merchantName: string | null;
   /** Name of the payer’s bank */
@@ -1443,11 +1155,11 @@ export type ReconciliationExceptionWithEvents = {
    */
   bankTransactionId?: string | null;
   /** The merchant’s own data with the charge or the refund; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /** When it was opened; UTC */
   openedAt: string;
   resolvedAt: string | null;
-  resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  resolution: ReconciliationExceptionWithEventsResolution | null;
   /** Name of the merchant; `null` where there is none */
   merchantName: string | null;
   /** Name of the payer’s bank */
@@ -1462,32 +1174,7 @@ export type ReconciliationExceptionWithEvents = {
    */
   answers: Array<BankAnswer>;
   /** Oldest first; of more than 100 the latest */
-  events: Array<{
-    /** Type of the event */
-    type: string;
-    /** When it happened; UTC */
-    at: string;
-    /** Who caused it; `network` for a response window that ended */
-    cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
-    /**
-     * The first thing that went wrong. `unanswered`: the bank had the charge and did not
-     * answer in time. `late_answer`: it approved a charge that had ended without it.
-     * `conflicting_answer`: it gave another answer than its first.
-     * `duplicate_transaction_id`: its answer named a transaction of something else, and
-     * was refused. `refund_conflict`: it gave another answer to a refund than its first.
-     * `credit_undelivered`: the payee’s bank was never reached. From statements of the
-     * bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`,
-     * it has not booked what settled here, or the payee’s bank has not booked the credit
-     * of a payment between customers, which has no `bankTransactionId`; `amount_differs`,
-     * it booked another amount, currency or direction
-     */
-    kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
-    /**
-     * The bank’s id of the reversal by which it was resolved; shown only to banks, `null`
-     * to the payee’s
-     */
-    bankTransactionId?: string | null;
-  }>;
+  events: Array<ReconciliationExceptionWithEventsEventsItem>;
 };
 
 export type BankAnswer = {
@@ -1533,8 +1220,6 @@ export type BankStatementSummary = {
   amountDiffers: number;
   /** Cannot be read */
   malformed: number;
-  /** Lines above that differ, and are not in the file of differences */
-  notKept: number;
 };
 
 export type Delivery = {
@@ -1556,16 +1241,7 @@ export type Delivery = {
    */
   withdrawnAt?: string;
   /** The latest 50, oldest first */
-  attempts: Array<{
-    /** When the attempt ended; UTC */
-    at: string;
-    /** HTTP status that your server answered; `null` if it did not answer */
-    status: number | null;
-    /** Duration in milliseconds */
-    durationMs: number;
-    /** What went wrong; `null` if the attempt succeeded */
-    error: string | null;
-  }>;
+  attempts: Array<DeliveryAttemptsItem>;
 };
 
 export type DeliveryWithBody = {
@@ -1587,21 +1263,22 @@ export type DeliveryWithBody = {
    */
   withdrawnAt?: string;
   /** The latest 50, oldest first */
-  attempts: Array<{
-    /** When the attempt ended; UTC */
-    at: string;
-    /** HTTP status that your server answered; `null` if it did not answer */
-    status: number | null;
-    /** Duration in milliseconds */
-    durationMs: number;
-    /** What went wrong; `null` if the attempt succeeded */
-    error: string | null;
-  }>;
+  attempts: Array<DeliveryWithBodyAttemptsItem>;
   /**
    * The body, byte for byte as it is sent; `null` where its key is no more. Of a webhook
    * that was withdrawn, what is left of it
    */
   body: string | null;
+};
+
+/** A merchant asks for permission to bill your customers */
+export type BillingIntentEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'billing.intent';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<BillingIntentItem>;
 };
 
 export type BillingIntentItem = {
@@ -1648,6 +1325,16 @@ export type MerchantFace = {
   website: string | null;
 };
 
+/** An intent was closed without your answer */
+export type BillingIntentClosedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'billing.intent.closed';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<BillingIntentClosedItem>;
+};
+
 export type BillingIntentClosedItem = {
   /** Id of a billing intent */
   intentId: string;
@@ -1665,6 +1352,16 @@ export type BillingIntentClosedItem = {
   sequence: number;
 };
 
+/** A billing intent has been decided */
+export type BillingIntentResponseEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'billing.intent.response';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<BillingIntentResponseItem>;
+};
+
 export type BillingIntentResponseItem = {
   /** Id of a billing intent */
   intentId: string;
@@ -1677,19 +1374,28 @@ export type BillingIntentResponseItem = {
   status: 'approved' | 'declined' | 'superseded';
   /** Why it was declined; `null` if it was not */
   reason: string | null;
-  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null;
+  customerDecision: BillingIntentResponseItemCustomerDecision | null;
   customerAction: 'approved' | 'declined';
   /** ISO 4217 code */
   currency: string;
   /** Identifies the agreement between merchant and customer; used to bill */
   paymentID?: string;
-  /** The merchant’s own data, as it was sent */
-  metadata: Record<string, string | number | boolean>;
+  metadata: KeptMetadata;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** A charge to one of your customers needs your answer */
+export type BillingRequestEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'billing.request';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<BillingRequestItem>;
 };
 
 export type BillingRequestItem = {
@@ -1737,6 +1443,16 @@ export type PayeeFace = {
   name: string;
 };
 
+/** A charge was closed without your answer */
+export type BillingClosedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'billing.closed';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<BillingClosedItem>;
+};
+
 export type BillingClosedItem = {
   /** Id of a billing request */
   billingRequestId: string;
@@ -1750,6 +1466,16 @@ export type BillingClosedItem = {
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** One of your customers has been paid by another customer */
+export type BillingCreditEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'billing.credit';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<BillingCreditItem>;
 };
 
 export type BillingCreditItem = {
@@ -1774,6 +1500,16 @@ export type BillingCreditItem = {
   sequence: number;
 };
 
+/** The money of a charge did not stay */
+export type BillingReversedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'billing.reversed';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<BillingReversedItem>;
+};
+
 export type BillingReversedItem = {
   /** Id of a billing request */
   billingRequestId: string;
@@ -1786,12 +1522,22 @@ export type BillingReversedItem = {
   /** ISO 4217 code */
   currency: string;
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** A charge was approved or declined */
+export type BillingResponseEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'billing.response';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<BillingResponseItem>;
 };
 
 export type BillingResponseItem = {
@@ -1820,12 +1566,22 @@ export type BillingResponseItem = {
   /** The recurring schedule that it belongs to; `null` if none */
   scheduleId: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** A customer has changed a decision about you */
+export type DecisionUpdatedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'decision.updated';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<DecisionUpdatedItem>;
 };
 
 export type DecisionUpdatedItem = {
@@ -1850,6 +1606,16 @@ export type DecisionUpdatedItem = {
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** A merchant refunds a charge to your customer */
+export type RefundRequestEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'refund.request';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<RefundRequestItem>;
 };
 
 export type RefundRequestItem = {
@@ -1885,6 +1651,16 @@ export type RefundRequestItem = {
   sequence: number;
 };
 
+/** A refund was completed or rejected, or is overdue */
+export type RefundResponseEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'refund.response';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<RefundResponseItem>;
+};
+
 export type RefundResponseItem = {
   /** Id of a refund */
   refundId: string;
@@ -1903,13 +1679,22 @@ export type RefundResponseItem = {
   reason: string | null;
   /** When the customer should have the money; UTC */
   expectedBy: string;
-  /** The merchant’s own data, as it was sent */
-  metadata: Record<string, string | number | boolean>;
+  metadata: KeptMetadata;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** The money of a completed refund came back */
+export type RefundReturnedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'refund.returned';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<RefundReturnedItem>;
 };
 
 export type RefundReturnedItem = {
@@ -1925,12 +1710,22 @@ export type RefundReturnedItem = {
   amount: number;
   status: 'returned';
   /** The merchant’s own data, as it was sent; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** A reconciliation exception was opened */
+export type ExceptionOpenedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'exception.opened';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<ExceptionOpenedItem>;
 };
 
 export type ExceptionOpenedItem = {
@@ -1980,16 +1775,26 @@ export type ExceptionOpenedItem = {
    */
   bankTransactionId?: string | null;
   /** The merchant’s own data with the charge or the refund; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /** When it was opened; UTC */
   openedAt: string;
   resolvedAt: string | null;
-  resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  resolution: ExceptionOpenedItemResolution | null;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** A reconciliation exception was resolved */
+export type ExceptionResolvedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'exception.resolved';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<ExceptionResolvedItem>;
 };
 
 export type ExceptionResolvedItem = {
@@ -2039,16 +1844,26 @@ export type ExceptionResolvedItem = {
    */
   bankTransactionId?: string | null;
   /** The merchant’s own data with the charge or the refund; not shown to banks */
-  metadata?: Record<string, string | number | boolean>;
+  metadata?: KeptMetadata;
   /** When it was opened; UTC */
   openedAt: string;
   resolvedAt: string | null;
-  resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
+  resolution: ExceptionResolvedItemResolution | null;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** A recurring schedule will charge in 24 hours */
+export type RecurringUpcomingEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'recurring.upcoming';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<RecurringUpcomingItem>;
 };
 
 export type RecurringUpcomingItem = {
@@ -2069,6 +1884,16 @@ export type RecurringUpcomingItem = {
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** A recurring schedule has changed */
+export type RecurringUpdatedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'recurring.updated';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<RecurringUpdatedItem>;
 };
 
 export type RecurringUpdatedItem = {
@@ -2103,6 +1928,16 @@ export type RecurringUpdatedItem = {
   sequence: number;
 };
 
+/** A batch of more than 500 customers has been processed */
+export type MigrationCompletedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'migration.completed';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<MigrationCompletedItem>;
+};
+
 export type MigrationCompletedItem = {
   /** Id of a batch */
   batchId: string;
@@ -2116,6 +1951,16 @@ export type MigrationCompletedItem = {
   sequence: number;
 };
 
+/** You have asked for a test webhook */
+export type WebhookTestEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'webhook.test';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<WebhookTestItem>;
+};
+
 export type WebhookTestItem = {
   /** Any text */
   text: string;
@@ -2124,6 +1969,16 @@ export type WebhookTestItem = {
    * higher number is newer, and a missing one is still on its way, or lost
    */
   sequence: number;
+};
+
+/** Your webhooks are not sent here any more */
+export type WebhookEndpointChangedEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'webhook.endpoint_changed';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<WebhookEndpointChangedItem>;
 };
 
 export type WebhookEndpointChangedItem = {
@@ -2146,6 +2001,2507 @@ export type Clock = {
   now: string;
   target: string | null;
   status: 'ready' | 'advancing';
+};
+
+export type JwksKeysItem = {
+  kty: 'EC';
+  crv: 'P-256';
+  /** Coordinate, base64url */
+  x: string;
+  /** Coordinate, base64url */
+  y: string;
+  /** Id of the key, as tokens name it */
+  kid: string;
+  alg: 'ES256';
+  use: 'sig';
+};
+
+export type SmallBatchCustomersItem = {
+  /** Your own reference for the customer */
+  clientRef: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+};
+
+export type SmallBatchFailuresItem = {
+  /** Place in the request, from 0 */
+  index: number;
+  /** Your own reference for the customer */
+  clientRef?: string;
+  /** Why the customer was not onboarded */
+  reason: string;
+};
+
+export type IntentCustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+
+/** The customer who is paid; only for a payment between customers */
+export type BillingRequestPayee = {
+  /** Id of a bank */
+  bankId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+};
+
+/** The money for the payee; only for a successful payment between customers */
+export type BillingRequestCredit = {
+  /**
+   * Whether the payee’s bank has been told of the money: `delivered` by the webhook
+   * `billing.credit` or read in its events feed; `undelivered` once the webhook was given
+   * up, until it is sent again
+   */
+  status: 'pending' | 'delivered' | 'undelivered';
+  /**
+   * Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands until
+   * it is
+   */
+  overdue: boolean;
+  /** 24 hours after the debit; UTC */
+  dueBy: string;
+};
+
+export type ScheduleLastDecline = {
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Why it was declined, as in `declineReason` */
+  reason: string;
+  /** When it was declined; UTC */
+  at: string;
+};
+
+export type ScheduleWithBillingsLastDecline = {
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Why it was declined, as in `declineReason` */
+  reason: string;
+  /** When it was declined; UTC */
+  at: string;
+};
+
+export type BillingAttemptsItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** When the charge was made; UTC */
+  at: string;
+  status: 'pending' | 'successful' | 'declined';
+  /**
+   * Why it was declined: the reason that the bank gave, or `expired` (not answered in
+   * time: the bank may have debited all the same, and a reconciliation exception is
+   * opened), `not_delivered` (no byte of it can have reached the bank, so that it may be
+   * billed again), `cancelled` (by the merchant) or `limit_reached` (a spending limit).
+   * `null` unless declined
+   */
+  declineReason: string | null;
+};
+
+export type SubscriptionMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+export type SubscriptionLastDecline = {
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Why it was declined, as in `declineReason` */
+  reason: string;
+  /** When it was declined; UTC */
+  at: string;
+};
+
+export type SubscriptionWithBillingsMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+export type SubscriptionWithBillingsLastDecline = {
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Why it was declined, as in `declineReason` */
+  reason: string;
+  /** When it was declined; UTC */
+  at: string;
+};
+
+export type AgreementSpendingLimits = {
+  /** The most that the merchant may charge in a day; `null` for no limit */
+  daily: number | null;
+  /** The most that the merchant may charge in a month; `null` for no limit */
+  monthly: number | null;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type AgreementSpentExact = {
+  daily?: string;
+  monthly?: string;
+};
+
+export type AgreementSpent = {
+  /**
+   * Charged by the merchant in the current day, pending charges included. A charge counts
+   * on the day on which it was accepted, whenever it is answered. Rounded to 15 digits
+   * where it has more
+   */
+  daily: number;
+  /**
+   * Charged by the merchant in the current month, pending charges included. A charge
+   * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+   * digits where it has more
+   */
+  monthly: number;
+  exact?: AgreementSpentExact;
+};
+
+export type DecisionMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+export type DecisionSpendingLimits = {
+  /** The most that the merchant may charge in a day; `null` for no limit */
+  daily: number | null;
+  /** The most that the merchant may charge in a month; `null` for no limit */
+  monthly: number | null;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type DecisionSpentExact = {
+  daily?: string;
+  monthly?: string;
+};
+
+export type DecisionSpent = {
+  /**
+   * Charged by the merchant in the current day, pending charges included. A charge counts
+   * on the day on which it was accepted, whenever it is answered. Rounded to 15 digits
+   * where it has more
+   */
+  daily: number;
+  /**
+   * Charged by the merchant in the current month, pending charges included. A charge
+   * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
+   * digits where it has more
+   */
+  monthly: number;
+  exact?: DecisionSpentExact;
+};
+
+/** The money for the payee; only for a successful payment between customers */
+export type TransactionWithEventsCredit = {
+  /**
+   * Whether the payee’s bank has been told of the money: `delivered` by the webhook
+   * `billing.credit` or read in its events feed; `undelivered` once the webhook was given
+   * up, until it is sent again
+   */
+  status: 'pending' | 'delivered' | 'undelivered';
+  /**
+   * Not delivered by `dueBy`. A reconciliation exception `credit_undelivered` stands until
+   * it is
+   */
+  overdue: boolean;
+  /** 24 hours after the debit; UTC */
+  dueBy: string;
+};
+
+export type TransactionWithEventsEventsItem = {
+  /** Type of the event */
+  type: string;
+  /** When it happened; UTC */
+  at: string;
+  /** Who caused it; `network` for a schedule, or a response window that ended */
+  cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
+  /** Why it was declined; only for a decline */
+  declineReason?: string;
+  /** Id of the reconciliation exception; only for events of type `exception.…` */
+  exceptionId?: string;
+  /**
+   * Kind of the reconciliation exception. `exception.updated`: a late answer to what was
+   * `unanswered`
+   */
+  kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+};
+
+export type TransactionWithEventsTimelineItem = {
+  /** When it happened, in real time; UTC */
+  at: string;
+  /**
+   * A call of the API, a transition, a webhook to you, an attempt at one, what is left of
+   * a forgotten one, an entry of the ledger, an act of an operator or of yours on your own
+   * settings
+   */
+  what: 'call' | 'event' | 'webhook' | 'attempt' | 'receipt' | 'ledger' | 'act';
+  /** The same in words */
+  text: string;
+};
+
+/** Charges that settled */
+export type StatementCharges = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units */
+  amount: number;
+};
+
+/** Refunds that were completed */
+export type StatementRefunds = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units */
+  amount: number;
+};
+
+/** Completed refunds whose money came back */
+export type StatementRefundReturns = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units */
+  amount: number;
+};
+
+/** Charges whose money did not stay */
+export type StatementReversals = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units */
+  amount: number;
+};
+
+/** For a bank, payments to its customers */
+export type StatementCredits = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units */
+  amount: number;
+};
+
+/** For a bank, payments to its customers whose money did not stay; only if any */
+export type StatementCreditsReversed = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units */
+  amount: number;
+};
+
+/** For a bank, what it was let off; only if any */
+export type StatementWriteOffs = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units */
+  amount: number;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type StatementExact = {
+  openingBalance?: string;
+  closingBalance?: string;
+  charges?: string;
+  refunds?: string;
+  refundReturns?: string;
+  reversals?: string;
+  credits?: string;
+  creditsReversed?: string;
+  writeOffs?: string;
+};
+
+/** Charges that succeeded; of a bank, of its customers */
+export type SummaryTotalCharged = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+/** Charges that did not succeed */
+export type SummaryTotalDeclined = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+  /** The same by reason, in order of the reason’s name */
+  reasons: Array<DeclinedFor>;
+};
+
+/** Refunds that were completed */
+export type SummaryTotalRefunded = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+/** Completed refunds whose money came back */
+export type SummaryTotalReturned = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+/** Charges whose money did not stay */
+export type SummaryTotalReversed = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+/** Charges that succeeded; of a bank, of its customers */
+export type SummaryDayCharged = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+/** Charges that did not succeed */
+export type SummaryDayDeclined = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+  /** The same by reason, in order of the reason’s name */
+  reasons: Array<DeclinedFor>;
+};
+
+/** Refunds that were completed */
+export type SummaryDayRefunded = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+/** Completed refunds whose money came back */
+export type SummaryDayReturned = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+/** Charges whose money did not stay */
+export type SummaryDayReversed = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units. Rounded to 15 digits where it has more */
+  amount: number;
+  /** A sum of more than 15 digits, in full as a decimal; only where it had to be rounded */
+  exact?: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type PositionExact = {
+  owedToYou?: string;
+  owedByYou?: string;
+  net?: string;
+};
+
+/**
+ * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
+ * has reversed it. `confirmed`: the first answer stands, also where a second debit was
+ * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
+ * it; `no_difference`, there was nothing to mend
+ */
+export type ReconciliationExceptionResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+/**
+ * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
+ * has reversed it. `confirmed`: the first answer stands, also where a second debit was
+ * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
+ * it; `no_difference`, there was nothing to mend
+ */
+export type ReconciliationExceptionWithEventsResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+export type ReconciliationExceptionWithEventsEventsItem = {
+  /** Type of the event */
+  type: string;
+  /** When it happened; UTC */
+  at: string;
+  /** Who caused it; `network` for a response window that ended */
+  cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
+  /**
+   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
+   * answer in time. `late_answer`: it approved a charge that had ended without it.
+   * `conflicting_answer`: it gave another answer than its first.
+   * `duplicate_transaction_id`: its answer named a transaction of something else, and was
+   * refused. `refund_conflict`: it gave another answer to a refund than its first.
+   * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
+   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
+   * not booked what settled here, or the payee’s bank has not booked the credit of a
+   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
+   * booked another amount, currency or direction
+   */
+  kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+};
+
+export type DeliveryAttemptsItem = {
+  /** When the attempt ended; UTC */
+  at: string;
+  /** HTTP status that your server answered; `null` if it did not answer */
+  status: number | null;
+  /** Duration in milliseconds */
+  durationMs: number;
+  /** What went wrong; `null` if the attempt succeeded */
+  error: string | null;
+};
+
+export type DeliveryWithBodyAttemptsItem = {
+  /** When the attempt ended; UTC */
+  at: string;
+  /** HTTP status that your server answered; `null` if it did not answer */
+  status: number | null;
+  /** Duration in milliseconds */
+  durationMs: number;
+  /** What went wrong; `null` if the attempt succeeded */
+  error: string | null;
+};
+
+/**
+ * `approve_once`: the customer must approve each charge; `approve_recurring`: charges need
+ * no further approval; `deny`: no charges; `suspended`: no charges for now; `pending`: the
+ * customer has not yet answered
+ */
+export type BillingIntentResponseItemCustomerDecision = 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+
+/**
+ * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
+ * has reversed it. `confirmed`: the first answer stands, also where a second debit was
+ * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
+ * it; `no_difference`, there was nothing to mend
+ */
+export type ExceptionOpenedItemResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+/**
+ * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
+ * has reversed it. `confirmed`: the first answer stands, also where a second debit was
+ * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
+ * it; `no_difference`, there was nothing to mend
+ */
+export type ExceptionResolvedItemResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+export type CreateTokenRefusal400 = {
+  /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
+  error: 'invalid_request' | 'unsupported_grant_type' | 'invalid_scope';
+  /** Human-readable text */
+  error_description: string;
+};
+
+export type CreateTokenRefusal401 = {
+  /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
+  error: 'invalid_client';
+  /** Human-readable text */
+  error_description: string;
+};
+
+export type CreateTokenRefusal408 = {
+  /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
+  error: 'invalid_request';
+  /** Human-readable text */
+  error_description: string;
+};
+
+export type CreateTokenRefusal413 = {
+  /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
+  error: 'invalid_request';
+  /** Human-readable text */
+  error_description: string;
+};
+
+export type CreateTokenRefusal415 = {
+  /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
+  error: 'invalid_request';
+  /** Human-readable text */
+  error_description: string;
+};
+
+export type CreateTokenRefusal429 = {
+  /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
+  error: 'temporarily_unavailable';
+  /** Human-readable text */
+  error_description: string;
+};
+
+export type CreateTokenRefusal500 = {
+  /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
+  error: 'server_error';
+  /** Human-readable text */
+  error_description: string;
+};
+
+export type CreateTokenRefusal503 = {
+  /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
+  error: 'temporarily_unavailable';
+  /** Human-readable text */
+  error_description: string;
+};
+
+export type GetLivenessResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type GetReadinessResultData = {
+  /** What this process and its database are for */
+  mode: 'sandbox' | 'production';
+};
+
+export type GetReadinessResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: GetReadinessResultData;
+};
+
+export type GetReadinessRefusal503Data = {
+  /** What this process and its database are for */
+  mode: 'sandbox' | 'production';
+};
+
+export type GetReadinessRefusal503 = {
+  /** The HTTP status */
+  statusCode: 503;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: GetReadinessRefusal503Data;
+  /** Every problem of the request */
+  errors: Array<Problem>;
+};
+
+export type OnboardCustomersBodyCustomersItem = {
+  /** Your own reference for the customer, unique among your customers */
+  clientRef: string;
+  /** First name */
+  firstname: string;
+  /** Last name */
+  lastname: string;
+  /** Name of the account */
+  accountName: string;
+  /** E-mail address */
+  email: string;
+  /** ISO 3166 alpha-2 code */
+  country: string;
+  /** Account number or IBAN */
+  accountNumber: string;
+  /** Free text */
+  reference?: string | undefined;
+};
+
+export type OnboardCustomersBody = {
+  customers: Array<OnboardCustomersBodyCustomersItem>;
+};
+
+export type OnboardCustomersResult = {
+  /** The HTTP status */
+  statusCode: 201;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SmallBatch;
+};
+
+export type OnboardCustomersResult202 = {
+  /** The HTTP status */
+  statusCode: 202;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: LargeBatch;
+};
+
+export type ListCustomersResultData = {
+  /** The entries of this page */
+  customers: Array<Customer>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListCustomersResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListCustomersResultData;
+};
+
+export type GetBatchResultData = SmallBatch | LargeBatch;
+
+export type GetBatchResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: GetBatchResultData;
+};
+
+export type SearchCustomersBody = {
+  /** Text to search for */
+  search?: string | undefined;
+  /** Only those of a customer with this id */
+  customerId?: string | undefined;
+};
+
+export type SearchCustomersResultData = {
+  /** The entries of this page */
+  customers: Array<Customer>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type SearchCustomersResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SearchCustomersResultData;
+};
+
+/** The fields to change */
+export type UpdateCustomerBodyUpdate = {
+  /** First name */
+  firstname?: string | undefined;
+  /** Last name */
+  lastname?: string | undefined;
+  /** Name of the account */
+  accountName?: string | undefined;
+  /** Middle name */
+  middlename?: string | undefined;
+  /** Postal address */
+  address?: string | undefined;
+  /** Telephone number */
+  phone?: string | undefined;
+  /** URL of a picture */
+  displayPicture?: string | undefined;
+};
+
+export type UpdateCustomerBody = {
+  update: UpdateCustomerBodyUpdate;
+};
+
+export type UpdateCustomerResultData = Record<string, unknown>;
+
+export type UpdateCustomerResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: UpdateCustomerResultData;
+};
+
+export type FindBanksResultDataBanksItem = {
+  /** Id of a bank */
+  bankId: string;
+  /** Name of the bank */
+  bankName: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** Id of a customer */
+  customerId: string;
+};
+
+export type FindBanksResultData = {
+  /** Oldest customer first */
+  banks: Array<FindBanksResultDataBanksItem>;
+};
+
+export type FindBanksResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: FindBanksResultData;
+};
+
+export type EnrolDeviceBody = {
+  /** What you recognise the device by, for example a hash of its properties */
+  fingerprint: string;
+};
+
+export type EnrolDeviceResultData = {
+  /** The device’s identifier. Each bank and merchant has its own for the same device */
+  deviceId: string;
+};
+
+export type EnrolDeviceResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: EnrolDeviceResultData;
+};
+
+export type EnrolDeviceResult201Data = {
+  /** The device’s identifier. Each bank and merchant has its own for the same device */
+  deviceId: string;
+};
+
+export type EnrolDeviceResult201 = {
+  /** The HTTP status */
+  statusCode: 201;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: EnrolDeviceResult201Data;
+};
+
+export type LinkDeviceBody = {
+  /** Id of a customer. One that is malformed counts as unknown. */
+  customerId: string;
+  /**
+   * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces instead
+   * of `-`, do not matter
+   */
+  phrase: string;
+  /** The `deviceId` that you got from `POST /v1/devices` */
+  deviceId: string;
+};
+
+export type LinkDeviceResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type UnlinkDeviceBody = {
+  /** Id of a customer. One that is malformed counts as unknown. */
+  customerId: string;
+  /**
+   * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces instead
+   * of `-`, do not matter
+   */
+  phrase: string;
+  /** The `deviceId` that you got from `POST /v1/devices` */
+  deviceId: string;
+};
+
+export type UnlinkDeviceResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type ListDevicesResultData = {
+  /** The entries of this page */
+  devices: Array<LinkedDevice>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListDevicesResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListDevicesResultData;
+};
+
+export type LookUpDeviceBody = {
+  /** The `deviceId` that you got from `POST /v1/devices` */
+  deviceId: string;
+};
+
+export type LookUpDeviceResultData = {
+  /** The device’s identifier. Each bank and merchant has its own for the same device */
+  deviceId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  phrase: string;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of a bank */
+  bankId: string;
+};
+
+export type LookUpDeviceResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: LookUpDeviceResultData;
+};
+
+export type CreateMerchantsBodyMerchantsItem = {
+  /** Name shown to customers */
+  name: string;
+  /** E-mail address */
+  email: string;
+  website?: string | undefined;
+  /** URL of a picture, shown to customers */
+  icon?: string | undefined;
+  /** The URL that webhooks are sent to */
+  webhookUrl?: string | undefined;
+  /** Your own reference for the merchant, unique among your merchants */
+  clientRef: string;
+};
+
+export type CreateMerchantsBody = {
+  merchants: Array<CreateMerchantsBodyMerchantsItem>;
+};
+
+export type CreateMerchantsResultDataMerchantsItem = CreatedMerchant | RefusedMerchant;
+
+export type CreateMerchantsResultData = {
+  /** In the order of the request */
+  merchants: Array<CreateMerchantsResultDataMerchantsItem>;
+};
+
+export type CreateMerchantsResult = {
+  /** The HTTP status */
+  statusCode: 201;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: CreateMerchantsResultData;
+};
+
+export type CreateMerchantsRefusal409Data = {
+  merchants: Array<RefusedMerchant>;
+};
+
+export type CreateMerchantsRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: CreateMerchantsRefusal409Data;
+};
+
+export type SearchMerchantsBody = {
+  /** The beginning of a name, in small or capital letters */
+  name?: string | undefined;
+  /** Only those of a merchant with this id */
+  merchantId?: string | undefined;
+};
+
+export type SearchMerchantsResultData = {
+  /** The entries of this page */
+  merchants: Array<NamedMerchant>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type SearchMerchantsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SearchMerchantsResultData;
+};
+
+export type SetMerchantTrustBody = {
+  /** Id of a merchant. One that is malformed counts as unknown. */
+  merchantId: string;
+  /** Whether customers may give the merchant standing approvals */
+  trustLevel: 'untrusted' | 'trusted';
+};
+
+export type SetMerchantTrustResultData = {
+  /** Id of a merchant */
+  merchantId: string;
+  trustLevel: 'untrusted' | 'trusted';
+};
+
+export type SetMerchantTrustResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SetMerchantTrustResultData;
+};
+
+export type SendIntentsBodyIntentSettings = {
+  /** When you intend to bill first */
+  dueDate?: string | undefined;
+};
+
+export type SendIntentsBody = {
+  lookupIDs: Array<string>;
+  /** ISO 4217 code of a currency that the network accepts */
+  currency: string;
+  /** What will be billed; shown to the customer */
+  description: string;
+  intentSettings?: SendIntentsBodyIntentSettings | undefined;
+  metadata?: Metadata | undefined;
+};
+
+/** The identifier was accepted */
+export type SendIntentsResultItemAccepted = {
+  statusCode: 200;
+  success: true;
+  /** Human-readable text */
+  message: string;
+  /** Id of a billing intent */
+  intentId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** As you sent it */
+  lookupID: string;
+  /** You */
+  entityId: string;
+};
+
+/** The identifier was refused */
+export type SendIntentsResultItemRefused = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** As you sent it */
+  lookupID: string;
+  /** You */
+  entityId: string;
+};
+
+export type SendIntentsResultItem = SendIntentsResultItemAccepted | SendIntentsResultItemRefused;
+
+/** The identifier was refused */
+export type SendIntentsRefusal403DataItem = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** As you sent it */
+  lookupID: string;
+  /** You */
+  entityId: string;
+};
+
+export type SendIntentsRefusal403 = {
+  /** The HTTP status */
+  statusCode: 403;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: Array<SendIntentsRefusal403DataItem>;
+};
+
+/** The identifier was refused */
+export type SendIntentsRefusal404DataItem = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** As you sent it */
+  lookupID: string;
+  /** You */
+  entityId: string;
+};
+
+export type SendIntentsRefusal404 = {
+  /** The HTTP status */
+  statusCode: 404;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: Array<SendIntentsRefusal404DataItem>;
+};
+
+/** The identifier was refused */
+export type SendIntentsRefusal429DataItem = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** As you sent it */
+  lookupID: string;
+  /** You */
+  entityId: string;
+};
+
+export type SendIntentsRefusal429 = {
+  /** The HTTP status */
+  statusCode: 429;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: Array<SendIntentsRefusal429DataItem>;
+};
+
+/** The most that the merchant may charge per calendar day and month */
+export type AnswerIntentBodySpendingLimits = {
+  /** In major units; `null`, or left out, for no limit */
+  daily?: number | null | undefined;
+  /** In major units; `null`, or left out, for no limit */
+  monthly?: number | null | undefined;
+};
+
+export type AnswerIntentBody = {
+  /** Id of a customer. One that is malformed counts as unknown. */
+  customerId: string;
+  /** Id of a merchant. One that is malformed counts as unknown. */
+  entityId: string;
+  /**
+   * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces instead
+   * of `-`, do not matter
+   */
+  lookupID: string;
+  /** The customer’s decision */
+  customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  spendingLimits?: AnswerIntentBodySpendingLimits | undefined;
+  /** Whether the customer blocks the merchant */
+  blockMerchant?: boolean | undefined;
+};
+
+export type AnswerIntentResultDataCustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+
+export type AnswerIntentResultData = {
+  /** Id of a billing intent */
+  intentId: string;
+  /** `superseded`: replaced by a newer intent of the same merchant for the same customer */
+  status: 'pending' | 'approved' | 'declined' | 'superseded';
+  /** The customer’s decision; `null` if there is none */
+  customerDecision: AnswerIntentResultDataCustomerDecision | null;
+};
+
+export type AnswerIntentResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: AnswerIntentResultData;
+};
+
+export type AnswerIntentRefusal403Data = {
+  /** Id of a billing intent */
+  intentId: string;
+  /** `superseded`: replaced by a newer intent of the same merchant for the same customer */
+  status: 'pending' | 'approved' | 'declined' | 'superseded';
+};
+
+export type AnswerIntentRefusal403 = {
+  /** The HTTP status */
+  statusCode: 403;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: AnswerIntentRefusal403Data;
+};
+
+export type AnswerIntentRefusal409DataCustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+
+export type AnswerIntentRefusal409Data = {
+  /** Id of a billing intent */
+  intentId: string;
+  /** `superseded`: replaced by a newer intent of the same merchant for the same customer */
+  status: 'pending' | 'approved' | 'declined' | 'superseded';
+  /** The customer’s decision; `null` if there is none */
+  customerDecision: AnswerIntentRefusal409DataCustomerDecision | null;
+};
+
+export type AnswerIntentRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: AnswerIntentRefusal409Data;
+};
+
+export type GetIntentResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Intent;
+};
+
+export type BillCustomersBodyByMerchant = {
+  paymentIDs?: Array<string> | undefined;
+  lookupIDs?: Array<string> | undefined;
+  /**
+   * Amount in major units (naira, not kobo), with at most as many decimals as the currency
+   * has
+   */
+  amount: number;
+  /** ISO 4217 code of a currency that the network accepts */
+  currency: string;
+  /** What is billed; shown to the customer */
+  description: string;
+  metadata?: Metadata | undefined;
+};
+
+/** Your customer who is to be paid */
+export type BillCustomersBodyByBankPayee = {
+  /**
+   * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces instead
+   * of `-`, do not matter
+   */
+  lookupID: string;
+};
+
+export type BillCustomersBodyByBank = {
+  lookupIDs: Array<string>;
+  payee: BillCustomersBodyByBankPayee;
+  /**
+   * Amount in major units (naira, not kobo), with at most as many decimals as the currency
+   * has
+   */
+  amount: number;
+  /** ISO 4217 code of a currency that the network accepts */
+  currency: string;
+  /** What is billed; shown to the customer */
+  description: string;
+};
+
+export type BillCustomersBody = BillCustomersBodyByMerchant | BillCustomersBodyByBank;
+
+/** The identifier was accepted */
+export type BillCustomersResultItemAccepted = {
+  statusCode: 201;
+  success: true;
+  /** Human-readable text */
+  message: string;
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  status: 'pending';
+  /**
+   * The customer may have paid you this already: a reconciliation exception of the same
+   * amount and currency is not resolved. The charge is made all the same
+   */
+  warning?: 'open_exception';
+  /** The exception that is warned of */
+  exceptionId?: string;
+  /** The `paymentID` or `lookupID` that was billed, as you sent it */
+  phrase: string;
+  /** You */
+  entityId: string;
+};
+
+/** The identifier was refused */
+export type BillCustomersResultItemRefused = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** The `paymentID` or `lookupID` that was billed, as you sent it */
+  phrase: string;
+  /** You */
+  entityId: string;
+};
+
+export type BillCustomersResultItem = BillCustomersResultItemAccepted | BillCustomersResultItemRefused;
+
+/** The identifier was refused */
+export type BillCustomersRefusal400DataItem = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** The `paymentID` or `lookupID` that was billed, as you sent it */
+  phrase: string;
+  /** You */
+  entityId: string;
+};
+
+export type BillCustomersRefusal400 = {
+  /** The HTTP status */
+  statusCode: 400;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: Array<BillCustomersRefusal400DataItem>;
+  /** Every problem of the request */
+  errors?: Array<Problem>;
+};
+
+/** The identifier was refused */
+export type BillCustomersRefusal403DataItem = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** The `paymentID` or `lookupID` that was billed, as you sent it */
+  phrase: string;
+  /** You */
+  entityId: string;
+};
+
+export type BillCustomersRefusal403 = {
+  /** The HTTP status */
+  statusCode: 403;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: Array<BillCustomersRefusal403DataItem>;
+};
+
+/** The identifier was refused */
+export type BillCustomersRefusal404DataItem = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** The `paymentID` or `lookupID` that was billed, as you sent it */
+  phrase: string;
+  /** You */
+  entityId: string;
+};
+
+export type BillCustomersRefusal404 = {
+  /** The HTTP status */
+  statusCode: 404;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: Array<BillCustomersRefusal404DataItem>;
+};
+
+/** The identifier was refused */
+export type BillCustomersRefusal429DataItem = {
+  statusCode: 403 | 404 | 409 | 400 | 429;
+  success: false;
+  code: ErrorCode;
+  /** Why it was refused */
+  message: string;
+  /** The `paymentID` or `lookupID` that was billed, as you sent it */
+  phrase: string;
+  /** You */
+  entityId: string;
+};
+
+export type BillCustomersRefusal429 = {
+  /** The HTTP status */
+  statusCode: 429;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: Array<BillCustomersRefusal429DataItem>;
+};
+
+export type AnswerBillingRequestBody = {
+  /** Id of a billing request. One that is malformed counts as unknown. */
+  billingRequestId: string;
+  /** The `batchId` of the webhook `billing.request`, to be checked against */
+  batchId?: string | undefined;
+  /**
+   * The customer’s decision. `approve_once` and `approve_recurring` approve the charge,
+   * `deny` and `suspended` decline it; `suspended` also suspends an agreement that was
+   * approved
+   */
+  action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
+  /**
+   * Your identifier of the debit, a different one for each transaction; required to
+   * approve
+   */
+  bankTransactionId?: string | undefined;
+  /**
+   * Why the charge is declined. A recurring charge is retried only after
+   * `insufficient_funds`, `limit_reached` or `temporarily_unavailable`
+   */
+  declineReason?: string | undefined;
+  metadata?: Metadata | undefined;
+};
+
+export type AnswerBillingRequestResultData = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Final status of the charge */
+  status: 'successful' | 'declined';
+};
+
+export type AnswerBillingRequestResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: AnswerBillingRequestResultData;
+};
+
+export type AnswerBillingRequestRefusal409Data = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /**
+   * Status of the charge; `pending` if it can still be answered with another
+   * `bankTransactionId`
+   */
+  status: 'pending' | 'successful' | 'declined';
+};
+
+export type AnswerBillingRequestRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: AnswerBillingRequestRefusal409Data;
+};
+
+export type CancelBillingRequestResultData = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  status: 'declined';
+  declineReason: 'cancelled';
+};
+
+export type CancelBillingRequestResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: CancelBillingRequestResultData;
+};
+
+export type CancelBillingRequestRefusal409Data = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Status of the charge */
+  status: 'pending' | 'successful' | 'declined';
+};
+
+export type CancelBillingRequestRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: CancelBillingRequestRefusal409Data;
+};
+
+export type GetBillingRequestResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: BillingRequest;
+};
+
+export type CreateScheduleBody = {
+  /** Id of a customer. One that is malformed counts as unknown. */
+  customerId: string;
+  /**
+   * Identifies your agreement with a customer; you got it with the webhook
+   * `billing.intent.response`. Send it as it came.
+   */
+  paymentID: string;
+  /**
+   * Amount in major units (naira, not kobo), with at most as many decimals as the currency
+   * has
+   */
+  amount: number;
+  /** ISO 4217 code of a currency that the network accepts */
+  currency: string;
+  /** The unit of `interval` */
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  /**
+   * Number of `frequency` units between charges; at most three years: 1095 days, 156
+   * weeks, 36 months or 3 years
+   */
+  interval?: number | undefined;
+  /** Due date of the first charge, at most 5 minutes in the past; now if left out */
+  startDate?: string | undefined;
+  /** Last moment at which a charge can be due */
+  endDate?: string | undefined;
+  /** The schedule is completed after this many billings, successful or failed */
+  maxBillings?: number | undefined;
+  /** What is billed; shown to the customer */
+  description?: string | undefined;
+  metadata?: Metadata | undefined;
+};
+
+export type CreateScheduleResult = {
+  /** The HTTP status */
+  statusCode: 201;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Schedule;
+};
+
+export type ListSchedulesResultData = {
+  /** The entries of this page */
+  schedules: Array<Schedule>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListSchedulesResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListSchedulesResultData;
+};
+
+export type GetForecastResultData = {
+  /** In order of date and currency; a day without charges is left out */
+  days: Array<ForecastDay>;
+  /**
+   * What of it may be expected to be paid: of the billings of schedules that ended in the
+   * last three months, the part that was successful, at whatever attempt. Of the same
+   * schedules as the days, by their latest 10 000 charges. `null` where none has ended
+   */
+  successRate: number | null;
+};
+
+export type GetForecastResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: GetForecastResultData;
+};
+
+export type GetScheduleResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ScheduleWithBillings;
+};
+
+export type ChangeScheduleBody = {
+  /** Amount of each charge in major units of the schedule’s currency */
+  amount?: number | undefined;
+  /** Last moment at which a charge can be due */
+  endDate?: string | null | undefined;
+  /** The schedule is completed after this many billings, successful or failed */
+  maxBillings?: number | null | undefined;
+  description?: string | null | undefined;
+  metadata?: Metadata | undefined;
+};
+
+export type ChangeScheduleResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Schedule;
+};
+
+export type ChangeScheduleRefusal409Data = {
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+};
+
+export type ChangeScheduleRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: ChangeScheduleRefusal409Data;
+};
+
+export type PauseScheduleResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Schedule;
+};
+
+export type PauseScheduleRefusal409Data = {
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+};
+
+export type PauseScheduleRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: PauseScheduleRefusal409Data;
+};
+
+export type ResumeScheduleResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Schedule;
+};
+
+export type ResumeScheduleRefusal409Data = {
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+};
+
+export type ResumeScheduleRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: ResumeScheduleRefusal409Data;
+};
+
+export type CancelScheduleResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Schedule;
+};
+
+export type CancelScheduleRefusal409Data = {
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+};
+
+export type CancelScheduleRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: CancelScheduleRefusal409Data;
+};
+
+export type ListSubscriptionsResultData = {
+  /** The entries of this page */
+  subscriptions: Array<Subscription>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListSubscriptionsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListSubscriptionsResultData;
+};
+
+export type GetSubscriptionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SubscriptionWithBillings;
+};
+
+export type CancelSubscriptionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Subscription;
+};
+
+export type CancelSubscriptionRefusal409Data = {
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+};
+
+export type CancelSubscriptionRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: CancelSubscriptionRefusal409Data;
+};
+
+export type ListAgreementsResultData = {
+  /** The entries of this page */
+  agreements: Array<Agreement>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListAgreementsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListAgreementsResultData;
+};
+
+export type GetAgreementResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Agreement;
+};
+
+export type ListDecisionsResultData = {
+  /** The entries of this page */
+  decisions: Array<Decision>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListDecisionsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListDecisionsResultData;
+};
+
+/** The most that the merchant may charge per calendar day and month */
+export type ChangeDecisionBodySpendingLimits = {
+  /** In major units; `null`, or left out, for no limit */
+  daily?: number | null | undefined;
+  /** In major units; `null`, or left out, for no limit */
+  monthly?: number | null | undefined;
+};
+
+export type ChangeDecisionBody = {
+  /** The customer’s decision */
+  customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  spendingLimits?: ChangeDecisionBodySpendingLimits | undefined;
+  /** Whether the customer blocks the merchant */
+  blockMerchant?: boolean | undefined;
+};
+
+export type ChangeDecisionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Decision;
+};
+
+export type ChangeDecisionRefusal409Data = {
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  status: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Id of a billing intent */
+  intentId: string;
+};
+
+export type ChangeDecisionRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: ChangeDecisionRefusal409Data;
+};
+
+export type ListTransactionsResultData = {
+  /** The entries of this page */
+  transactions: Array<Transaction>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListTransactionsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListTransactionsResultData;
+};
+
+export type GetTransactionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: TransactionWithEvents;
+};
+
+export type SearchTransactionsBody = {
+  /** Only transactions created on this day, or at this time, or later */
+  from?: string | undefined;
+  /** Only transactions created on this day or before, or before this time */
+  to?: string | undefined;
+  /** Only transactions that settled on this day, or at this time, or later */
+  settledFrom?: string | undefined;
+  /** Only transactions that settled on this day or before, or before this time */
+  settledTo?: string | undefined;
+  /**
+   * Only transactions that ended (settled, declined or rejected) on this day, or at this
+   * time, or later
+   */
+  closedFrom?: string | undefined;
+  /**
+   * Only transactions that ended (settled, declined or rejected) on this day or before, or
+   * before this time
+   */
+  closedTo?: string | undefined;
+  /** Only transactions with this status */
+  status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned' | undefined;
+  /** Only transactions of this type */
+  type?: 'charge' | 'refund' | 'refund_return' | 'reversal' | undefined;
+  /**
+   * Only charges declined for this reason; `other`: what a bank has put in words of its
+   * own
+   */
+  reason?: 'expired' | 'not_delivered' | 'cancelled' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other' | undefined;
+  /** Only transactions in this currency */
+  currency?: string | undefined;
+  /** Only this amount or more; needs `currency` */
+  amountFrom?: number | undefined;
+  /** Only this amount or less; needs `currency` */
+  amountTo?: number | undefined;
+  /** Only those of a merchant with this id */
+  merchantId?: string | undefined;
+  /** Only those of a customer with this id */
+  customerId?: string | undefined;
+  /** Only those of a recurring schedule with this id */
+  scheduleId?: string | undefined;
+  /** For banks: only payments by your customers, or only those to them by other customers */
+  side?: 'payer' | 'payee' | undefined;
+  /**
+   * The beginning of a reference, a part of the description or of a merchant’s name, an
+   * amount; for a bank also words of its customer’s name, or its own id
+   */
+  search?: string | undefined;
+  /** `next` of the page before */
+  cursor?: string | undefined;
+  /** Transactions per page */
+  limit?: number | undefined;
+  /** Format of the answer; takes precedence over the header `Accept` */
+  format?: 'json' | 'csv' | undefined;
+};
+
+export type SearchTransactionsResultData = {
+  /**
+   * The latest first: by the time that the filter names, else by creation. Of a `search`,
+   * what a reference, a customer’s name or a bank’s id finds stands before the rest
+   */
+  transactions: Array<FoundTransaction>;
+  /**
+   * Send it as `cursor` for the next page; `null` on the last one. A page looks through 20
+   * 000 transactions at most, so it may be short, or empty, before the last
+   */
+  next: string | null;
+};
+
+export type SearchTransactionsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SearchTransactionsResultData;
+};
+
+export type TotalTransactionsBody = {
+  /** Only transactions created on this day, or at this time, or later */
+  from?: string | undefined;
+  /** Only transactions created on this day or before, or before this time */
+  to?: string | undefined;
+  /** Only transactions that settled on this day, or at this time, or later */
+  settledFrom?: string | undefined;
+  /** Only transactions that settled on this day or before, or before this time */
+  settledTo?: string | undefined;
+  /**
+   * Only transactions that ended (settled, declined or rejected) on this day, or at this
+   * time, or later
+   */
+  closedFrom?: string | undefined;
+  /**
+   * Only transactions that ended (settled, declined or rejected) on this day or before, or
+   * before this time
+   */
+  closedTo?: string | undefined;
+  /** Only transactions with this status */
+  status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned' | undefined;
+  /** Only transactions of this type */
+  type?: 'charge' | 'refund' | 'refund_return' | 'reversal' | undefined;
+  /**
+   * Only charges declined for this reason; `other`: what a bank has put in words of its
+   * own
+   */
+  reason?: 'expired' | 'not_delivered' | 'cancelled' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other' | undefined;
+  /** Only transactions in this currency */
+  currency?: string | undefined;
+  /** Only this amount or more; needs `currency` */
+  amountFrom?: number | undefined;
+  /** Only this amount or less; needs `currency` */
+  amountTo?: number | undefined;
+  /** Only those of a merchant with this id */
+  merchantId?: string | undefined;
+  /** Only those of a customer with this id */
+  customerId?: string | undefined;
+  /** Only those of a recurring schedule with this id */
+  scheduleId?: string | undefined;
+  /** For banks: only payments by your customers, or only those to them by other customers */
+  side?: 'payer' | 'payee' | undefined;
+  /**
+   * The beginning of a reference, a part of the description or of a merchant’s name, an
+   * amount; for a bank also words of its customer’s name, or its own id
+   */
+  search?: string | undefined;
+};
+
+export type TotalTransactionsResultData = {
+  /** How many transactions match */
+  count: number;
+  /**
+   * Present where the filter leaves more than 1 000 000 transactions to look through:
+   * these totals are of a part. Narrow the filter
+   */
+  countIsMinimum?: true;
+  /**
+   * By how much these transactions have raised what the network owes you, per currency:
+   * negative where they have lowered it. The same sums as on the statements of their
+   * settlement days, without write-offs, which are no transactions
+   */
+  moved: Array<MovedTotal>;
+  /** In order of currency, type and status */
+  totals: Array<TransactionTotal>;
+};
+
+export type TotalTransactionsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: TotalTransactionsResultData;
+};
+
+export type GetStatementResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Statement;
+};
+
+export type GetSummaryResultData = {
+  /** The time zone in which days begin */
+  timezone: string;
+  /** The day that it is by your clock */
+  today: string;
+  /** The first day */
+  from: string;
+  /** The last day */
+  to: string;
+  /** All days together, in order of currency */
+  totals: Array<SummaryTotal>;
+  /** In order of date and currency; a day without any is left out */
+  days: Array<SummaryDay>;
+};
+
+export type GetSummaryResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: GetSummaryResultData;
+};
+
+export type ListPositionsResultData = {
+  /** The settlement day */
+  date: string;
+  /** The time zone in which days begin */
+  timezone: string;
+  /**
+   * Whether nothing can settle on this day any more, so that it never changes; today never
+   * is
+   */
+  final: boolean;
+  /** By counterparty and currency */
+  positions: Array<Position>;
+};
+
+export type ListPositionsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListPositionsResultData;
+};
+
+export type InitiateRefundBody = {
+  /** Reference of the charge */
+  reference: string;
+  /** Amount to refund, in major units; if left out, all that has not been refunded yet */
+  amount?: number | undefined;
+  /** Reason for the refund; shown to the bank */
+  reason?: string | undefined;
+  metadata?: Metadata | undefined;
+};
+
+export type InitiateRefundResult = {
+  /** The HTTP status */
+  statusCode: 201;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Refund;
+};
+
+export type InitiateRefundRefusal409Data = {
+  status: 'pending' | 'successful' | 'declined';
+};
+
+export type InitiateRefundRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: InitiateRefundRefusal409Data;
+};
+
+export type AnswerRefundBody = {
+  /** Id of a refund. One that is malformed counts as unknown. */
+  refundId: string;
+  /** `completed` if the customer has received the money */
+  action: 'completed' | 'rejected';
+  /**
+   * Your identifier of the transfer, a different one for each transaction; required where
+   * it is `completed`
+   */
+  bankTransactionId?: string | undefined;
+  /** Why the refund is rejected */
+  reason?: string | undefined;
+};
+
+export type AnswerRefundResultData = {
+  /** Id of a refund */
+  refundId: string;
+  /**
+   * Status of the refund. `returned`: it was completed, and its money came back to the
+   * bank
+   */
+  status: 'pending' | 'completed' | 'rejected' | 'returned';
+};
+
+export type AnswerRefundResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: AnswerRefundResultData;
+};
+
+export type AnswerRefundRefusal409Data = {
+  /** Id of a refund */
+  refundId: string;
+  /**
+   * Status of the refund. `returned`: it was completed, and its money came back to the
+   * bank
+   */
+  status: 'pending' | 'completed' | 'rejected' | 'returned';
+};
+
+export type AnswerRefundRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: AnswerRefundRefusal409Data;
+};
+
+export type ListRefundsResultData = {
+  /** The entries of this page */
+  refunds: Array<Refund>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListRefundsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListRefundsResultData;
+};
+
+export type GetRefundResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Refund;
+};
+
+export type ListExceptionsResultData = {
+  /** The entries of this page */
+  exceptions: Array<ReconciliationException>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListExceptionsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListExceptionsResultData;
+};
+
+export type GetExceptionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ReconciliationExceptionWithEvents;
+};
+
+export type RespondToExceptionBody = {
+  /**
+   * `no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed it
+   * by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also
+   * where a second debit was reversed, and that one alone; only of a `conflicting_answer`,
+   * and of a refund that is `completed`
+   */
+  resolution: 'no_money_moved' | 'reversed' | 'confirmed';
+  /**
+   * Your identifier of the reversal, a different one for each transaction; required where
+   * it is `reversed`, and not kept otherwise
+   */
+  bankTransactionId?: string | undefined;
+  /** For yourself: no other party is shown it; no personal data */
+  note?: string | undefined;
+};
+
+/**
+ * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
+ * has reversed it. `confirmed`: the first answer stands, also where a second debit was
+ * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
+ * it; `no_difference`, there was nothing to mend
+ */
+export type RespondToExceptionResultDataResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+export type RespondToExceptionResultData = {
+  /** Id of a reconciliation exception */
+  exceptionId: string;
+  /** `investigating` once the operator has taken it */
+  state: 'open' | 'investigating' | 'resolved';
+  resolution: RespondToExceptionResultDataResolution | null;
+};
+
+export type RespondToExceptionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: RespondToExceptionResultData;
+};
+
+/**
+ * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
+ * has reversed it. `confirmed`: the first answer stands, also where a second debit was
+ * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
+ * it; `no_difference`, there was nothing to mend
+ */
+export type RespondToExceptionRefusal409DataResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+export type RespondToExceptionRefusal409Data = {
+  /** Id of a reconciliation exception */
+  exceptionId: string;
+  /** `investigating` once the operator has taken it */
+  state: 'open' | 'investigating' | 'resolved';
+  resolution: RespondToExceptionRefusal409DataResolution | null;
+};
+
+export type RespondToExceptionRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: RespondToExceptionRefusal409Data;
+};
+
+export type SendBankStatementResultData = {
+  /** Id of a bank’s statement */
+  statementId: string;
+  /**
+   * `processing` while it is matched; `failed` where lines of it were lost, by a restored
+   * back-up for one: send it again with any change, as an empty line at its end
+   */
+  status: 'processing' | 'completed' | 'failed';
+};
+
+export type SendBankStatementResult = {
+  /** The HTTP status */
+  statusCode: 202;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SendBankStatementResultData;
+};
+
+export type GetBankStatementResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: BankStatement;
+};
+
+export type GetWebhookEndpointResultData = {
+  /** The URL that webhooks are sent to; `null` if there is none */
+  url: string | null;
+};
+
+export type GetWebhookEndpointResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: GetWebhookEndpointResultData;
+};
+
+export type SetWebhookEndpointBody = {
+  /** The URL that webhooks are sent to; `null` for none */
+  url: string | null;
+};
+
+export type SetWebhookEndpointResultData = {
+  /** The URL that webhooks are sent to; `null` if there is none */
+  url: string | null;
+};
+
+export type SetWebhookEndpointResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SetWebhookEndpointResultData;
+};
+
+export type RotateWebhookSecretResultData = {
+  /** Shown only in this answer, and for an hour in the answer to a repeat of the request */
+  webhookSecret?: string;
+  /** Until when the old secret is used too; UTC */
+  previousSecretValidUntil: string;
+};
+
+export type RotateWebhookSecretResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: RotateWebhookSecretResultData;
+};
+
+export type FinishWebhookSecretRotationResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+};
+
+export type SendTestWebhookResultData = {
+  /** As in `X-Service-Delivery` */
+  deliveryId: string;
+};
+
+export type SendTestWebhookResult = {
+  /** The HTTP status */
+  statusCode: 202;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SendTestWebhookResultData;
+};
+
+export type ListDeliveriesResultData = {
+  /** The entries of this page */
+  deliveries: Array<Delivery>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type ListDeliveriesResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListDeliveriesResultData;
+};
+
+export type GetDeliveryResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: DeliveryWithBody;
+};
+
+export type RedeliverResultData = {
+  /** As in `X-Service-Delivery` */
+  deliveryId: string;
+};
+
+export type RedeliverResult = {
+  /** The HTTP status */
+  statusCode: 202;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: RedeliverResultData;
+};
+
+export type RedeliverRefusal409Data = {
+  /** As in `X-Service-Delivery` */
+  deliveryId: string;
+  /** Status of the delivery, which stays */
+  status: 'pending' | 'delivered' | 'failed';
+};
+
+export type RedeliverRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: RedeliverRefusal409Data;
+};
+
+export type ListEventsResultDataEventsItem = BillingIntentEvent | BillingIntentClosedEvent | BillingIntentResponseEvent | BillingRequestEvent | BillingClosedEvent | BillingCreditEvent | BillingReversedEvent | BillingResponseEvent | DecisionUpdatedEvent | RefundRequestEvent | RefundResponseEvent | RefundReturnedEvent | ExceptionOpenedEvent | ExceptionResolvedEvent | RecurringUpcomingEvent | RecurringUpdatedEvent | MigrationCompletedEvent | WebhookTestEvent | WebhookEndpointChangedEvent;
+
+export type ListEventsResultData = {
+  /** Oldest first; `data` is that of the webhook */
+  events: Array<ListEventsResultDataEventsItem>;
+};
+
+export type ListEventsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListEventsResultData;
+};
+
+export type AdvanceClockBody = {
+  /** By how much: an ISO 8601 duration of at most ten years, such as `P1M` or `PT36H` */
+  by: string;
+  /** Move the clock at once, as if the service had been down meanwhile */
+  jump?: boolean | undefined;
+};
+
+export type AdvanceClockResult = {
+  /** The HTTP status */
+  statusCode: 202;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Clock;
+};
+
+export type AdvanceClockRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: Clock;
+};
+
+export type GetClockResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Clock;
 };
 
 /** What each webhook carries: one or more of these. */
@@ -2187,63 +4543,12 @@ export interface Operations {
       /** Sort order: ascending or descending */
       sortOrder?: 'asc' | 'desc' | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        customers: Array<Customer>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListCustomersResult;
   };
   /** Onboard customers */
   onboardCustomers: {
-    body: {
-      customers: Array<{
-        /** Your own reference for the customer, unique among your customers */
-        clientRef: string;
-        /** First name */
-        firstname: string;
-        /** Last name */
-        lastname: string;
-        /** Name of the account */
-        accountName: string;
-        /** E-mail address */
-        email: string;
-        /** ISO 3166 alpha-2 code */
-        country: string;
-        /** Account number or IBAN */
-        accountNumber: string;
-        /** Free text */
-        reference?: string | undefined;
-      }>;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 201;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: SmallBatch;
-    } | {
-      /** The HTTP status */
-      statusCode: 202;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: LargeBatch;
-    };
+    body: OnboardCustomersBody;
+    answer: OnboardCustomersResult | OnboardCustomersResult202;
   };
   /** Retrieve a batch */
   getBatch: {
@@ -2251,14 +4556,7 @@ export interface Operations {
       /** Id of a batch. One that is malformed counts as unknown. */
       batchId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: SmallBatch | LargeBatch;
-    };
+    answer: GetBatchResult;
   };
   /** Download the customers of a batch */
   downloadBatchCustomers: {
@@ -2288,31 +4586,8 @@ export interface Operations {
       /** Sort order: ascending or descending */
       sortOrder?: 'asc' | 'desc' | undefined;
     };
-    body: {
-      /** Text to search for */
-      search?: string | undefined;
-      /** Only those of a customer with this id */
-      customerId?: string | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        customers: Array<Customer>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    body: SearchCustomersBody;
+    answer: SearchCustomersResult;
   };
   /** Update a customer */
   updateCustomer: {
@@ -2325,33 +4600,8 @@ export interface Operations {
        */
       lookupID?: string | undefined;
     };
-    body: {
-      /** The fields to change */
-      update: {
-        /** First name */
-        firstname?: string | undefined;
-        /** Last name */
-        lastname?: string | undefined;
-        /** Name of the account */
-        accountName?: string | undefined;
-        /** Middle name */
-        middlename?: string | undefined;
-        /** Postal address */
-        address?: string | undefined;
-        /** Telephone number */
-        phone?: string | undefined;
-        /** URL of a picture */
-        displayPicture?: string | undefined;
-      };
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Record<string, unknown>;
-    };
+    body: UpdateCustomerBody;
+    answer: UpdateCustomerResult;
   };
   /** Find a customer’s banks by e-mail address */
   findBanks: {
@@ -2359,96 +4609,22 @@ export interface Operations {
       /** E-mail address */
       email: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Oldest customer first */
-        banks: Array<{
-          /** Id of a bank */
-          bankId: string;
-          /** Name of the bank */
-          bankName: string;
-          /** The customer’s identifier at the bank, also called `phrase` */
-          lookupID: string;
-          /** Id of a customer */
-          customerId: string;
-        }>;
-      };
-    };
+    answer: FindBanksResult;
   };
   /** Enrol a device */
   enrolDevice: {
-    body: {
-      /** What you recognise the device by, for example a hash of its properties */
-      fingerprint: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The device’s identifier. Each bank and merchant has its own for the same device */
-        deviceId: string;
-      };
-    } | {
-      /** The HTTP status */
-      statusCode: 201;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The device’s identifier. Each bank and merchant has its own for the same device */
-        deviceId: string;
-      };
-    };
+    body: EnrolDeviceBody;
+    answer: EnrolDeviceResult | EnrolDeviceResult201;
   };
   /** Link a device to a customer */
   linkDevice: {
-    body: {
-      /** Id of a customer. One that is malformed counts as unknown. */
-      customerId: string;
-      /**
-       * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
-       * instead of `-`, do not matter
-       */
-      phrase: string;
-      /** The `deviceId` that you got from `POST /v1/devices` */
-      deviceId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-    };
+    body: LinkDeviceBody;
+    answer: LinkDeviceResult;
   };
   /** Unlink a device */
   unlinkDevice: {
-    body: {
-      /** Id of a customer. One that is malformed counts as unknown. */
-      customerId: string;
-      /**
-       * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
-       * instead of `-`, do not matter
-       */
-      phrase: string;
-      /** The `deviceId` that you got from `POST /v1/devices` */
-      deviceId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-    };
+    body: UnlinkDeviceBody;
+    answer: UnlinkDeviceResult;
   };
   /** List linked devices */
   listDevices: {
@@ -2464,107 +4640,17 @@ export interface Operations {
       /** Sort order: ascending or descending */
       sortOrder?: 'asc' | 'desc' | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        devices: Array<LinkedDevice>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListDevicesResult;
   };
   /** Look up a customer by device */
   lookUpDevice: {
-    body: {
-      /** The `deviceId` that you got from `POST /v1/devices` */
-      deviceId: string;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The device’s identifier. Each bank and merchant has its own for the same device */
-        deviceId: string;
-        /** The customer’s identifier at the bank, also called `phrase` */
-        phrase: string;
-        /** Id of a customer */
-        customerId: string;
-        /** Id of a bank */
-        bankId: string;
-      };
-    };
+    body: LookUpDeviceBody;
+    answer: LookUpDeviceResult;
   };
   /** Create merchants */
   createMerchants: {
-    body: {
-      merchants: Array<{
-        /** Name shown to customers */
-        name: string;
-        /** E-mail address */
-        email: string;
-        website?: string | undefined;
-        /** URL of a picture, shown to customers */
-        icon?: string | undefined;
-        /** The URL that webhooks are sent to */
-        webhookUrl?: string | undefined;
-        /** Your own reference for the merchant, unique among your merchants */
-        clientRef: string;
-      }>;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 201;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** In the order of the request */
-        merchants: Array<{
-          statusCode: 201;
-          success: true;
-          /** For people */
-          message: string;
-          /** Your own reference for the merchant */
-          clientRef: string;
-          /** Id of a merchant */
-          merchantId: string;
-          /** With `clientSecret`, what the merchant gets access tokens with */
-          clientId: string;
-          /**
-           * Shown only in this answer, and for an hour in the answer to a repeat of the
-           * request
-           */
-          clientSecret?: string;
-          /**
-           * The secret that webhooks to the merchant are signed with; shown like
-           * `clientSecret`
-           */
-          webhookSecret?: string;
-        } | {
-          statusCode: 409;
-          success: false;
-          code: ErrorCode;
-          /** Why */
-          message: string;
-          /** Your own reference for the merchant */
-          clientRef: string;
-        }>;
-      };
-    };
+    body: CreateMerchantsBody;
+    answer: CreateMerchantsResult;
   };
   /** Search merchants */
   searchMerchants: {
@@ -2574,138 +4660,23 @@ export interface Operations {
       /** Entries per page */
       limit?: number | undefined;
     };
-    body: {
-      /** The beginning of a name, in small or capital letters */
-      name?: string | undefined;
-      /** Only those of a merchant with this id */
-      merchantId?: string | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        merchants: Array<NamedMerchant>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    body: SearchMerchantsBody;
+    answer: SearchMerchantsResult;
   };
   /** Set a merchant’s trust level */
   setMerchantTrust: {
-    body: {
-      /** Id of a merchant. One that is malformed counts as unknown. */
-      merchantId: string;
-      /** Whether customers may give the merchant standing approvals */
-      trustLevel: 'untrusted' | 'trusted';
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a merchant */
-        merchantId: string;
-        trustLevel: 'untrusted' | 'trusted';
-      };
-    };
+    body: SetMerchantTrustBody;
+    answer: SetMerchantTrustResult;
   };
   /** Send billing intents */
   sendIntents: {
-    body: {
-      lookupIDs: Array<string>;
-      /** ISO 4217 code of a currency that the network accepts */
-      currency: string;
-      /** What will be billed; shown to the customer */
-      description: string;
-      intentSettings?: {
-        /** When you intend to bill first */
-        dueDate?: string | undefined;
-      } | undefined;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    };
-    answer: Array<{
-      statusCode: 200;
-      success: true;
-      /** Human-readable text */
-      message: string;
-      /** Id of a billing intent */
-      intentId: string;
-      /** Transaction reference, unique in the network */
-      reference: string;
-      /** As you sent it */
-      lookupID: string;
-      /** You */
-      entityId: string;
-    } | {
-      statusCode: 403 | 404 | 409 | 400 | 429;
-      success: false;
-      code: ErrorCode;
-      /** Why it was refused */
-      message: string;
-      /** As you sent it */
-      lookupID: string;
-      /** You */
-      entityId: string;
-    }>;
+    body: SendIntentsBody;
+    answer: Array<SendIntentsResultItem>;
   };
   /** Answer a billing intent */
   answerIntent: {
-    body: {
-      /** Id of a customer. One that is malformed counts as unknown. */
-      customerId: string;
-      /** Id of a merchant. One that is malformed counts as unknown. */
-      entityId: string;
-      /**
-       * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
-       * instead of `-`, do not matter
-       */
-      lookupID: string;
-      /** The customer’s decision */
-      customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-      /** The most that the merchant may charge per calendar day and month */
-      spendingLimits?: {
-        /** In major units; `null`, or left out, for no limit */
-        daily?: number | null | undefined;
-        /** In major units; `null`, or left out, for no limit */
-        monthly?: number | null | undefined;
-      } | undefined;
-      /** Whether the customer blocks the merchant */
-      blockMerchant?: boolean | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a billing intent */
-        intentId: string;
-        /**
-         * `superseded`: replaced by a newer intent of the same merchant for the same
-         * customer
-         */
-        status: 'pending' | 'approved' | 'declined' | 'superseded';
-        /** The customer’s decision; `null` if there is none */
-        customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | null;
-      };
-    };
+    body: AnswerIntentBody;
+    answer: AnswerIntentResult;
   };
   /** Retrieve a billing intent */
   getIntent: {
@@ -2713,129 +4684,17 @@ export interface Operations {
       /** Id of a billing intent. One that is malformed counts as unknown. */
       intentId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Intent;
-    };
+    answer: GetIntentResult;
   };
   /** Bill customers */
   billCustomers: {
-    body: {
-      paymentIDs?: Array<string> | undefined;
-      lookupIDs?: Array<string> | undefined;
-      /**
-       * Amount in major units (naira, not kobo), with at most as many decimals as the
-       * currency has
-       */
-      amount: number;
-      /** ISO 4217 code of a currency that the network accepts */
-      currency: string;
-      /** What is billed; shown to the customer */
-      description: string;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    } | {
-      lookupIDs: Array<string>;
-      /** Your customer who is to be paid */
-      payee: {
-        /**
-         * A customer’s `lookupID`, also called phrase. Upper and lower case, and spaces
-         * instead of `-`, do not matter
-         */
-        lookupID: string;
-      };
-      /**
-       * Amount in major units (naira, not kobo), with at most as many decimals as the
-       * currency has
-       */
-      amount: number;
-      /** ISO 4217 code of a currency that the network accepts */
-      currency: string;
-      /** What is billed; shown to the customer */
-      description: string;
-    };
-    answer: Array<{
-      statusCode: 201;
-      success: true;
-      /** Human-readable text */
-      message: string;
-      /** Id of a billing request */
-      billingRequestId: string;
-      /** Transaction reference, unique in the network */
-      reference: string;
-      status: 'pending';
-      /**
-       * The customer may have paid you this already: a reconciliation exception of the
-       * same amount and currency is not resolved. The charge is made all the same
-       */
-      warning?: 'open_exception';
-      /** The exception that is warned of */
-      exceptionId?: string;
-      /** The `paymentID` or `lookupID` that was billed, as you sent it */
-      phrase: string;
-      /** You */
-      entityId: string;
-    } | {
-      statusCode: 403 | 404 | 409 | 400 | 429;
-      success: false;
-      code: ErrorCode;
-      /** Why it was refused */
-      message: string;
-      /** The `paymentID` or `lookupID` that was billed, as you sent it */
-      phrase: string;
-      /** You */
-      entityId: string;
-    }>;
+    body: BillCustomersBody;
+    answer: Array<BillCustomersResultItem>;
   };
   /** Answer a billing request */
   answerBillingRequest: {
-    body: {
-      /** Id of a billing request. One that is malformed counts as unknown. */
-      billingRequestId: string;
-      /** The `batchId` of the webhook `billing.request`, to be checked against */
-      batchId?: string | undefined;
-      /**
-       * The customer’s decision. `approve_once` and `approve_recurring` approve the
-       * charge, `deny` and `suspended` decline it; `suspended` also suspends an agreement
-       * that was approved
-       */
-      action?: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
-      /**
-       * Your identifier of the debit, a different one for each transaction; required to
-       * approve
-       */
-      bankTransactionId?: string | undefined;
-      /**
-       * Why the charge is declined. A recurring charge is retried only after
-       * `insufficient_funds`, `limit_reached` or `temporarily_unavailable`
-       */
-      declineReason?: string | undefined;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a billing request */
-        billingRequestId: string;
-        /** Final status of the charge */
-        status: 'successful' | 'declined';
-      };
-    };
+    body: AnswerBillingRequestBody;
+    answer: AnswerBillingRequestResult;
   };
   /** Cancel a billing request */
   cancelBillingRequest: {
@@ -2843,19 +4702,7 @@ export interface Operations {
       /** Id of a billing request. One that is malformed counts as unknown. */
       billingRequestId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a billing request */
-        billingRequestId: string;
-        status: 'declined';
-        declineReason: 'cancelled';
-      };
-    };
+    answer: CancelBillingRequestResult;
   };
   /** Retrieve a billing request */
   getBillingRequest: {
@@ -2863,61 +4710,12 @@ export interface Operations {
       /** Id of a billing request. One that is malformed counts as unknown. */
       billingRequestId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: BillingRequest;
-    };
+    answer: GetBillingRequestResult;
   };
   /** Create a recurring schedule */
   createSchedule: {
-    body: {
-      /** Id of a customer. One that is malformed counts as unknown. */
-      customerId: string;
-      /**
-       * Identifies your agreement with a customer; you got it with the webhook
-       * `billing.intent.response`. Send it as it came.
-       */
-      paymentID: string;
-      /**
-       * Amount in major units (naira, not kobo), with at most as many decimals as the
-       * currency has
-       */
-      amount: number;
-      /** ISO 4217 code of a currency that the network accepts */
-      currency: string;
-      /** The unit of `interval` */
-      frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
-      /**
-       * Number of `frequency` units between charges; at most three years: 1095 days, 156
-       * weeks, 36 months or 3 years
-       */
-      interval?: number | undefined;
-      /** Due date of the first charge, at most 5 minutes in the past; now if left out */
-      startDate?: string | undefined;
-      /** Last moment at which a charge can be due */
-      endDate?: string | undefined;
-      /** The schedule is completed after this many billings, successful or failed */
-      maxBillings?: number | undefined;
-      /** What is billed; shown to the customer */
-      description?: string | undefined;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 201;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
+    body: CreateScheduleBody;
+    answer: CreateScheduleResult;
   };
   /** List schedules */
   listSchedules: {
@@ -2935,25 +4733,7 @@ export interface Operations {
       /** Only those of a customer with this id */
       customerId?: string | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        schedules: Array<Schedule>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListSchedulesResult;
   };
   /** Forecast the charges of schedules */
   getForecast: {
@@ -2963,24 +4743,7 @@ export interface Operations {
       /** Only those of a merchant with this id */
       merchantId?: string | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** In order of date and currency; a day without charges is left out */
-        days: Array<ForecastDay>;
-        /**
-         * What of it may be expected to be paid: of the billings of schedules that ended
-         * in the last three months, the part that was successful, at whatever attempt. Of
-         * the same schedules as the days, by their latest 10 000 charges. `null` where
-         * none has ended
-         */
-        successRate: number | null;
-      };
-    };
+    answer: GetForecastResult;
   };
   /** Retrieve a schedule */
   getSchedule: {
@@ -2988,14 +4751,7 @@ export interface Operations {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */
       scheduleId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: ScheduleWithBillings;
-    };
+    answer: GetScheduleResult;
   };
   /** Update a schedule */
   changeSchedule: {
@@ -3003,28 +4759,8 @@ export interface Operations {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */
       scheduleId: string;
     };
-    body: {
-      /** Amount of each charge in major units of the schedule’s currency */
-      amount?: number | undefined;
-      /** Last moment at which a charge can be due */
-      endDate?: string | null | undefined;
-      /** The schedule is completed after this many billings, successful or failed */
-      maxBillings?: number | null | undefined;
-      description?: string | null | undefined;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
+    body: ChangeScheduleBody;
+    answer: ChangeScheduleResult;
   };
   /** Pause a schedule */
   pauseSchedule: {
@@ -3032,14 +4768,7 @@ export interface Operations {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */
       scheduleId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
+    answer: PauseScheduleResult;
   };
   /** Resume a schedule */
   resumeSchedule: {
@@ -3047,14 +4776,7 @@ export interface Operations {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */
       scheduleId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
+    answer: ResumeScheduleResult;
   };
   /** Cancel a schedule */
   cancelSchedule: {
@@ -3062,14 +4784,7 @@ export interface Operations {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */
       scheduleId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Schedule;
-    };
+    answer: CancelScheduleResult;
   };
   /** List your customers’ subscriptions */
   listSubscriptions: {
@@ -3087,25 +4802,7 @@ export interface Operations {
       /** Only those of a customer with this id */
       customerId?: string | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        subscriptions: Array<Subscription>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListSubscriptionsResult;
   };
   /** Retrieve a customer’s subscription */
   getSubscription: {
@@ -3113,14 +4810,7 @@ export interface Operations {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */
       scheduleId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: SubscriptionWithBillings;
-    };
+    answer: GetSubscriptionResult;
   };
   /** Cancel a customer’s subscription */
   cancelSubscription: {
@@ -3128,14 +4818,7 @@ export interface Operations {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */
       scheduleId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Subscription;
-    };
+    answer: CancelSubscriptionResult;
   };
   /** List agreements */
   listAgreements: {
@@ -3155,25 +4838,7 @@ export interface Operations {
       /** Only those with this decision */
       decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        agreements: Array<Agreement>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListAgreementsResult;
   };
   /** Retrieve an agreement */
   getAgreement: {
@@ -3181,14 +4846,7 @@ export interface Operations {
       /** Id of an agreement. One that is malformed counts as unknown. */
       agreementId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Agreement;
-    };
+    answer: GetAgreementResult;
   };
   /** List customer decisions */
   listDecisions: {
@@ -3208,25 +4866,7 @@ export interface Operations {
       /** Only those with this decision */
       decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        decisions: Array<Decision>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListDecisionsResult;
   };
   /** Update a customer decision */
   changeDecision: {
@@ -3234,27 +4874,8 @@ export interface Operations {
       /** Id of an agreement. One that is malformed counts as unknown. */
       id: string;
     };
-    body: {
-      /** The customer’s decision */
-      customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-      /** The most that the merchant may charge per calendar day and month */
-      spendingLimits?: {
-        /** In major units; `null`, or left out, for no limit */
-        daily?: number | null | undefined;
-        /** In major units; `null`, or left out, for no limit */
-        monthly?: number | null | undefined;
-      } | undefined;
-      /** Whether the customer blocks the merchant */
-      blockMerchant?: boolean | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Decision;
-    };
+    body: ChangeDecisionBody;
+    answer: ChangeDecisionResult;
   };
   /** List transactions */
   listTransactions: {
@@ -3297,25 +4918,7 @@ export interface Operations {
        */
       [name: `metadata.${string}`]: string | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        transactions: Array<Transaction>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListTransactionsResult;
     file: 'text/csv';
   };
   /** Retrieve a transaction */
@@ -3327,175 +4930,18 @@ export interface Operations {
        */
       reference: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: TransactionWithEvents;
-    };
+    answer: GetTransactionResult;
   };
   /** Search transactions */
   searchTransactions: {
-    body: {
-      /** Only transactions created on this day, or at this time, or later */
-      from?: string | undefined;
-      /** Only transactions created on this day or before, or before this time */
-      to?: string | undefined;
-      /** Only transactions that settled on this day, or at this time, or later */
-      settledFrom?: string | undefined;
-      /** Only transactions that settled on this day or before, or before this time */
-      settledTo?: string | undefined;
-      /**
-       * Only transactions that ended (settled, declined or rejected) on this day, or at
-       * this time, or later
-       */
-      closedFrom?: string | undefined;
-      /**
-       * Only transactions that ended (settled, declined or rejected) on this day or
-       * before, or before this time
-       */
-      closedTo?: string | undefined;
-      /** Only transactions with this status */
-      status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned' | undefined;
-      /** Only transactions of this type */
-      type?: 'charge' | 'refund' | 'refund_return' | 'reversal' | undefined;
-      /**
-       * Only charges declined for this reason; `other`: what a bank has put in words of
-       * its own
-       */
-      reason?: 'expired' | 'not_delivered' | 'cancelled' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other' | undefined;
-      /** Only transactions in this currency */
-      currency?: string | undefined;
-      /** Only this amount or more; needs `currency` */
-      amountFrom?: number | undefined;
-      /** Only this amount or less; needs `currency` */
-      amountTo?: number | undefined;
-      /** Only those of a merchant with this id */
-      merchantId?: string | undefined;
-      /** Only those of a customer with this id */
-      customerId?: string | undefined;
-      /** Only those of a recurring schedule with this id */
-      scheduleId?: string | undefined;
-      /**
-       * For banks: only payments by your customers, or only those to them by other
-       * customers
-       */
-      side?: 'payer' | 'payee' | undefined;
-      /**
-       * The beginning of a reference, a part of the description or of a merchant’s name,
-       * an amount; for a bank also words of its customer’s name, or its own id
-       */
-      search?: string | undefined;
-      /** `next` of the page before */
-      cursor?: string | undefined;
-      /** Transactions per page */
-      limit?: number | undefined;
-      /** Format of the answer; takes precedence over the header `Accept` */
-      format?: 'json' | 'csv' | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /**
-         * The latest first: by the time that the filter names, else by creation. Of a
-         * `search`, what a reference, a customer’s name or a bank’s id finds stands before
-         * the rest
-         */
-        transactions: Array<FoundTransaction>;
-        /**
-         * Send it as `cursor` for the next page; `null` on the last one. A page looks
-         * through 20 000 transactions at most, so it may be short, or empty, before the
-         * last
-         */
-        next: string | null;
-      };
-    };
+    body: SearchTransactionsBody;
+    answer: SearchTransactionsResult;
     file: 'text/csv';
   };
   /** Add up transactions */
   totalTransactions: {
-    body: {
-      /** Only transactions created on this day, or at this time, or later */
-      from?: string | undefined;
-      /** Only transactions created on this day or before, or before this time */
-      to?: string | undefined;
-      /** Only transactions that settled on this day, or at this time, or later */
-      settledFrom?: string | undefined;
-      /** Only transactions that settled on this day or before, or before this time */
-      settledTo?: string | undefined;
-      /**
-       * Only transactions that ended (settled, declined or rejected) on this day, or at
-       * this time, or later
-       */
-      closedFrom?: string | undefined;
-      /**
-       * Only transactions that ended (settled, declined or rejected) on this day or
-       * before, or before this time
-       */
-      closedTo?: string | undefined;
-      /** Only transactions with this status */
-      status?: 'pending' | 'successful' | 'declined' | 'completed' | 'rejected' | 'returned' | undefined;
-      /** Only transactions of this type */
-      type?: 'charge' | 'refund' | 'refund_return' | 'reversal' | undefined;
-      /**
-       * Only charges declined for this reason; `other`: what a bank has put in words of
-       * its own
-       */
-      reason?: 'expired' | 'not_delivered' | 'cancelled' | 'denied' | 'suspended' | 'limit_reached' | 'insufficient_funds' | 'temporarily_unavailable' | 'other' | undefined;
-      /** Only transactions in this currency */
-      currency?: string | undefined;
-      /** Only this amount or more; needs `currency` */
-      amountFrom?: number | undefined;
-      /** Only this amount or less; needs `currency` */
-      amountTo?: number | undefined;
-      /** Only those of a merchant with this id */
-      merchantId?: string | undefined;
-      /** Only those of a customer with this id */
-      customerId?: string | undefined;
-      /** Only those of a recurring schedule with this id */
-      scheduleId?: string | undefined;
-      /**
-       * For banks: only payments by your customers, or only those to them by other
-       * customers
-       */
-      side?: 'payer' | 'payee' | undefined;
-      /**
-       * The beginning of a reference, a part of the description or of a merchant’s name,
-       * an amount; for a bank also words of its customer’s name, or its own id
-       */
-      search?: string | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** How many transactions match */
-        count: number;
-        /**
-         * Present where the filter leaves more than 1 000 000 transactions to look
-         * through: these totals are of a part. Narrow the filter
-         */
-        countIsMinimum?: true;
-        /**
-         * By how much these transactions have raised what the network owes you, per
-         * currency: negative where they have lowered it. The same sums as on the
-         * statements of their settlement days, without write-offs, which are no
-         * transactions
-         */
-        moved: Array<MovedTotal>;
-        /** In order of currency, type and status */
-        totals: Array<TransactionTotal>;
-      };
-    };
+    body: TotalTransactionsBody;
+    answer: TotalTransactionsResult;
   };
   /** Retrieve a statement */
   getStatement: {
@@ -3510,14 +4956,7 @@ export interface Operations {
       /** For a provider, one of its merchants; left out, all of them together */
       merchantId?: string | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Statement;
-    };
+    answer: GetStatementResult;
   };
   /** Download a statement */
   getStatementFile: {
@@ -3544,27 +4983,7 @@ export interface Operations {
       /** Last day, at most 92 days with `from`; left out, today by your clock */
       to?: string | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The time zone in which days begin */
-        timezone: string;
-        /** The day that it is by your clock */
-        today: string;
-        /** The first day */
-        from: string;
-        /** The last day */
-        to: string;
-        /** All days together, in order of currency */
-        totals: Array<SummaryTotal>;
-        /** In order of date and currency; a day without any is left out */
-        days: Array<SummaryDay>;
-      };
-    };
+    answer: GetSummaryResult;
   };
   /** List net positions */
   listPositions: {
@@ -3572,83 +4991,18 @@ export interface Operations {
       /** Settlement day, in the network’s time zone */
       date: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The settlement day */
-        date: string;
-        /** The time zone in which days begin */
-        timezone: string;
-        /**
-         * Whether nothing can settle on this day any more, so that it never changes; today
-         * never is
-         */
-        final: boolean;
-        /** By counterparty and currency */
-        positions: Array<Position>;
-      };
-    };
+    answer: ListPositionsResult;
     file: 'text/csv';
   };
   /** Initiate a refund */
   initiateRefund: {
-    body: {
-      /** Reference of the charge */
-      reference: string;
-      /** Amount to refund, in major units; if left out, all that has not been refunded yet */
-      amount?: number | undefined;
-      /** Reason for the refund; shown to the bank */
-      reason?: string | undefined;
-      /**
-       * Free-form data of your own, which the other side does not see: at most 50 names of
-       * 40 characters, with text of at most 500 characters, numbers or booleans
-       */
-      metadata?: Record<string, string | number | boolean> | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 201;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Refund;
-    };
+    body: InitiateRefundBody;
+    answer: InitiateRefundResult;
   };
   /** Answer a refund request */
   answerRefund: {
-    body: {
-      /** Id of a refund. One that is malformed counts as unknown. */
-      refundId: string;
-      /** `completed` if the customer has received the money */
-      action: 'completed' | 'rejected';
-      /**
-       * Your identifier of the transfer, a different one for each transaction; required
-       * where it is `completed`
-       */
-      bankTransactionId?: string | undefined;
-      /** Why the refund is rejected */
-      reason?: string | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a refund */
-        refundId: string;
-        /**
-         * Status of the refund. `returned`: it was completed, and its money came back to
-         * the bank
-         */
-        status: 'pending' | 'completed' | 'rejected' | 'returned';
-      };
-    };
+    body: AnswerRefundBody;
+    answer: AnswerRefundResult;
   };
   /** List refunds */
   listRefunds: {
@@ -3664,25 +5018,7 @@ export interface Operations {
       /** Sort order: ascending or descending */
       sortOrder?: 'asc' | 'desc' | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        refunds: Array<Refund>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListRefundsResult;
   };
   /** Retrieve a refund */
   getRefund: {
@@ -3690,14 +5026,7 @@ export interface Operations {
       /** Id of a refund. One that is malformed counts as unknown. */
       refundId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Refund;
-    };
+    answer: GetRefundResult;
   };
   /** List reconciliation exceptions */
   listExceptions: {
@@ -3724,25 +5053,7 @@ export interface Operations {
       /** Sort order: ascending or descending */
       sortOrder?: 'asc' | 'desc' | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        exceptions: Array<ReconciliationException>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListExceptionsResult;
   };
   /** Retrieve a reconciliation exception */
   getException: {
@@ -3750,14 +5061,7 @@ export interface Operations {
       /** Id of a reconciliation exception. One that is malformed counts as unknown. */
       exceptionId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: ReconciliationExceptionWithEvents;
-    };
+    answer: GetExceptionResult;
   };
   /** Say what became of the money */
   respondToException: {
@@ -3765,36 +5069,8 @@ export interface Operations {
       /** Id of a reconciliation exception. One that is malformed counts as unknown. */
       exceptionId: string;
     };
-    body: {
-      /**
-       * `no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed
-       * it by the transaction `bankTransactionId`. `confirmed`: your first answer stands,
-       * also where a second debit was reversed, and that one alone; only of a
-       * `conflicting_answer`, and of a refund that is `completed`
-       */
-      resolution: 'no_money_moved' | 'reversed' | 'confirmed';
-      /**
-       * Your identifier of the reversal, a different one for each transaction; required
-       * where it is `reversed`, and not kept otherwise
-       */
-      bankTransactionId?: string | undefined;
-      /** For yourself: no other party is shown it; no personal data */
-      note?: string | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a reconciliation exception */
-        exceptionId: string;
-        /** `investigating` once the operator has taken it */
-        state: 'open' | 'investigating' | 'resolved';
-        resolution: 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference' | null;
-      };
-    };
+    body: RespondToExceptionBody;
+    answer: RespondToExceptionResult;
   };
   /** Send what you have booked */
   sendBankStatement: {
@@ -3811,24 +5087,8 @@ export interface Operations {
       through?: string | undefined;
     };
     body: string | Uint8Array | Blob;
-    contentType: 'text/csv' | 'application/xml';
-    answer: {
-      /** The HTTP status */
-      statusCode: 202;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Id of a bank’s statement */
-        statementId: string;
-        /**
-         * `processing` while it is matched; `failed` where lines of it were lost, by a
-         * restored back-up for one: send it again with any change, as an empty line at its
-         * end
-         */
-        status: 'processing' | 'completed' | 'failed';
-      };
-    };
+    contentType: 'text/csv' | 'application/xml' | 'application/octet-stream';
+    answer: SendBankStatementResult;
   };
   /** Retrieve a statement of yours */
   getBankStatement: {
@@ -3836,14 +5096,7 @@ export interface Operations {
       /** Id of a bank’s statement. One that is malformed counts as unknown. */
       statementId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: BankStatement;
-    };
+    answer: GetBankStatementResult;
   };
   /** Download the differences of a statement */
   downloadBankStatementDifferences: {
@@ -3855,78 +5108,24 @@ export interface Operations {
   };
   /** Retrieve the webhook endpoint */
   getWebhookEndpoint: {
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The URL that webhooks are sent to; `null` if there is none */
-        url: string | null;
-      };
-    };
+    answer: GetWebhookEndpointResult;
   };
   /** Set the webhook endpoint */
   setWebhookEndpoint: {
-    body: {
-      /** The URL that webhooks are sent to; `null` for none */
-      url: string | null;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The URL that webhooks are sent to; `null` if there is none */
-        url: string | null;
-      };
-    };
+    body: SetWebhookEndpointBody;
+    answer: SetWebhookEndpointResult;
   };
   /** Rotate the webhook secret */
   rotateWebhookSecret: {
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /**
-         * Shown only in this answer, and for an hour in the answer to a repeat of the
-         * request
-         */
-        webhookSecret?: string;
-        /** Until when the old secret is used too; UTC */
-        previousSecretValidUntil: string;
-      };
-    };
+    answer: RotateWebhookSecretResult;
   };
   /** Finish the secret rotation */
   finishWebhookSecretRotation: {
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-    };
+    answer: FinishWebhookSecretRotationResult;
   };
   /** Send a test webhook */
   sendTestWebhook: {
-    answer: {
-      /** The HTTP status */
-      statusCode: 202;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** As in `X-Service-Delivery` */
-        deliveryId: string;
-      };
-    };
+    answer: SendTestWebhookResult;
   };
   /** List webhook deliveries */
   listDeliveries: {
@@ -3944,25 +5143,7 @@ export interface Operations {
       /** Sort order: ascending or descending */
       sortOrder?: 'asc' | 'desc' | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** The entries of this page */
-        deliveries: Array<Delivery>;
-        /** Number of entries on all pages, counted up to 10 000 */
-        total: number;
-        /** Present when there are more than the 10 000 entries that are counted */
-        totalIsMinimum?: true;
-        /** Number of this page, from 1 */
-        page: number;
-        /** Entries per page */
-        limit: number;
-      };
-    };
+    answer: ListDeliveriesResult;
   };
   /** Retrieve a webhook delivery */
   getDelivery: {
@@ -3970,14 +5151,7 @@ export interface Operations {
       /** Id of a webhook delivery. One that is malformed counts as unknown. */
       deliveryId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: DeliveryWithBody;
-    };
+    answer: GetDeliveryResult;
   };
   /** Redeliver a webhook */
   redeliver: {
@@ -3985,17 +5159,7 @@ export interface Operations {
       /** Id of a webhook delivery. One that is malformed counts as unknown. */
       deliveryId: string;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 202;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** As in `X-Service-Delivery` */
-        deliveryId: string;
-      };
-    };
+    answer: RedeliverResult;
   };
   /** List events */
   listEvents: {
@@ -4005,178 +5169,16 @@ export interface Operations {
       /** Entries per page */
       limit?: number | undefined;
     };
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: {
-        /** Oldest first; `data` is that of the webhook */
-        events: Array<{
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'billing.intent';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<BillingIntentItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'billing.intent.closed';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<BillingIntentClosedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'billing.intent.response';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<BillingIntentResponseItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'billing.request';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<BillingRequestItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'billing.closed';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<BillingClosedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'billing.credit';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<BillingCreditItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'billing.reversed';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<BillingReversedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'billing.response';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<BillingResponseItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'decision.updated';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<DecisionUpdatedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'refund.request';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<RefundRequestItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'refund.response';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<RefundResponseItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'refund.returned';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<RefundReturnedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'exception.opened';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<ExceptionOpenedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'exception.resolved';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<ExceptionResolvedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'recurring.upcoming';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<RecurringUpcomingItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'recurring.updated';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<RecurringUpdatedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'migration.completed';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<MigrationCompletedItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'webhook.test';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<WebhookTestItem>;
-        } | {
-          /** Id of an event */
-          eventId: string;
-          webhookType: 'webhook.endpoint_changed';
-          /** When the event happened; UTC */
-          timestamp: string;
-          data: Array<WebhookEndpointChangedItem>;
-        }>;
-      };
-    };
+    answer: ListEventsResult;
   };
   /** Advance the test clock */
   advanceClock: {
-    body: {
-      /** By how much: an ISO 8601 duration of at most ten years, such as `P1M` or `PT36H` */
-      by: string;
-      /** Move the clock at once, as if the service had been down meanwhile */
-      jump?: boolean | undefined;
-    };
-    answer: {
-      /** The HTTP status */
-      statusCode: 202;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Clock;
-    };
+    body: AdvanceClockBody;
+    answer: AdvanceClockResult;
   };
   /** Retrieve the test clock */
   getClock: {
-    answer: {
-      /** The HTTP status */
-      statusCode: 200;
-      success: true;
-      /** Human-readable text; do not parse it */
-      message: string;
-      data: Clock;
-    };
+    answer: GetClockResult;
   };
 }
 

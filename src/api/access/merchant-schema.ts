@@ -82,7 +82,7 @@ const refused = z
     message: shown.words('Why', 'You have a merchant with this clientRef already'),
     clientRef,
   })
-  .meta({ title: 'Refused' });
+  .meta({ id: 'RefusedMerchant', description: 'The merchant was refused' });
 
 const created = z
   .strictObject({
@@ -105,7 +105,7 @@ const created = z
       )
       .optional(),
   })
-  .meta({ title: 'Created' });
+  .meta({ id: 'CreatedMerchant', description: 'The merchant was created' });
 
 export const merchants = z.strictObject({
   merchants: z.array(z.union([created, refused])).meta({ description: 'In the order of the request' }),

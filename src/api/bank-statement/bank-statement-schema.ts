@@ -31,6 +31,11 @@ export const FILES: Record<StatementType, { description: string; example: string
     description: 'ISO 20022 `camt.053.001.02` to `camt.053.001.13` in UTF-8, without a document type',
     example: '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>',
   },
+  'application/octet-stream': {
+    description: 'Either of them, told by its first character; for clients that send files as bytes',
+    example:
+      'bankTransactionId,bookingDate,amount,currency,direction\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit\r\n',
+  },
 };
 
 export const statementPath = z.strictObject({ statementId: id('statement') });

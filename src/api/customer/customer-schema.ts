@@ -160,7 +160,7 @@ export const smallBatch = z
       .meta({ description: 'The customers that were onboarded' }),
     failures: z.array(failure).meta({ description: 'The customers that were not, duplicates included' }),
   })
-  .meta({ id: 'SmallBatch', title: 'Up to 500 customers' });
+  .meta({ id: 'SmallBatch', description: 'The batch has up to 500 customers' });
 
 const fileOf = (name: string) =>
   shown.words(
@@ -170,6 +170,6 @@ const fileOf = (name: string) =>
 
 export const largeBatch = z
   .strictObject({ ...batchOutcome, customersUrl: fileOf('customers'), failuresUrl: fileOf('failures') })
-  .meta({ id: 'LargeBatch', title: 'More than 500 customers' });
+  .meta({ id: 'LargeBatch', description: 'The batch has more than 500 customers' });
 
 export const batch = z.union([smallBatch, largeBatch]);

@@ -18,6 +18,7 @@ export const metadata = z.preprocess(
     )
     .refine((value) => Object.keys(value).length <= 50, 'must have at most 50 names')
     .meta({
+      id: 'Metadata',
       maxProperties: 50,
       description:
         'Free-form data of your own, which the other side does not see: at most 50 names of 40 characters, with text of at most 500 characters, numbers or booleans',

@@ -115,9 +115,11 @@ export const reference = z
   .meta({ description: 'Transaction reference, unique in the network', example: EXAMPLE_REFERENCE });
 
 /** A merchant's notes on what it made; banks are not shown them. */
-export const metadata = z
-  .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-  .meta({ description: 'The merchant’s own data, as it was sent', example: { orderId: '6735' } });
+export const metadata = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).meta({
+  id: 'KeptMetadata',
+  description: 'The merchant’s own data, as it was sent',
+  example: { orderId: '6735' },
+});
 
 /** The same of what banks see, too. */
 export const metadataForMerchants = metadata
@@ -195,20 +197,20 @@ export const decidedItem = <Status extends number, More extends z.ZodRawShape, E
         ...more,
         ...echoed,
       })
-      .meta({ title: 'Accepted' }),
+      .meta({ title: 'Accepted', description: 'The identifier was accepted' }),
     refusedItem(echoed),
   ]);
 
 const refusedItem = <Echoed extends z.ZodRawShape>(echoed: Echoed) =>
   z
     .strictObject({
-      statusCode: z.union([z.literal(403), z.literal(404), z.literal(409), z.literal(400), z.literal(429)]),
+      statusCode: z.literal([403, 404, 409, 400, 429]),
       success: z.literal(false),
       code: errorCode.meta({ example: 'not_approved' }),
       message: words('Why it was refused', 'The customer has not yet approved billing by this merchant.'),
       ...echoed,
     })
-    .meta({ title: 'Refused' });
+    .meta({ title: 'Refused', description: 'The identifier was refused' });
 
 /** The fields of a record that its schema has too, by the same names. */
 export function fieldsOf<Shape extends z.ZodRawShape, Of extends object>(

@@ -16,6 +16,7 @@ import {
 } from './frame';
 import { INTRODUCTION } from './introduction';
 import { TAGS, type Operation, type Success } from '../http/operation';
+import { nameSchemas } from './names';
 import { publicPaths } from './public';
 import {
   Schemas,
@@ -47,6 +48,7 @@ export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
     methods[one.method] = describe(one, schemas);
   }
   const webhooks = webhookPaths(schemas);
+  nameSchemas(paths, webhooks, schemas.components);
   const used = new Set(
     [paths, webhooks].flatMap((all) =>
       Object.values(all).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
@@ -144,17 +146,17 @@ function bodyOf({ receiver, body, bodyOf: others = {}, roles }: Route['options']
   if (!own || special.length === 0) return own;
   const rest = roles.filter((role) => others[role] === undefined);
   return z.union([
-    own.meta({ [ROLES_KEY]: rest }),
-    ...special.map(([role, schema]) => schema.meta({ [ROLES_KEY]: [role] })),
+    own.meta({ [ROLES_KEY]: rest, title: `by ${rest.join(' ')}` }),
+    ...special.map(([role, schema]) => schema.meta({ [ROLES_KEY]: [role], title: `by ${role}` })),
   ]);
 }
 
 function filesOf({ types }: NonNullable<Route['options']['upload']>) {
   return Object.fromEntries(
-    Object.entries(types).map(([type, { description, example }]) => [
-      type,
-      { schema: { type: 'string', description }, example },
-    ]),
+    Object.entries(types).map(([type, { description, example }]) => {
+      const format = type === 'application/octet-stream' ? { format: 'binary' } : {};
+      return [type, { schema: { type: 'string', ...format, description }, example }];
+    }),
   );
 }
 
@@ -252,6 +254,7 @@ function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Ma
     ['idempotency_key_reused', idempotent && body && 'The `Idempotency-Key` was used with another body'],
     ['rate_limited', 'Too many requests, or too much under way; try again after `Retry-After`'],
     ['rate_limited', namesIdentifiers && 'Too many unknown identifiers; try again after `Retry-After`'],
+    ['headers_too_large', 'Request line and headers are too long or too many'],
     ['internal', 'Internal error; the message has the request id'],
     ['unavailable', 'Nothing was accepted; try again after `Retry-After`'],
     ['outcome_unknown', reads && 'The request may have been accepted; the message says how to learn that'],

@@ -34,7 +34,7 @@ export const refusalFrame = (code: FailureCode, message: string) =>
 
 export const problems = z.array(problem).max(100).meta({ description: 'Every problem of the request' });
 
-export type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
+export type RefusalStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 422 | 429 | 431 | 500 | 503;
 
 const plain = (id: string, code: FailureCode) => refusalFrame(code, FAILURES[code].meaning).meta({ id });
 
@@ -51,6 +51,7 @@ const PLAIN: Record<RefusalStatus, z.ZodObject> = {
   415: plain('UnsupportedMediaType', 'unsupported_media_type'),
   422: plain('IdempotencyKeyReused', 'idempotency_key_reused'),
   429: plain('RateLimited', 'rate_limited'),
+  431: plain('HeadersTooLarge', 'headers_too_large'),
   500: plain('Internal', 'internal'),
   503: plain('Unavailable', 'unavailable'),
 };

@@ -8,7 +8,7 @@ import type { OpenApiOperation, OpenApiPaths, Schemas } from './schema';
 /** Endpoints outside the table of routes: without an access token, mostly without the envelope. */
 
 const tokenRequest = z
-  .looseObject({
+  .object({
     grant_type: z.literal('client_credentials'),
     client_id: z.string().optional().meta({
       description: 'Unless HTTP Basic is used',
@@ -105,6 +105,9 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
     headers: headers('X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...names),
     content: { 'application/json': schemas.media(schema, 'output') },
   });
+  const anywhere = {
+    431: json('`headers_too_large`: Request line and headers are too long or too many', plainRefusal(431)),
+  };
   const probe = (
     operationId: string,
     summary: string,
@@ -118,7 +121,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
       description,
       security: [],
       parameters: [REQUEST_ID],
-      responses,
+      responses: { ...responses, ...anywhere },
     },
   });
   return {
@@ -140,6 +143,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         },
         responses: {
           200: json('A token', token),
+          ...anywhere,
           ...Object.fromEntries(
             OAUTH_ERRORS.map(([status, description, codes, header]) => [
               status,

@@ -16,6 +16,7 @@ export type JsonSchema = Record<string, unknown>;
 export interface OpenApiOperation {
   operationId: string;
   tags: string[];
+  requestBody?: { required: true } & Pick<OpenApiResponse, 'content'>;
   responses: Record<string, OpenApiResponse>;
   [key: string]: unknown;
 }
@@ -32,7 +33,7 @@ export type OpenApiPaths = Record<string, Record<string, OpenApiOperation>>;
 /** `input` for what is sent to us, before defaults and transforms; `output` for what we send. */
 type Direction = 'input' | 'output';
 
-const COMPONENTS = '#/components/schemas/';
+export const COMPONENTS = '#/components/schemas/';
 
 /** Turns schemas into JSON Schema, and gathers those that have an id. */
 export class Schemas {
@@ -97,6 +98,13 @@ export class Schemas {
       if (description !== undefined) json['description'] = description;
       if (id !== undefined) json['id'] = id;
     }
+    // Generators take several types of one schema for none.
+    if (Array.isArray(json['type']) && !json['type'].includes('null')) {
+      json['anyOf'] = json['type'].map((type: unknown) => ({ type }));
+      delete json['type'];
+    }
+    // Go's would be a float32, which has too few digits for money.
+    if (json['type'] === 'number') json['x-go-type'] = 'float64';
     if (example !== undefined) {
       delete json['example'];
       json['examples'] = [example];

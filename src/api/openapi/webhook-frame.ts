@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import { exampleId } from '../http/example';
 import { moment, id } from '../http/response-fields';
+import { pascalCase } from './names';
 import type { JsonSchema, OpenApiOperation, Schemas } from './schema';
 import { WEBHOOKS } from './webhook';
 
 /** Every webhook shares these: the envelope, its signatures, and the answers that it may get. */
-
-/** `billing.request` → `BillingRequest`. */
-const pascalCase = (type: string) =>
-  type.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase());
 
 const sequence = z.int().min(1).meta({
   description:
@@ -46,7 +43,7 @@ const envelope = ({ type, to, item }: (typeof KINDS)[number]) =>
 
 /** The same event in the feed. */
 export const feedEvent = z.union(
-  KINDS.map(({ type, item }) =>
+  KINDS.map(({ type, summary, item }) =>
     z
       .strictObject({
         eventId: id('event'),
@@ -54,7 +51,7 @@ export const feedEvent = z.union(
         timestamp: moment('When the event happened'),
         data: z.array(item),
       })
-      .meta({ title: type }),
+      .meta({ id: `${pascalCase(type)}Event`, description: summary }),
   ),
 );
 
@@ -118,7 +115,9 @@ export function webhookPaths(schemas: Schemas): Record<string, { post: OpenApiOp
           parameters: SIGNED,
           requestBody: {
             required: true,
-            content: { 'application/json': schemas.media(envelope(webhook), 'output') },
+            content: {
+              'application/json': schemas.media(envelope(webhook), 'output'),
+            },
           },
           responses: {
             '2XX': { description: 'Received' },

@@ -294,7 +294,7 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
   },
   'webhook.test': {
     to: ROLES,
-    summary: 'A test webhook that you asked for',
+    summary: 'You have asked for a test webhook',
     description: 'Sent by `POST /v1/webhooks/endpoint/test`.',
     item: { text: shown.words('Any text', 'It works') },
   },

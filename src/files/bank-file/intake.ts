@@ -21,7 +21,12 @@ import { readCsv } from './read-csv';
  */
 
 /** By the type of the body that brings it. */
-export const FORMATS = { 'text/csv': readCsv, 'application/xml': readCamt } as const;
+export const FORMATS = {
+  'text/csv': readCsv,
+  'application/xml': readCamt,
+  'application/octet-stream': readEither,
+};
+
 export type StatementType = keyof typeof FORMATS;
 
 /** No bank books, or sends, what is older: a year that is written wrong is. */
@@ -31,6 +36,22 @@ export const linesLimit = (config: {
   STATEMENT_LINES_PER_DAY: number;
   NETWORK_TIMEZONE: string;
 }): LinesLimit => ({ linesPerDay: config.STATEMENT_LINES_PER_DAY, timeZone: config.NETWORK_TIMEZONE });
+
+/** Three of a byte order mark, and the first of the document. */
+const HEAD_BYTES = 4;
+
+/** Generated clients send a file as bytes, whatever its form. */
+async function* readEither(...[chunks, ...also]: Parameters<typeof readCamt>) {
+  const rest = chunks[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  for (let next; head.length < HEAD_BYTES && !(next = await rest.next()).done;)
+    head = Buffer.concat([head, next.value]);
+  async function* whole() {
+    yield head;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
+  yield* (/^\ufeff?</.test(head.toString()) ? readCamt : readCsv)(whole(), ...also);
+}
 
 /** The days that a bank says its file covers. */
 export interface CoveredDays {

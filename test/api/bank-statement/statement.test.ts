@@ -832,6 +832,18 @@ test('a camt.053 is a statement like any other', async () => {
   expect(summary).toMatchObject({ lines: 6, matched: 1, unknownHere: 3, malformed: 2 });
 });
 
+test('a file that comes as bytes is read as what it is, CSV or camt.053, also behind a byte order mark', async () => {
+  await paid('FT26061A01', 1500);
+  const camtFile = readFileSync(path.join(__dirname, '../../samples/statement.camt.053.xml'), 'utf8');
+  const bytes = { headers: { 'content-type': 'application/octet-stream' } };
+  for (const mark of ['', '\uFEFF']) {
+    const told = await summaryOf(mark + camtFile.replaceAll(/2026-03-0\d/g, today), '', bytes);
+    expect(told).toMatchObject({ lines: 6 });
+    const table = await summaryOf(`${mark}${csv(debit('FT26061A01', 1500))}${mark && '\r\n'}`, '', bytes);
+    expect(table).toMatchObject({ lines: 1, malformed: 0 });
+  }
+});
+
 describe('a file is refused, and nothing of it stays,', () => {
   afterEach(async () => {
     expect(await select(served.db, 'SELECT FROM bank_statement_pages')).toEqual([]);
@@ -841,6 +853,7 @@ describe('a file is refused, and nothing of it stays,', () => {
     ['a wrong header', 'a,b\n1,2\n', {}, 400, /header must have the columns/],
     ['no body', '', {}, 400, /needs a body of text\/csv or application\/xml/],
     ['CSV as XML', csv(), { 'content-type': 'application/xml' }, 400, /is not well-formed/],
+    ['bytes of neither', '{}', { 'content-type': 'application/octet-stream' }, 400, /header must have/],
     ['JSON', '{}', { 'content-type': 'application/json' }, 415, /must be text\/csv or application\/xml/],
     ['another encoding', csv(), { 'content-type': 'text/csv; charset=latin1' }, 415, /in UTF-8/],
   ])('for %s', async (_, file, headers, expected, why) => {

@@ -265,6 +265,15 @@ describe('every endpoint', () => {
     );
   });
 
+  it('refuses a request of too many headers, before it asks for a token', async () => {
+    const headers = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`x-header-${n}`, 'a']));
+    const answers = await onEvery(any, () => ({ headers }));
+    for (const path of ['/healthz', '/readyz', '/.well-known/jwks.json', '/openapi.json'])
+      answers[path] = await send(api.url, 'GET', path, undefined, headers);
+    answers['token'] = await send(api.url, 'POST', '/v1/oauth/token', undefined, headers);
+    expect(others(answers, 431, /at most 100 headers/)).toEqual([]);
+  });
+
   it('refuses a caller whose bucket is empty, whatever it sends', async () => {
     // Filled once, and the next drop comes in a quarter of an hour.
     const slow = { perSecond: 0.001, burst: 1 };

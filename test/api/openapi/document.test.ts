@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { z } from 'zod';
 import { routes } from '../../../src/api/app';
 import { openApiDocument } from '../../../src/api/openapi/document';
+import { nameSchemas } from '../../../src/api/openapi/names';
 import type { Route } from '../../../src/api/http/route';
 import { check } from '../../../src/api/http/validation';
 import { readConfig, type Config } from '../../../src/settings/config';
@@ -226,6 +227,53 @@ describe('the document', () => {
     expect(Object.keys(token.requestBody.content)).toEqual(['application/x-www-form-urlencoded']);
   });
 
+  it('names each object, and each choice of objects, once: generators call their classes so', () => {
+    const { schemas } = document['components'] as { schemas: Record<string, object> };
+    const unnamed: string[] = [];
+    const inspect = (value: unknown, path: string, isNamed = false): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { type, properties, anyOf } = value as Record<string, unknown>;
+      const choices = Array.isArray(anyOf) ? (anyOf as Record<string, unknown>[]) : [];
+      const isChoice = choices.filter((one) => '$ref' in one || 'properties' in one).length > 1;
+      if (!isNamed && (isChoice || (properties !== undefined && type === 'object'))) unnamed.push(path);
+      // Generators take several types for none.
+      if (Array.isArray(type) && !(type.length === 2 && type.includes('null'))) unnamed.push(`${path}.type`);
+      for (const [name, inner] of Object.entries(value)) {
+        if (name !== 'example' && name !== 'examples') inspect(inner, `${path}/${name}`);
+      }
+    };
+    inspect(document.paths, 'paths');
+    for (const [type, { post }] of Object.entries(document.webhooks))
+      inspect(post?.requestBody?.content?.['application/json']?.schema, type, true);
+    for (const [name, schema] of Object.entries(schemas)) {
+      inspect(schema, name, true);
+      expect(schema).toMatchObject({ title: name });
+      expect(name).toMatch(/^[A-Z][A-Za-z0-9]*$/);
+    }
+    expect(unnamed).toEqual([]);
+    const lower = Object.keys(schemas).map((name) => name.toLowerCase());
+    expect(new Set(lower).size).toBe(lower.length);
+    // As the generated clients of `npm run fuzz:client` write them.
+    expect(Object.keys(schemas)).toEqual(
+      expect.arrayContaining([
+        'BillCustomersBody',
+        'BillCustomersBodyByMerchant',
+        'BillCustomersResultItemAccepted',
+        'BillCustomersRefusal403',
+        'BillingRequestEvent',
+      ]),
+    );
+  });
+
+  it('is not made where two schemas have one name: generators would make one class of them', () => {
+    const schema = { type: 'object', properties: { reason: { type: 'string' } } };
+    const responses = { 200: { description: 'Found', content: { 'application/json': { schema } } } };
+    const paths = { '/refund': { get: { operationId: 'getRefund', tags: [], responses } } };
+    expect(() => nameSchemas(paths, {}, { GetRefundResult: { type: 'object' } })).toThrow(
+      'two schemas are named GetRefundResult',
+    );
+  });
+
   it('says of every field that we send what it is, and that there are no others', () => {
     const loose: string[] = [];
     const inspect = (value: unknown, path: string): void => {
@@ -245,7 +293,10 @@ describe('the document', () => {
     const { schemas } = document['components'] as {
       schemas: Record<string, { additionalProperties?: unknown }>;
     };
-    for (const [name, schema] of Object.entries(schemas)) inspect(schema, name);
+    for (const [name, schema] of Object.entries(schemas)) {
+      // What callers send is theirs, and so is what metadata has.
+      if (!/Body|Metadata$/.test(name)) inspect(schema, name);
+    }
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { responses }] of Object.entries(methods)) {
         for (const [status, { content = {} }] of Object.entries(responses)) {
