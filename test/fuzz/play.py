@@ -3,6 +3,7 @@
 Whatever the client has no class for, or cannot read, ends the play.
 """
 
+import io
 import json
 import os
 import time
@@ -14,9 +15,11 @@ from assent_client.api.billing import answer_billing_request, bill_customers, ge
 from assent_client.api.billing_intents import answer_intent, send_intents
 from assent_client.api.customers import onboard_customers
 from assent_client.api.merchants import create_merchants, set_merchant_trust
+from assent_client.api.reconciliation import send_bank_statement
 from assent_client.api.recurring_billing import change_schedule, create_schedule, get_schedule
 from assent_client.api.refunds import answer_refund, get_refund, initiate_refund
 from assent_client.api.webhook_settings import list_events
+from assent_client.types import File
 
 API_URL = os.environ["API_URL"]
 # An engine on two busy cores.
@@ -104,12 +107,12 @@ assert done(answer_intent.sync_detailed(client=bank, body=body), 200).data.statu
 payment_id = heard(merchant, "billing.intent.response", lambda item: item.intent_id == intent.intent_id).payment_id
 print("The customer lets the merchant bill.")
 
-body = m.BillCustomersBodyType0(1500, m.BillCustomersBodyType0Currency.NGN, "Shoes", payment_i_ds=[payment_id])
+body = m.BillCustomersBodyByMerchant(1500, m.BillCustomersBodyByMerchantCurrency.NGN, "Shoes", payment_i_ds=[payment_id])
 [charge] = done(bill_customers.sync_detailed(client=merchant, body=body, idempotency_key="shoes"), 201)
 pay(bank, charge.reference)
 shown = done(get_billing_request.sync_detailed(charge.billing_request_id, client=merchant), 200).data
 assert shown.status == "successful"
-body = m.BillCustomersBodyType0(60_000, m.BillCustomersBodyType0Currency.NGN, "Boots", payment_i_ds=[payment_id])
+body = m.BillCustomersBodyByMerchant(60_000, m.BillCustomersBodyByMerchantCurrency.NGN, "Boots", payment_i_ds=[payment_id])
 refused = done(bill_customers.sync_detailed(client=merchant, body=body), 403)
 assert refused.code == refused.data[0].code == m.ErrorCode.LIMIT_REACHED
 print("A bill is paid, and one beyond the limit is refused.")
@@ -146,3 +149,7 @@ assert shown.status == "completed"
 beyond = done(initiate_refund.sync_detailed(client=merchant, body=m.InitiateRefundBody(charge.reference, 1001)), 409)
 assert beyond.code == m.ErrorCode.EXCEEDS_REMAINING
 print("A part is refunded, and more than what is left is refused.")
+
+file = File(io.BytesIO(b"bankTransactionId,bookingDate,amount,currency,direction\r\n"))
+done(send_bank_statement.sync_detailed(client=bank, body=file), 202)
+print("The bank has sent what it booked.")
