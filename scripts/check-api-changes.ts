@@ -66,6 +66,9 @@ function inOneForm(schema: JsonSchema): JsonSchema {
   if (!Array.isArray(choices)) return schema;
   const words = choices.map((one) => one['const']);
   if (!words.includes(undefined)) return { ...rest, type: choices[0]?.['type'], enum: words };
+  const patterns = choices.map((one) => one['pattern']);
+  if (type === 'string' && !patterns.includes(undefined))
+    return { ...rest, type, pattern: patterns.join('|') };
   // oasdiff knows one choice from another by the title.
   const titled = choices.map((one, n) => ({ ...one, title: titleOf(one) ?? `${n}` }));
   return { ...rest, ...(several ? {} : { type }), anyOf: titled };
