@@ -28,6 +28,12 @@ const SHOWN: Shown[] = [
     kind: 'long',
     reason: 'npm ci asks the registry for every package; the tests of npm start do the rest',
   },
+  {
+    page: 'packages/client/README.md',
+    begins: 'npm install @assent/client',
+    kind: 'long',
+    reason: 'asks the registry; test/client/package.test.ts packs what it would bring',
+  },
   { page: 'CONTRIBUTING.md', begins: 'npm run fuzz', kind: 'long', reason: 'minutes for each seed' },
   { page: 'SECURITY.md', begins: 'npm run hostile', kind: 'long', reason: 'minutes on servers of its own' },
   {

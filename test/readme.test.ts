@@ -10,6 +10,7 @@ import type { Identity } from '../examples/demo/operator';
 import { blocksRunBy } from './support/code-blocks';
 import { eventually } from './support/engine';
 import { freePort } from '../src/process/listen';
+import { readCast } from '../src/sandbox/cast';
 import { linkProgram } from './support/installation';
 import { freeOffset, fromBuild, makeStartFolder, NpmStart } from './support/npm-start';
 import { answersIn, onOtherPort, Shell } from './support/shell';
@@ -299,7 +300,7 @@ test('and in the end nothing of it runs on', async () => {
   );
 });
 
-const clientOf = ({ clientId, clientSecret }: Identity) =>
+const clientOf = ({ clientId, clientSecret }: Pick<Identity, 'clientId' | 'clientSecret'>) =>
   new AssentClient({ baseUrl: assentUrl, clientId, clientSecret });
 
 async function createEntity(type: 'bank' | 'merchant', name: string): Promise<Identity> {
@@ -362,6 +363,11 @@ describe('beside the five minutes', () => {
       .map(({ text }) => text)
       .join('\n');
     const shop = await createEntity('merchant', 'Reader');
+    const page = new AbortController();
+    await fetch(`${assentUrl}/sandbox/events`, { signal: page.signal });
+    const query = { email: 'adaeze.okonkwo@example.com' };
+    await eventually(async () => (await clientOf(shop).call('findBanks', { query })).data.banks.length > 0);
+    page.abort();
     const file = path.join(folder, 'reader.mts');
     // Of a module: it imports where it goes on, and waits where it stands.
     await writeFile(file, source.replaceAll('4100', String(receiverPort)));
@@ -371,7 +377,11 @@ describe('beside the five minutes', () => {
       code: 0,
       output: expect.stringContaining('webhook: ') as string,
     });
-    expect(reader.output).toMatch(/^asked int_/m);
+    // A bank that lives has the question: its customer's phone is in the sandbox.
+    const [, intentId = ''] = /^asked (int_\w+)$/m.exec(reader.output) ?? [];
+    const { bank } = readCast(path.join(folder, '.assent/sandbox.json'));
+    const { data: asked } = await clientOf(bank).call('getIntent', { path: { intentId } });
+    expect(asked.status).toBe('pending');
     expect(reader.output).toContain('not_found 404 true');
     expect(reader.output).toMatch(/^a file of \d+ bytes$/m);
   });
