@@ -76,7 +76,7 @@ function inOneForm(schema: JsonSchema): JsonSchema {
 
 /** Its callers, or the fields that tell it from the others. */
 function titleOf(choice: JsonSchema): string | undefined {
-  const fields = Object.entries((choice['properties'] ?? {}) as Record<string, JsonSchema>);
+  const fields = Object.entries(choice['properties'] ?? {});
   const told = fields.flatMap(([name, one]) => ('const' in one ? [`${name} ${String(one['const'])}`] : []));
   return ((choice['x-roles'] as string[] | undefined) ?? told).join(', ') || undefined;
 }

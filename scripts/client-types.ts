@@ -162,7 +162,7 @@ function sentIn(document: OpenApiDocument): Set<string> {
 }
 
 function fieldsOf(schema: JsonSchema | undefined): Record<string, JsonSchema> {
-  return (schema?.['properties'] ?? {}) as Record<string, JsonSchema>;
+  return schema?.['properties'] ?? {};
 }
 
 function operationType({ id, operation, parameters }: Described): string {
@@ -214,14 +214,14 @@ function webhookItems(document: OpenApiDocument): string[] {
   return Object.entries(document.webhooks).map(([type, item]) => {
     const { content } = (item['post']?.['requestBody'] ?? {}) as { content?: Content };
     const { data } = fieldsOf(resolved(content?.[JSON_BODY]?.schema, document));
-    return `  '${type}': ${typeOf((data?.['items'] ?? {}) as JsonSchema, 'answer', '  ')};`;
+    return `  '${type}': ${typeOf(data?.['items'] ?? {}, 'answer', '  ')};`;
   });
 }
 
 function typeOf(schema: JsonSchema, way: Way, indent: string): string {
   const unknown = Object.keys(schema).filter((keyword) => !KEYWORDS.has(keyword));
   if (unknown.length > 0) throw new Error(`no type is known for ${unknown.join(', ')}`);
-  if (schema['$ref'] !== undefined) return nameOf((schema['$ref'] as string).replace(/^.*\//, ''));
+  if (schema['$ref'] !== undefined) return nameOf(schema['$ref'].replace(/^.*\//, ''));
   if ('const' in schema) return literal(schema['const']);
   if (schema['enum']) return union((schema['enum'] as unknown[]).map(literal));
   const type = schema['type'];
@@ -236,7 +236,7 @@ function typeOf(schema: JsonSchema, way: Way, indent: string): string {
     case 'integer':
       return 'number';
     case 'array':
-      return `Array<${typeOf((schema['items'] ?? {}) as JsonSchema, way, indent)}>`;
+      return `Array<${typeOf(schema['items'] ?? {}, way, indent)}>`;
     case 'object':
       return objectType(schema, way, indent);
   }

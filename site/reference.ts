@@ -157,9 +157,9 @@ function fields(given: JsonSchema, document: OpenApiDocument, depth = 0): string
       .join('');
   const [only] = kinds;
   if (!only) return '';
-  if (only['items']) return fields(only['items'] as JsonSchema, document, depth);
+  if (only['items']) return fields(only['items'], document, depth);
   const required = (only['required'] ?? []) as string[];
-  const rows = Object.entries((only['properties'] ?? {}) as Record<string, JsonSchema>).map(([name, inner]) =>
+  const rows = Object.entries(only['properties'] ?? {}).map(([name, inner]) =>
     field(name, inner, required.includes(name), document, depth),
   );
   return rows.length > 0 ? `<ul class="fields">${rows.join('')}</ul>` : '';
@@ -169,7 +169,7 @@ function fields(given: JsonSchema, document: OpenApiDocument, depth = 0): string
 function kindsOf(schema: JsonSchema, document: OpenApiDocument): JsonSchema[] {
   const several = (schema['anyOf'] ?? schema['oneOf']) as JsonSchema[] | undefined;
   if (several) return several.flatMap((one) => kindsOf(resolved(one, document), document));
-  const items = schema['items'] as JsonSchema | undefined;
+  const items = schema['items'];
   if (items) return kindsOf(resolved(items, document), document).length > 0 ? [schema] : [];
   return schema['properties'] ? [schema] : [];
 }
@@ -200,7 +200,7 @@ function field(
 /** The schema of one item describes a list of them. */
 function aboutOf({ description, items }: JsonSchema, document: OpenApiDocument): string | undefined {
   if (description !== undefined || items === undefined) return description as string | undefined;
-  return aboutOf(resolved(items as JsonSchema, document), document);
+  return aboutOf(resolved(items, document), document);
 }
 
 function typeOf(given: JsonSchema, document: OpenApiDocument): string {
@@ -220,7 +220,7 @@ function typeOf(given: JsonSchema, document: OpenApiDocument): string {
 function exampleOf(given: JsonSchema, document: OpenApiDocument): unknown {
   const { examples, example: one, enum: words, anyOf, minimum } = resolved(given, document);
   const [first] = (examples ?? words ?? []) as unknown[];
-  const [kind] = (anyOf ?? []) as JsonSchema[];
+  const [kind] = anyOf ?? [];
   return first ?? one ?? (kind ? exampleOf(kind, document) : (minimum ?? 'x'));
 }
 

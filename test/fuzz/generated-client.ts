@@ -118,7 +118,10 @@ async function go({ document, folder, signal }: Making): Promise<Play> {
 /** Where Maven is there; no play waits for the client, which takes minutes to compile. */
 async function java({ document, folder, signal }: Making): Promise<undefined> {
   const isThere = await run('mvn', ['--version'], { signal }).catch(() => undefined);
-  if (!isThere) return say('Java: left out, for its generator is fetched with `mvn`, which is not here.');
+  if (!isThere) {
+    say('Java: left out, for its generator is fetched with `mvn`, which is not here.');
+    return undefined;
+  }
   const copy = [
     '-q',
     'dependency:copy',
@@ -136,6 +139,7 @@ async function java({ document, folder, signal }: Making): Promise<undefined> {
   const faults = said.split('\n').filter((line) => / ERROR |^Exception/.test(line));
   if (faults.length > 0) throw new OperatorError(faults.join('\n'));
   say('Java: the generator finds no fault.');
+  return undefined;
 }
 
 /** @throws OperatorError with what the program says, where it fails */

@@ -23,31 +23,25 @@ export function nameSchemas(
   for (const [name, media] of bodiesOf(paths)) media.schema = named(media.schema, name);
 
   function nameParts(schema: JsonSchema, name: string): void {
-    const { properties = {}, items, anyOf } = schema as Parts;
+    const { properties = {}, items, anyOf } = schema;
     for (const [key, one] of Object.entries(properties)) properties[key] = named(one, name + pascalCase(key));
-    if (items) schema['items'] = named(items, `${name}Item`);
+    if (items) schema.items = named(items, `${name}Item`);
     // Beside `null`, a list of words has a class, too.
     if (anyOf)
-      schema['anyOf'] = anyOf.map((one) => named(one, name + pascalCase(one.title ?? ''), 'enum' in one));
+      schema.anyOf = anyOf.map((one) => named(one, name + pascalCase(one.title ?? ''), 'enum' in one));
   }
 
   function named(schema: JsonSchema, name: string, hasClass = false): JsonSchema {
     nameParts(schema, name);
     if (!hasClass && !('properties' in schema) && !isChoice(schema)) return schema;
-    schema['title'] = name;
+    schema.title = name;
     if (JSON.stringify((components[name] ??= schema)) !== JSON.stringify(schema))
       throw new Error(`two schemas are named ${name}`);
     return { $ref: COMPONENTS + name };
   }
 }
 
-interface Parts {
-  properties?: Record<string, JsonSchema>;
-  items?: JsonSchema;
-  anyOf?: (JsonSchema & { title?: string })[];
-}
-
-function isChoice({ anyOf = [] }: Parts): boolean {
+function isChoice({ anyOf = [] }: JsonSchema): boolean {
   const choices = anyOf.filter(({ type }) => type !== 'null');
   return choices.length > 1 && choices.some((one) => '$ref' in one);
 }

@@ -11,7 +11,14 @@ import { z } from 'zod';
  *   or as another schema
  */
 
-export type JsonSchema = Record<string, unknown>;
+export interface JsonSchema extends Record<string, unknown> {
+  $ref?: string;
+  title?: string;
+  examples?: unknown[];
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+}
 
 export interface OpenApiOperation {
   operationId: string;
@@ -64,13 +71,7 @@ export class Schemas {
 
   /** @throws Error where a value has no example, and none follows from its schema */
   exampleOf(schema: JsonSchema, path = ''): unknown {
-    const { $ref, examples, properties, items, anyOf } = schema as {
-      $ref?: string;
-      examples?: unknown[];
-      properties?: Record<string, JsonSchema>;
-      items?: JsonSchema;
-      anyOf?: JsonSchema[];
-    };
+    const { $ref, examples, properties, items, anyOf } = schema;
     if (examples) return examples[0];
     if ('const' in schema) return schema['const'];
     if ('default' in schema) return schema['default'];
@@ -98,12 +99,8 @@ export class Schemas {
       if (description !== undefined) json['description'] = description;
       if (id !== undefined) json['id'] = id;
     }
-    // Generators take several types of one schema for none.
-    if (Array.isArray(json['type']) && !json['type'].includes('null')) {
-      json['anyOf'] = json['type'].map((type: unknown) => ({ type }));
-      delete json['type'];
-    }
-    // Go's would be a float32, which has too few digits for money.
+    // Go's would be a float32, which has too few digits for money. So marked, a number also stays a
+    // choice of its own: zod makes one list of plain types, which generators take for none.
     if (json['type'] === 'number') json['x-go-type'] = 'float64';
     if (example !== undefined) {
       delete json['example'];
