@@ -9,6 +9,7 @@ import { z } from 'zod';
  * - `examples: []`: the field is left out of the examples of its object
  * - `wire`: what goes over the wire where the schema reads it from something else, as JSON Schema
  *   or as another schema
+ * - `title`: what tells an object from the others of a choice; `names.ts` makes its name of it
  */
 
 export interface JsonSchema extends Record<string, unknown> {

@@ -115,9 +115,7 @@ export function webhookPaths(schemas: Schemas): Record<string, { post: OpenApiOp
           parameters: SIGNED,
           requestBody: {
             required: true,
-            content: {
-              'application/json': schemas.media(envelope(webhook), 'output'),
-            },
+            content: { 'application/json': schemas.media(envelope(webhook), 'output') },
           },
           responses: {
             '2XX': { description: 'Received' },
