@@ -1220,6 +1220,8 @@ export type BankStatementSummary = {
   amountDiffers: number;
   /** Cannot be read */
   malformed: number;
+  /** Lines above that differ, and are not in the file of differences */
+  notKept: number;
 };
 
 export type Delivery = {
@@ -2458,6 +2460,11 @@ export type ReconciliationExceptionWithEventsEventsItem = {
    * booked another amount, currency or direction
    */
   kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
+  /**
+   * The bank’s id of the reversal by which it was resolved; shown only to banks, `null` to
+   * the payee’s
+   */
+  bankTransactionId?: string | null;
 };
 
 export type DeliveryAttemptsItem = {
