@@ -16,9 +16,11 @@ export async function up(knex: Knex): Promise<void> {
 
     CREATE FUNCTION metadata_hashes(owner text, metadata jsonb) RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
       SET search_path = pg_catalog, pg_temp AS $$
-    -- Neither a name nor a value has a line break in it.
-    SELECT array_agg(hashtextextended(owner || E'\\n' || name || E'\\n' || value, 0))
-    FROM jsonb_each_text(metadata) AS pair (name, value) $$;
+    -- Neither a name nor a value has a line break in it. Without a name a value is found in small
+    -- or capital letters.
+    SELECT array_agg(hashtextextended(owner || E'\\n' || hashed, 0))
+    FROM jsonb_each_text(metadata) AS pair (name, value),
+      unnest(ARRAY[name || E'\\n' || value, E'\\n' || lower(value COLLATE "C")]) AS hashed $$;
 
     CREATE TABLE agreements (
       id                   text PRIMARY KEY CHECK (id ~ '^agr_'),

@@ -3918,7 +3918,9 @@ export type SearchTransactionsBody = {
   side?: 'payer' | 'payee' | undefined;
   /**
    * The beginning of a reference, a part of the description or of a merchant’s name, an
-   * amount; for a bank also words of its customer’s name, or its own id
+   * amount; for a bank also words of its customer’s name, or its own id; for others a
+   * whole value of `metadata` that at most 1 000 of their payments have, also as `#4711`
+   * or `order 4711`
    */
   search?: string | undefined;
   /** `next` of the page before */
@@ -3932,7 +3934,8 @@ export type SearchTransactionsBody = {
 export type SearchTransactionsResultData = {
   /**
    * The latest first: by the time that the filter names, else by creation. Of a `search`,
-   * what a reference, a customer’s name or a bank’s id finds stands before the rest
+   * what a reference, a customer’s name, a bank’s id or metadata finds stands before the
+   * rest
    */
   transactions: Array<FoundTransaction>;
   /**
@@ -3995,7 +3998,9 @@ export type TotalTransactionsBody = {
   side?: 'payer' | 'payee' | undefined;
   /**
    * The beginning of a reference, a part of the description or of a merchant’s name, an
-   * amount; for a bank also words of its customer’s name, or its own id
+   * amount; for a bank also words of its customer’s name, or its own id; for others a
+   * whole value of `metadata` that at most 1 000 of their payments have, also as `#4711`
+   * or `order 4711`
    */
   search?: string | undefined;
 };

@@ -48,7 +48,7 @@ const filter = {
   search: text(NAME_MAX)
     .meta({
       description:
-        'The beginning of a reference, a part of the description or of a merchant’s name, an amount; for a bank also words of its customer’s name, or its own id',
+        'The beginning of a reference, a part of the description or of a merchant’s name, an amount; for a bank also words of its customer’s name, or its own id; for others a whole value of `metadata` that at most 1 000 of their payments have, also as `#4711` or `order 4711`',
       example: 'ada obi',
     })
     .optional(),
@@ -90,7 +90,7 @@ const foundTransaction = transaction
 export const found = z.strictObject({
   transactions: z.array(foundTransaction).meta({
     description:
-      'The latest first: by the time that the filter names, else by creation. Of a `search`, what a reference, a customer’s name or a bank’s id finds stands before the rest',
+      'The latest first: by the time that the filter names, else by creation. Of a `search`, what a reference, a customer’s name, a bank’s id or metadata finds stands before the rest',
   }),
   next: z.string().nullable().meta({
     description:

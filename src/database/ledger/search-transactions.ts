@@ -38,7 +38,7 @@ export interface TransactionSearch {
   scheduleId?: string | undefined;
   /** A bank's choice: only payments by its customers, or only those to them. */
   side?: 'payer' | 'payee' | undefined;
-  /** The beginning of a reference, a part of a description, an amount, or a name. */
+  /** A beginning of a reference, a part of a description, an amount, a name, a metadata value. */
   search?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface FoundTransaction extends TransactionRecord, Names {
 
 /** Rows that a page looks through, in some ten milliseconds of Postgres for each ten thousand. */
 const LOOKED_THROUGH = 20_000;
-/** Customers or merchants of one name. With more, the name says little. */
+/** Customers or merchants of one name, payments with one value. With more, it says little. */
 const NAMED_MAX = 1_000;
 /** A shorter beginning of a reference has too many matches in the index. */
 const REFERENCE_MIN = 3;
@@ -107,6 +107,7 @@ export async function textOf(
     const message = `is in the names of more than ${NAMED_MAX} of your ${many}s: give more of it, or a ${many}Id`;
     throw invalidRequest([{ path: 'search', message }]);
   }
+  const noted = role === 'bank' ? [] : await paymentsNoting(db, party, search);
   const sums = currencies.flatMap((currency) => {
     const parsed = parseDecimalAmount(search.replace(/^[a-z]{3}\s/i, '').replaceAll(',', ''), currency);
     return parsed.ok ? `${currency} ${parsed.value}` : [];
@@ -122,6 +123,7 @@ export async function textOf(
     isIndexed && 'reference BETWEEN :begin AND :beginEnd AND starts_with(reference, :begin::text)',
     named.length > 0 && '(customer_id = ANY(:named::text[]) OR payee_customer_id = ANY(:named::text[]))',
     role === 'bank' && NAMED_BY_BANK,
+    noted.length > 0 && 'id = ANY(:noted::text[])',
   ].filter((one) => one !== false);
   return {
     bindings: {
@@ -131,11 +133,33 @@ export async function textOf(
       beginEnd: upper.padEnd(24, 'Z'),
       named,
       merchants,
+      noted,
       sums,
     },
     indexed,
     looked: `(${looked.join(' OR ')})`,
   };
+}
+
+/** Ids of payments that have a text, or an order's number in it, as a value of their metadata. */
+async function paymentsNoting(db: Executor, { entityId, role }: Party, search: string): Promise<string[]> {
+  // People write an order's number as `4711`, `#4711` or `order 4711`.
+  const number = search.split(/[\s#]+/).at(-1) ?? '';
+  const values = /\d/.test(number) ? [search, number, `#${number}`] : [search];
+  const { owner } = await oneRow<{ owner: string }>(
+    db,
+    'SELECT coalesce(provider_id, id) AS owner FROM entities WHERE id = :entityId',
+    { entityId },
+  );
+  const found = await rows<{ id: string }>(
+    db,
+    `SELECT id FROM transactions WHERE ${OWN[role]} AND metadata <> '{}'
+       AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) && metadata_hashes(:owner, :values::jsonb)
+     LIMIT :most`,
+    { entityId, owner, values: JSON.stringify({ ...values }), most: NAMED_MAX + 1 },
+    'custom plan',
+  );
+  return found.length > NAMED_MAX ? [] : found.map(({ id }) => id);
 }
 
 export type Reading = Pick<Part, 'where' | 'looked'>;

@@ -5,6 +5,7 @@ import { answerBill, payAnother, resolveAsOperator, settleOfEachKind } from '../
 import {
   approve,
   bill,
+  callerAt,
   charge,
   decline,
   itemsOf,
@@ -81,6 +82,39 @@ describe('a search for payments', () => {
       expect(await by('ngn 99')).toEqual([tea.reference]);
       expect(await references(caller, {})).toEqual([tea.reference, shoes.reference]);
       expect(await totals(caller, { search: 'tea' })).toMatchObject({ count: 1 });
+    }
+  });
+
+  it.each([
+    ['text', '4711'],
+    ['a number', 4711],
+    ['text with a #', '#4711'],
+  ])('finds an order by its number, as people write it, that metadata holds as %s', async (_, value) => {
+    const { reference } = await charge(parties, { metadata: { source: 'web', 'Order No': value } });
+    for (const metadata of [{ order: '47110' }, { order: 'order 4711 b' }, { 4711: 'order' }])
+      await charge(parties, { metadata });
+    for (const text of ['4711', '#4711', ' # 4711', 'order 4711', 'Order no. #4711', 'WEB']) {
+      for (const caller of [parties.merchant, parties.provider]) {
+        expect([text, await references(caller, { search: text })]).toEqual([text, [reference]]);
+        expect(await totals(caller, { search: text })).toMatchObject({ count: 1 });
+        expect(await file(caller, { search: text })).toMatchObject([{ reference }]);
+      }
+    }
+  });
+
+  it('finds by metadata its own for a merchant, and nothing for a bank', async () => {
+    const { provider } = parties;
+    const wish = { name: 'Salt', email: 'shop@example.test', clientRef: 'salt' };
+    const { body } = await provider.post('/v1/provider/merchants', { merchants: [wish] });
+    const [made] = (body.data as unknown as { merchants: [Parameters<typeof callerAt>[1]] }).merchants;
+    const sibling = callerAt(served.api, made);
+    const { reference } = await charge(parties, { metadata: { order: 'KEY-4711' } });
+    for (const caller of [parties.merchant, provider])
+      expect(await references(caller, { search: 'key-4711' })).toEqual([reference]);
+    const others = await served.parties();
+    for (const caller of [sibling, parties.bank, others.merchant, others.provider, others.bank]) {
+      expect(await references(caller, { search: 'key-4711' })).toEqual([]);
+      expect(await totals(caller, { search: 'key-4711' })).toMatchObject({ count: 0 });
     }
   });
 
@@ -182,15 +216,18 @@ describe('a search for payments', () => {
   });
 
   it('finds what is rare among many by looking further, a bounded number of payments at a time', async () => {
-    const { reference } = await charge(parties, { description: 'Saffron' });
-    await manyLater(20_000);
+    const { reference } = await charge(parties, { description: 'Saffron', metadata: { order: 4711 } });
+    await manyLater(20_000, { source: 'web' });
     const first = await search(parties.merchant, { search: 'saffron' });
     expect(first.transactions).toEqual([]);
     expect(await references(parties.merchant, { search: 'saffron', cursor: first.next })).toEqual([
       reference,
     ]);
     // An index has it: it comes first, however old.
-    expect(await references(parties.merchant, { search: reference.slice(0, 6) })).toEqual([reference]);
+    for (const indexed of [reference.slice(0, 6), '#4711'])
+      expect(await references(parties.merchant, { search: indexed })).toEqual([reference]);
+    // With most payments a value of metadata says little.
+    expect(await references(parties.merchant, { search: 'web' })).toEqual([]);
     expect(await references(parties.bank, { search: 'ada', limit: 1, cursor: 'r' })).toEqual([]);
     // `next` of a list without a text, sent with one.
     const { next } = await search(parties.merchant, { limit: 1 });
@@ -237,20 +274,20 @@ describe('a search for merchants', () => {
 });
 
 /** Charges of an hour from now on, a millisecond apart; a statement has ten seconds. */
-async function manyLater(count: number): Promise<void> {
-  for (let n = 1; n <= count; n += 2_000) await someLater(n, n + 1_999);
+async function manyLater(count: number, metadata: object): Promise<void> {
+  for (let n = 1; n <= count; n += 2_000) await someLater(n, n + 1_999, metadata);
 }
 
-async function someLater(from: number, to: number): Promise<void> {
+async function someLater(from: number, to: number, metadata: object): Promise<void> {
   await rows(
     served.db,
     `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
-       agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+       agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at, metadata)
      SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
        a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
-       now() + interval '1 hour' + n * interval '1 millisecond'
+       now() + interval '1 hour' + n * interval '1 millisecond', :metadata::jsonb
      FROM agreements a, generate_series(:from::int, :to::int) AS n WHERE a.id = :agreementId`,
-    { from, to, agreementId: parties.agreementId },
+    { from, to, metadata: JSON.stringify(metadata), agreementId: parties.agreementId },
   );
 }
 
