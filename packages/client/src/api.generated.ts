@@ -765,6 +765,7 @@ export type TransactionWithEvents = {
   /** Name of the payee of a payment between customers; `null` but for the payee’s bank */
   payeeName: string | null;
   closedAt: string | null;
+  expiresAt: string | null;
   /**
    * The charge is `pending` and waits for its customer’s approval, so that it can be
    * cancelled
@@ -882,6 +883,7 @@ export type FoundTransaction = {
   /** Name of the payee of a payment between customers; `null` but for the payee’s bank */
   payeeName: string | null;
   closedAt: string | null;
+  expiresAt: string | null;
 };
 
 export type MovedTotal = {

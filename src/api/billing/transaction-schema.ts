@@ -126,6 +126,10 @@ export const names = {
   closedAt: shown
     .moment('When it settled, or was declined or rejected; `null` while pending', '2026-03-02T08:05:00.000Z')
     .nullable(),
+  expiresAt: shown
+    .moment('When a pending charge is declined if it has not been answered; else `null`')
+    .nullable()
+    .meta({ example: null }),
 };
 
 const related = z

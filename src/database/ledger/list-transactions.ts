@@ -223,21 +223,26 @@ export async function* readTransactions(
   }
 }
 
-/** Names of the parties; those of customers for their own bank alone. */
+/** For people: names of the parties, those of customers for their own bank alone, and the end. */
 export interface Names {
+  closedAt: Date | null;
+  /** Null but for a pending charge. */
+  expiresAt: Date | null;
   merchantName: string | null;
   bankName: string;
   customerName: string | null;
   payeeName: string | null;
 }
 
-/** SQL: the names of a transaction's parties. */
+/** SQL: the names of a transaction's parties, and its end. */
 export function namesFor({ role }: Party): string {
   const nameOf = (column: string) =>
     role === 'bank'
       ? `(SELECT firstname || ' ' || lastname FROM customers c WHERE c.id = ${column} AND c.bank_id = :entityId)`
       : 'NULL';
-  return `(SELECT name FROM entities e WHERE e.id = merchant_id) AS merchant_name,
+  return `closed_at,
+    (SELECT expires_at FROM billing_requests b WHERE b.id = billing_request_id AND b.status = 'pending') AS expires_at,
+    (SELECT name FROM entities e WHERE e.id = merchant_id) AS merchant_name,
     (SELECT name FROM entities e WHERE e.id = bank_id) AS bank_name,
     ${nameOf('customer_id')} AS customer_name, ${nameOf('payee_customer_id')} AS payee_name`;
 }
@@ -267,15 +272,13 @@ export async function readTransaction(
   party: Party,
   named: string,
 ): Promise<{
-  transaction: TransactionRecord & Names & { closedAt: Date | null; approvalRequired: boolean };
+  transaction: TransactionRecord & Names & { approvalRequired: boolean };
   events: TransactionEvent[];
 }> {
   const filter = isId('transaction', named) ? { transactionId: named } : { reference: named };
-  const found = await row<
-    TransactionRecord & Names & { id: string; closedAt: Date | null; approvalRequired: boolean }
-  >(
+  const found = await row<TransactionRecord & Names & { id: string; approvalRequired: boolean }>(
     db,
-    `SELECT ${RECORD_COLUMNS}, id, closed_at, ${namesFor(party)},
+    `SELECT ${RECORD_COLUMNS}, id, ${namesFor(party)},
        (SELECT approval_required FROM billing_requests b WHERE b.id = own.id AND b.status = 'pending') IS TRUE AS approval_required
      FROM ${matching(party, filter)}`,
     { ...filter, entityId: party.entityId },

@@ -53,7 +53,6 @@ export interface Place {
 }
 
 export interface FoundTransaction extends TransactionRecord, Names {
-  closedAt: Date | null;
   /** 1 if it raises what the party is owed, -1 if it lowers that, 0 between its customers. */
   sign: number;
   /** By how much it has changed what the party is owed. */
@@ -337,7 +336,7 @@ async function pageOf(
   const read = await rows<FoundTransaction & { id: string; micros: string; found: number; bytes: unknown }>(
     db,
     `SELECT * FROM (
-       SELECT ${RECORD_COLUMNS}, ${namesFor(party)}, closed_at, sign, moved, id, ${MICROS} AS micros,
+       SELECT ${RECORD_COLUMNS}, ${namesFor(party)}, sign, moved, id, ${MICROS} AS micros,
          count(*) OVER ()::int AS found,
          sum(octet_length(metadata::text)) OVER (${inOrder('moment')}) AS bytes
        FROM (SELECT DISTINCT ON (moment, id) * FROM (${found.join(' UNION ALL ')}) AS found

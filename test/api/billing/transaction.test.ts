@@ -143,6 +143,7 @@ describe('the details of a transaction', () => {
         customerName: role === 'bank' ? 'Ada Obi' : null,
         payeeName: null,
         closedAt: record['settledAt'],
+        expiresAt: null,
         approvalRequired: false,
         related: [{ type: 'charge', reference, status: 'successful', amount: 100, currency: 'NGN' }],
         exceptionIds: [],
@@ -166,6 +167,22 @@ describe('the details of a transaction', () => {
       ]);
       expect(JSON.stringify(shown).includes(`tx-${id}`)).toBe(role === 'bank');
     }
+  });
+
+  test('and the search say until when a charge is pending, and nothing once it is answered', async () => {
+    const { id, reference } = await bill(parties);
+    const read = async () => {
+      const shown = ROLES.map(async (role) => {
+        const { body } = await parties[role].post('/v1/transaction-history/search', {});
+        const { transactions } = body.data as unknown as { transactions: Shown[] };
+        return [(await details(parties[role], reference))['expiresAt'], transactions[0]?.['expiresAt']];
+      });
+      return (await Promise.all(shown)).flat();
+    };
+    const { expiresAt } = await parties.merchant.read(`/v1/billing/requests/${id}`);
+    expect(await read()).toEqual(Array.from({ length: 6 }, () => expiresAt));
+    await approve(parties, id);
+    expect(await read()).toEqual(Array.from({ length: 6 }, () => null));
   });
 
   test('say why a charge was declined, also in the bank’s own words', async () => {
