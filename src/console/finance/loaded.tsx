@@ -3,10 +3,14 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Operations } from '../../../packages/client/src/api.generated';
 import { ask, Refusal, type DataOf } from './api';
 
-/** Neither field is there while the request is on its way. */
+/** Neither field is there while the first request is on its way. */
 type State<Data> = { data?: Data; error?: string };
 
-export type Loaded<Data> = State<Data> & { reload: () => void };
+export type Loaded<Data> = State<Data> & {
+  /** The data of the question before, until there is an answer to this question. */
+  former?: Data;
+  reload: () => void;
+};
 
 /** @param path loaded again when it changes; `undefined` loads nothing */
 export function useLoaded<O extends keyof Operations>(path: string | undefined): Loaded<DataOf<O>> {
@@ -18,13 +22,13 @@ export function useAnswered<Data>(
   what: string | undefined,
   answer: (what: string) => Promise<Data>,
 ): Loaded<Data> {
-  const [state, setState] = useState<State<Data>>({});
+  const [{ of, ...state }, setState] = useState<State<Data> & { of?: string | undefined }>({});
   const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
   useEffect(() => {
     let wanted = what !== undefined;
-    const settle = (next: State<Data>) => void (wanted && setState(next));
-    // The data of an earlier question would pass for the answer to the new question.
-    setState({});
+    const settle = (next: State<Data>) => void (wanted && setState({ ...next, of: what }));
+    setState((before) => (before.error === undefined ? before : {}));
     if (what !== undefined) {
       answer(what).then(
         (data) => settle({ data }),
@@ -35,7 +39,15 @@ export function useAnswered<Data>(
       wanted = false;
     };
   }, [what, round]);
-  return { ...state, reload: useCallback(() => setRound((before) => before + 1), []) };
+  // The reader may have done something on another page meanwhile.
+  useEffect(() => {
+    const back = () => void (document.visibilityState === 'visible' && reload());
+    document.addEventListener('visibilitychange', back);
+    return () => document.removeEventListener('visibilitychange', back);
+  }, []);
+  // The data of an earlier question would pass for the answer to the new question.
+  if (of === what) return { ...state, reload };
+  return { ...(state.data !== undefined && { former: state.data }), reload };
 }
 
 /** Says what an act has done, and loads again what it was done to. */

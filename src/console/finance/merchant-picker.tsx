@@ -19,13 +19,17 @@ export function MerchantPicker({
   /** Undefined while the list is closed. */
   const [text, setText] = useState<string>();
   const [at, setAt] = useState(0);
-  const own = useAnswered(chosen && JSON.stringify({ merchantId: chosen }), find);
   const name = text?.trim();
-  const { data, error } = useAnswered(
+  const { data, former, error } = useAnswered(
     name === undefined ? undefined : JSON.stringify(name ? { name } : {}),
     find,
   );
-  const options = data === undefined ? [] : [...(name === '' ? [ANY] : []), ...data.merchants];
+  const begins = (one: NamedMerchant) => one.name.toLowerCase().startsWith(name?.toLowerCase() ?? '');
+  // Until the answer comes the former list stays, without names that do not begin so.
+  const merchants = data?.merchants ?? former?.merchants.filter(begins);
+  const options = merchants === undefined ? [] : [...(name === '' ? [ANY] : []), ...merchants];
+  const own = useAnswered(chosen && JSON.stringify({ merchantId: chosen }), find);
+  const picked = (own.data ?? former)?.merchants.find(({ merchantId }) => merchantId === chosen);
   const look = (next: string | undefined) => {
     setText(next);
     setAt(0);
@@ -36,11 +40,11 @@ export function MerchantPicker({
   };
   const press = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    const picked = options[at];
+    const option = options[at];
     if (step !== 0) {
       if (text === undefined) look('');
       else if (options.length > 0) setAt((at + step + options.length) % options.length);
-    } else if (event.key === 'Enter' && picked) pick(picked);
+    } else if (event.key === 'Enter' && option) pick(option);
     else if (event.key === 'Escape') look(undefined);
     else return;
     event.preventDefault();
@@ -58,7 +62,7 @@ export function MerchantPicker({
           autocomplete="off"
           spellcheck={false}
           placeholder="Any"
-          value={text ?? (own.data && (own.data.merchants[0]?.name ?? 'None of yours')) ?? ''}
+          value={text ?? picked?.name ?? (own.data ? 'None of yours' : '')}
           onInput={(event) => look(event.currentTarget.value)}
           onClick={() => text === undefined && look('')}
           onKeyDown={press}
@@ -86,7 +90,7 @@ export function MerchantPicker({
             ))}
           </ul>
           <p class="small quiet" role="status">
-            {error ?? hint(data)}
+            {error ?? ((data || options.length === 0) && hint(data))}
           </p>
         </div>
       )}

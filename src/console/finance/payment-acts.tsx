@@ -20,7 +20,7 @@ export function PaymentActs({ of: one, done }: Props) {
   return (
     <div class="row">
       {one.status === 'successful' && left > 0 && role === 'merchant' && (
-        <Refund of={one} left={left} done={done} />
+        <Refund of={one} left={left} done={done} key={left} />
       )}
       {one.approvalRequired && (
         <Act
@@ -104,6 +104,8 @@ function Refund({ of: one, left, done }: Props & { left: number }) {
           setUnsure(isUnsure || !isRefused);
           throw isUnsure ? new Refusal(0, UNSURE) : error;
         });
+        // The same amount once more is another refund.
+        setKey(newKey());
         return `${money({ amount: sum }, one.currency)} is on its way back: the bank makes the transfer.`;
       }}
       done={done}
