@@ -1,7 +1,18 @@
 import type { Page, Route } from 'playwright-core';
+import { rows } from '../../src/database/pool/connection';
+import { momentIn } from '../../src/console/parts/time';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
 import { eventually } from '../support/engine';
-import { shareApi, type Caller, type Parties } from '../support/shared-api';
+import {
+  answerRefund,
+  bill,
+  charge,
+  initiateRefund,
+  shareApi,
+  type Caller,
+  type Parties,
+} from '../support/shared-api';
+import { lookupIdOf } from '../support/standing';
 
 /* Payments in the console: what a clerk finds, sees become of them, and must not be misled by. */
 
@@ -25,6 +36,9 @@ async function signedIn({ clientId, clientSecret }: Caller, address = 'payments'
   return page;
 }
 
+const shows = (page: Page, text: string | RegExp) =>
+  page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
+const rowOf = (page: Page, reference: string) => page.getByRole('row').filter({ hasText: reference });
 /** Whatever the page does with what has arrived, it has done. */
 const settle = (page: Page) =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
@@ -87,4 +101,123 @@ describe('the list of merchants to choose from', () => {
     await eventually(async () => (await field.inputValue()) === 'Merry Shop');
     expect(page.url()).not.toContain(parties.merchantId);
   });
+});
+
+describe('a payment', () => {
+  it.each(['4711', '#4711', 'order 4711'])('is found by its order’s number, typed as %s', async (typed) => {
+    const { reference } = await charge(parties, { metadata: { orderId: '#4711', till: 3 } });
+    await charge(parties, { description: 'Tea' });
+    const page = await signedIn(parties.merchant);
+    await page.getByLabel(/^Search by reference.* order number/).fill(typed);
+    await page.keyboard.press('Enter');
+    await shows(page, `Clear “${typed}”`);
+    await rowOf(page, reference).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.locator(`a[href$='${reference}']`).click();
+    for (const text of ['orderId', '#4711', 'till']) await shows(page, text);
+    await expectGoodPage(page);
+  });
+
+  it('says how much of it was refunded, and the open list follows without being loaded again', async () => {
+    const { reference } = await charge(parties);
+    const list = await signedIn(parties.merchant);
+    await rowOf(list, reference).waitFor();
+    await list.evaluate(`new MutationObserver(() => {
+      window.emptied ||= document.querySelector('table') === null;
+    }).observe(document.querySelector('main'), { childList: true, subtree: true })`);
+    const page = await browser.open(`${served.api.url}/console#/payments/${reference}`, list);
+    const refund = async (amount: number, says: RegExp) => {
+      const { body } = await initiateRefund(parties, reference, amount);
+      await list.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+      await rowOf(list, reference).filter({ hasText: says }).waitFor();
+      await page.reload();
+      await shows(page, says);
+      await shows(page, 'The bank has not confirmed all of it yet.');
+      await answerRefund(parties, String(body.data?.['refundId']), 'completed');
+    };
+    await refund(40, /Refunded in part: NGN\s40\.00/);
+    await refund(60, /Refunded in whole: NGN\s100\.00/);
+    await page.reload();
+    await shows(page, /Refunded in whole: NGN\s100\.00/);
+    expect(await page.getByText('has not confirmed').count()).toBe(0);
+    expect(await list.evaluate('window.emptied')).toBeFalsy();
+    await Promise.all([list, page].map((one) => expectGoodPage(one)));
+  });
+
+  it('is offered what is left of it to refund, after a part was refunded', async () => {
+    const { id, reference } = await charge(parties);
+    const page = await signedIn(parties.merchant, `payments/${reference}`);
+    const refund = async (amount: string, enter: () => Promise<void>) => {
+      await page.getByRole('button', { name: 'Refund …' }).click();
+      await enter();
+      await page.getByRole('button', { name: new RegExp(`^Yes, refund NGN\\s${amount}$`) }).click();
+      await shows(page, `${amount} is on its way back`);
+    };
+    await refund('25.00', () => page.getByLabel(/^Amount, of NGN\s100.00 that is left/).fill('25'));
+    await shows(page, /Refunded in part: NGN\s25\.00/);
+    await refund('75.00', () => page.getByLabel(/^Amount, of NGN\s75.00 that is left/).waitFor());
+    await shows(page, /Refunded in whole: NGN\s100\.00/);
+    const made = 'SELECT amount::int FROM refunds WHERE billing_request_id = :id ORDER BY amount';
+    expect(await rows(served.db, made, { id })).toEqual([{ amount: 2500 }, { amount: 7500 }]);
+  });
+
+  it('that is pending says until when, and what is waited for', async () => {
+    const standing = await bill(parties);
+    const asked = await bill(parties, {
+      paymentIDs: undefined,
+      lookupIDs: [await lookupIdOf(served.db, parties.customerId)],
+    });
+    const page = await signedIn(parties.merchant);
+    for (const [{ id, reference }, who] of [
+      [standing, 'the bank does not answer'],
+      [asked, 'the customer does not approve it'],
+    ] as const) {
+      const { expiresAt } = await parties.merchant.read(`/v1/billing/requests/${id}`);
+      const end = momentIn('Africa/Lagos', 'second')(String(expiresAt));
+      await rowOf(page, reference).getByText(`until ${end}`).waitFor();
+      await page.locator(`a[href$='${reference}']`).click();
+      await shows(page, `Pending until ${end}.`);
+      await shows(page, new RegExp(`declined if ${who}`));
+      await expectGoodPage(page);
+      await page.goBack();
+    }
+  });
+
+  it('says that its webhooks are of another clock, where there are test clocks alone', async () => {
+    const { reference } = await charge(parties);
+    const page = await signedIn(parties.merchant, `payments/${reference}`);
+    const said = page.getByText('have the real time');
+    for (const place of [`payments/${reference}`, 'webhooks']) {
+      await page.goto(`${served.api.url}/console#/${place}`);
+      await said.waitFor();
+    }
+    await page.route('**/console/session', async (asked) => {
+      const response = await asked.fetch();
+      const body = (await response.text()).replace('"testClocks":true', '"testClocks":false');
+      await asked.fulfill({ response, body });
+    });
+    await page.reload();
+    await page.getByRole('table', { name: 'Webhook deliveries' }).waitFor();
+    expect(await said.count()).toBe(0);
+  });
+});
+
+test('a bank’s file of differences is saved under a name that says what it is, for a spreadsheet', async () => {
+  const { body } = await parties.bank.post(
+    '/v1/bank/statements',
+    'bankTransactionId,bookingDate,amount,currency,direction\r\nẸBÙN,2026-01-28,1,NGN,debit\r\n',
+    { 'content-type': 'text/csv' },
+  );
+  const statementId = String(body.data?.['statementId']);
+  const page = await signedIn(parties.bank, `payments/${statementId}`);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download its differences as CSV' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toMatch(/^bank-bank-file-differences-\d+-\w+-\d{4}-[\d-]+\.csv$/);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+  expect(Buffer.concat(chunks).toString()).toBe(
+    `\uFEFF${await parties.bank.file(`/v1/bank/statements/${statementId}/differences.csv`)}`,
+  );
 });

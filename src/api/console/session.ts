@@ -70,6 +70,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
       expiresAt: formatInstant(new Date(session.endsAt)),
       timezone,
       today,
+      testClocks: config.ASSENT_MODE === 'sandbox',
       currencies: config.ACCEPTED_CURRENCIES,
       sessionId: session.id,
       csrfToken: session.csrfToken,

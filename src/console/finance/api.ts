@@ -13,6 +13,8 @@ export interface Session {
   timezone: string;
   /** By the party's clock: a test clock may be years ahead of the reader's. */
   today: string;
+  /** Whether payments have the time of test clocks. */
+  testClocks: boolean;
   currencies: string[];
   /** Part of download links: see {@link fileAt}. */
   sessionId: string;
@@ -133,14 +135,16 @@ export async function askFor<O extends Id>(path: string, body: object): Promise<
   return (await read(await asSession('POST', path, body))).data as DataOf<O>;
 }
 
-/** Has the browser save a file that is asked for with a body, which no link can carry. */
-export async function save(path: string, body: object): Promise<void> {
-  const answered = await asSession('POST', path, body, { Accept: 'text/csv' });
-  const address = URL.createObjectURL(await answered.blob().catch(() => refuse(CUT)));
+/**
+ * Has the browser save a CSV file for people, which may be asked for with a body, that no link can
+ * carry. Spreadsheets take a file without a byte order mark for one of another alphabet.
+ */
+export async function save(path: string, body: object | undefined, name: string): Promise<void> {
+  const answered = await asSession(body ? 'POST' : 'GET', path, body, { Accept: 'text/csv' });
+  const address = URL.createObjectURL(new Blob(['\uFEFF', await answered.blob().catch(() => refuse(CUT))]));
   const link = document.createElement('a');
   link.href = address;
-  link.download =
-    /filename="([^"]+)"/.exec(answered.headers.get('Content-Disposition') ?? '')?.[1] ?? 'file.csv';
+  link.download = `${name.replaceAll(/[^\p{L}\p{N}]+/gu, '-').toLowerCase()}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), SAVED_WITHIN_MS);
 }

@@ -5,7 +5,7 @@ import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Pages, Table } from './table';
-import { attemptInWords, DeliveryState, SendAgain, WebhookPage, whyUnattempted } from './webhook';
+import { attemptInWords, DeliveryState, RealTimes, SendAgain, WebhookPage, whyUnattempted } from './webhook';
 
 const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
 
@@ -24,6 +24,7 @@ function DeliveryList() {
       <div class="row">
         <Choice value={status} names={STATES} choose={choose} />
       </div>
+      <RealTimes />
       {notice}
       <Show loaded={loaded} what="The deliveries">
         {(found) => (

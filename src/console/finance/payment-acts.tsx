@@ -123,7 +123,7 @@ function Refund({ of: one, left, done }: Props & { left: number }) {
         />
       </label>
       <label>
-        Reason, for the customer
+        Reason, which the customer’s bank reads, and may show to the customer
         <input maxLength={500} value={reason} onInput={taking(setReason)} />
       </label>
     </Act>

@@ -93,6 +93,12 @@ export function spanOf(filter: PaymentFilter): Span {
   return { clock: clock ?? 'created', from: filter[from] ?? '', to: filter[to] ?? '' };
 }
 
+/** Words for the name of a file: kind and days, without a text that was searched for. */
+export function fileNameOf(filter: PaymentFilter, today: string): string {
+  const { clock, from, to } = spanOf(filter);
+  return `${KIND_NAMES[kindOf(filter)]} ${clock} ${from} to ${to || today}`;
+}
+
 export function withSpan(filter: PaymentFilter, { clock, from, to }: Span): PaymentFilter {
   const rest = { ...filter };
   for (const field of Object.values(FIELDS).flat()) delete rest[field];

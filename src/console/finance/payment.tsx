@@ -9,8 +9,8 @@ import { Badge, Facts, Id, Ids } from './parts';
 import { PaymentActs } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
-import { Webhook } from './webhook';
-import { customerOf, TYPES, whyDeclined } from './words';
+import { RealTimes, Webhook } from './webhook';
+import { customerOf, partsBack, TYPES, whyDeclined } from './words';
 
 interface Props {
   of: TransactionWithEvents;
@@ -37,6 +37,7 @@ export function Payment({ of: one, done }: Props) {
       {one.deliveries.length > 0 && (
         <section class="card stack" aria-labelledby="told">
           <h2 id="told">What you were told by webhook</h2>
+          <RealTimes />
           {one.deliveries.map((told) => (
             <Webhook of={told} key={told.deliveryId} />
           ))}
@@ -48,7 +49,10 @@ export function Payment({ of: one, done }: Props) {
 
 function Head({ of: one, done }: Props) {
   const payee = one.merchantName ?? one.payeeName;
+  const moment = useMoment();
   const why = one.declineReason === null ? undefined : whyDeclined(one);
+  const back = partsBack(one);
+  const isRefunding = one.related.some(({ type, status }) => type === 'refund' && status === 'pending');
   return (
     <section class="card stack">
       <div class="head">
@@ -75,6 +79,18 @@ function Head({ of: one, done }: Props) {
           <strong>{reasonInWords(one.declineReason ?? '')}.</strong> {why}
         </p>
       )}
+      {one.expiresAt !== null && (
+        <p class="notice">
+          <strong>Pending until {moment(one.expiresAt)}.</strong> It is declined if{' '}
+          {one.approvalRequired ? 'the customer does not approve it' : 'the bank does not answer'} by then.
+        </p>
+      )}
+      {back.length > 0 && (
+        <p class="notice">
+          <strong>{back.join('. ')}.</strong>
+          {isRefunding && ' The bank has not confirmed all of it yet.'}
+        </p>
+      )}
     </section>
   );
 }
@@ -82,7 +98,6 @@ function Head({ of: one, done }: Props) {
 function Details({ of: one }: { of: TransactionWithEvents }) {
   const { role } = useSession();
   const moment = useMoment();
-  const part = (amount: number) => money({ amount }, one.currency);
   return (
     <section class="card stack" aria-labelledby="details">
       <h2 id="details">Details</h2>
@@ -91,8 +106,6 @@ function Details({ of: one }: { of: TransactionWithEvents }) {
           ['Reference', <Id of={one.reference} />],
           ['Made', moment(one.createdAt)],
           ['Settled', one.settledAt === null ? 'Not settled' : moment(one.settledAt)],
-          one.refundedAmount > 0 && ['Refunds of it', part(one.refundedAmount)],
-          one.reversedAmount > 0 && ['Reversed of it', part(one.reversedAmount)],
           [
             'Customer',
             <a

@@ -3,17 +3,18 @@ import type { FoundTransaction } from '../../../packages/client/src/api.generate
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
 import { go, to, type Address } from './address';
-import { askFor, save, type DataOf } from './api';
+import { askFor, type DataOf } from './api';
 import { useMoment, useSession } from './context';
 import { wholeNumber } from './figures';
-import { inWords, Show, useAnswered } from './loaded';
-import { Alert, Badge } from './parts';
-import { bodyOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filter';
+import { Show, useAnswered } from './loaded';
+import { Badge } from './parts';
+import { bodyOf, fileNameOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filter';
 import { PaymentFilters } from './payment-filters';
 import { RecordFound } from './record';
+import { Save } from './save';
 import { SearchForm } from './search-form';
 import { Pages, Table, type Column } from './table';
-import { customerOf, TYPES } from './words';
+import { customerOf, partsBack, TYPES } from './words';
 
 const SEARCH = '/v1/transaction-history/search';
 const PER_PAGE = 25;
@@ -35,9 +36,10 @@ const NAMES_ONE = /^(?:[a-z]{3}_\w+|[0-9A-HJKMNP-TV-Z]{24})$/i;
 let last = { sessionId: '', text: '' };
 
 function PaymentList({ filter }: { filter: PaymentFilter }) {
-  const { role, sessionId } = useSession();
+  const { role, sessionId, name, today } = useSession();
   const [text, setText] = useState(last.sessionId === sessionId ? last.text : '');
   const body = bodyOf(filter, text);
+  const totals = useAnswered(JSON.stringify(body), totalsOf);
   const look = (next: string) => {
     if (NAMES_ONE.test(next)) return go(to('payments', next));
     last = { sessionId, text: next };
@@ -51,43 +53,30 @@ function PaymentList({ filter }: { filter: PaymentFilter }) {
         look={look}
       />
       <PaymentFilters filter={filter} choose={(next) => go(paymentsAt(next))} />
-      <Totals body={body} />
-      <Found body={body} key={JSON.stringify(body)} />
+      <div class="head">
+        <Show loaded={totals} what="The totals">
+          {(found) => <Sums of={found} />}
+        </Show>
+        <Save path={SEARCH} body={body} name={`${name} ${fileNameOf(filter, today)}`}>
+          Download as CSV
+        </Save>
+      </div>
+      <Found body={body} totalled={totals.data} key={JSON.stringify(body)} />
     </section>
   );
 }
 
 /** Fields of a search that depend on the role, in the words of its label. */
-const SEARCHED = { bank: ', customer, merchant', provider: ', merchant', merchant: '' } as const;
+const SEARCHED = {
+  bank: ', customer, merchant',
+  provider: ', merchant, order number',
+  merchant: ', order number',
+} as const;
 
 type Totalled = DataOf<'totalTransactions'>;
 
-function Totals({ body }: { body: object }) {
-  const loaded = useAnswered(JSON.stringify(body), (what) =>
-    askFor<'totalTransactions'>('/v1/transaction-history/totals', JSON.parse(what) as object),
-  );
-  const [error, setError] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  async function download(): Promise<void> {
-    setBusy(true);
-    setError(undefined);
-    await save(SEARCH, body).catch((failed: unknown) => setError(inWords(failed)));
-    setBusy(false);
-  }
-  return (
-    <>
-      <div class="head">
-        <Show loaded={loaded} what="The totals">
-          {(found) => <Sums of={found} />}
-        </Show>
-        <button type="button" disabled={busy} onClick={() => void download()}>
-          {busy ? 'Downloading …' : 'Download as CSV'}
-        </button>
-      </div>
-      {error !== undefined && <Alert>The file was not saved. {error}</Alert>}
-    </>
-  );
-}
+const totalsOf = (what: string) =>
+  askFor<'totalTransactions'>('/v1/transaction-history/totals', JSON.parse(what) as object);
 
 function Sums({ of: { count, countIsMinimum, moved, totals } }: { of: Totalled }) {
   return (
@@ -128,10 +117,10 @@ async function pageOf(what: string): Promise<Answer> {
   }
 }
 
-/** Pages before this one are known by where each began. */
-function Found({ body }: { body: object }) {
-  const [begins, setBegins] = useState<string[]>([]);
-  const cursor = begins.at(-1);
+/** Pages before this one are known by where each began, and by how many payments came before. */
+function Found({ body, totalled }: { body: object; totalled: Totalled | undefined }) {
+  const [begins, setBegins] = useState<{ cursor: string; before: number }[]>([]);
+  const { cursor, before = 0 } = begins.at(-1) ?? {};
   const page = begins.length + 1;
   const loaded = useAnswered(
     JSON.stringify({ ...body, limit: PER_PAGE, ...(cursor !== undefined && { cursor }) }),
@@ -139,18 +128,25 @@ function Found({ body }: { body: object }) {
   );
   return (
     <Show loaded={loaded} what="The payments">
-      {({ transactions, next }) => (
+      {({ transactions: { length: shown }, transactions, next }) => (
         <>
           <PaymentTable found={transactions} />
           <Pages
             listed={{
-              total: PER_PAGE * (page + Number(next !== null)),
-              ...(next !== null && { totalIsMinimum: true }),
+              total: next === null ? before + shown : totalled?.count,
+              totalIsMinimum: next === null ? undefined : totalled?.countIsMinimum,
               page,
               limit: PER_PAGE,
+              before,
+              shown,
+              isLast: next === null,
             }}
             go={(wanted) =>
-              setBegins(wanted > page && next !== null ? [...begins, next] : begins.slice(0, -1))
+              setBegins(
+                wanted > page && next !== null
+                  ? [...begins, { cursor: next, before: before + shown }]
+                  : begins.slice(0, -1),
+              )
             }
           />
         </>
@@ -216,12 +212,11 @@ function PaymentTable({ found }: { found: FoundTransaction[] }) {
 }
 
 function Why({ of: one }: { of: FoundTransaction }) {
-  if (one.declineReason !== null) {
-    return <div class="small quiet">{reasonInWords(one.declineReason)}</div>;
-  }
-  if (one.reversedAmount > 0) return <div class="small quiet">Reversed</div>;
-  if (one.refundedAmount > 0) {
-    return <div class="small quiet">{one.refundedAmount === one.amount ? 'Refund' : 'Partial refund'}</div>;
-  }
-  return null;
+  const moment = useMoment();
+  const why = [
+    one.declineReason !== null && reasonInWords(one.declineReason),
+    one.expiresAt !== null && `until ${moment(one.expiresAt)}`,
+    ...partsBack(one),
+  ].filter((words) => words !== false);
+  return why.length === 0 ? null : <div class="small quiet">{why.join('. ')}</div>;
 }

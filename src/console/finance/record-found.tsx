@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact';
 import type { BankStatement, Intent } from '../../../packages/client/src/api.generated';
 import { reasonInWords } from '../parts/payment-words';
 import { Timeline } from '../parts/timeline';
-import { fileAt } from './api';
-import { useMoment } from './context';
+import { useMoment, useSession } from './context';
 import { Facts, Id, RecordLink } from './parts';
+import { Save } from './save';
 import { toneOf } from './words';
 
 /* Records that a search finds and that are no payments. */
@@ -50,6 +50,7 @@ export function IntentFound({ intent }: { intent: Intent }) {
 /** A bank's file of the transactions in its books. */
 export function BankStatementFound({ statement }: { statement: BankStatement }) {
   const moment = useMoment();
+  const { name } = useSession();
   const { status, summary, createdAt, completedAt } = statement;
   return (
     <Found name="Statement of yours" state={status}>
@@ -74,11 +75,9 @@ export function BankStatementFound({ statement }: { statement: BankStatement }) 
             : [{ at: completedAt, what: status, text: 'All of it was compared' }]),
         ]}
       />
-      <p>
-        <a href={fileAt(statement.differencesUrl)} download>
-          Download its differences as CSV
-        </a>
-      </p>
+      <Save path={statement.differencesUrl} name={`${name} bank file differences ${moment(createdAt)}`}>
+        Download its differences as CSV
+      </Save>
     </Found>
   );
 }

@@ -1,4 +1,5 @@
 import type { ComponentChild } from 'preact';
+import { wholeNumber } from './figures';
 
 export interface Column<Row> {
   name: string;
@@ -59,26 +60,33 @@ export function Table<Row>({
 }
 
 interface Paged {
-  total: number;
-  totalIsMinimum?: true;
+  /** Undefined while it is not known. */
+  total: number | undefined;
+  totalIsMinimum?: true | undefined;
   page: number;
   limit: number;
+  /** Of a list whose pages may be short: rows before this page, those on it, and whether it is the last. */
+  before?: number;
+  shown?: number;
+  isLast?: boolean;
 }
 
+/** The place of a page in its list, as `21–40 of 312`, and the ways to the pages beside it. */
 export function Pages({ listed, go }: { listed: Paged; go: (page: number) => void }) {
-  const { total, totalIsMinimum, page, limit } = listed;
-  const last = Math.max(1, Math.ceil(total / limit));
-  if (last === 1 && page === 1) return null;
+  const { total, totalIsMinimum, page, limit, before = (page - 1) * limit } = listed;
+  const { shown = Math.min(limit, (total ?? 0) - before), isLast = page * limit >= (total ?? 0) } = listed;
+  if (isLast && page === 1) return null;
+  const span = [...new Set([before + 1, before + shown])].map(wholeNumber).join('–');
   return (
     <nav class="row" aria-label="Pages">
       <button type="button" disabled={page <= 1} onClick={() => go(page - 1)}>
         Previous page
       </button>
       <span class="quiet small">
-        Page {page} of {last}
-        {totalIsMinimum && ' and more'}
+        {shown > 0 ? span : 'None here'}
+        {total !== undefined && ` of ${totalIsMinimum ? 'at least ' : ''}${wholeNumber(total)}`}
       </span>
-      <button type="button" disabled={page >= last} onClick={() => go(page + 1)}>
+      <button type="button" disabled={isLast} onClick={() => go(page + 1)}>
         Next page
       </button>
     </nav>

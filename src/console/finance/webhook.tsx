@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Delivery } from '../../../packages/client/src/api.generated';
 import { Act } from './act';
 import { act, type DataOf } from './api';
-import { useMoment } from './context';
+import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, RecordLink } from './parts';
 
@@ -12,6 +12,12 @@ interface Told {
   status: string;
   createdAt: string;
 }
+
+/** A test clock dates payments, and never a webhook. */
+export const RealTimes = () =>
+  useSession().testClocks ? (
+    <p class="quiet small">Webhooks have the real time, payments that of a test clock.</p>
+  ) : null;
 
 /** One webhook of a payment. Once it is opened: whether it arrived, why not, and what it says. */
 export function Webhook({ of }: { of: Told }) {
@@ -47,6 +53,7 @@ export function WebhookPage({ id }: { id: string }) {
             <h2>
               <Named of={delivery} />
             </h2>
+            <RealTimes />
             <Attempted of={delivery} done={done} />
             {delivery.body !== null && <Subjects of={delivery.body} />}
           </section>

@@ -3,8 +3,10 @@ import type {
   ReconciliationExceptionWithEvents,
   Schedule,
   Subscription,
+  Transaction,
   TransactionWithEvents,
 } from '../../../packages/client/src/api.generated';
+import { money } from '../parts/money';
 
 /* Words for the API's codes. A code that is new to this page is shown as it is. */
 
@@ -32,6 +34,12 @@ export const TYPES: Record<TransactionWithEvents['type'], string> = {
   refund_return: 'Refund return',
   reversal: 'Reversal',
 };
+
+/** The parts of a charge that went back, as `Refunded in part: NGN 0.40`. */
+export const partsBack = ({ amount, refundedAmount, reversedAmount, currency }: Transaction) =>
+  Object.entries({ Refunded: refundedAmount, Reversed: reversedAmount })
+    .filter(([, part]) => part > 0)
+    .map(([what, part]) => `${what} in ${part === amount ? 'whole' : 'part'}: ${money(part, currency)}`);
 
 /** `past_due` as `Past due`. */
 export const stateInWords = (state: string) =>

@@ -35,7 +35,7 @@ export function PaymentStory({ of, moment }: { of: Story; moment: (at: string) =
         moment={moment}
       />
       <details>
-        <summary>Every step, with ids</summary>
+        <summary>Every step in real time, with ids</summary>
         <Timeline of={of.timeline} moment={moment} />
       </details>
     </>

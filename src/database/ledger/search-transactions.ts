@@ -144,7 +144,7 @@ export async function textOf(
 async function paymentsNoting(db: Executor, { entityId, role }: Party, search: string): Promise<string[]> {
   // People write an order's number as `4711`, `#4711` or `order 4711`.
   const number = search.split(/[\s#]+/).at(-1) ?? '';
-  const values = /\d/.test(number) ? [search, number, `#${number}`] : [search];
+  const values = { search, ...(/\d/.test(number) && { number, marked: `#${number}` }) };
   const { owner } = await oneRow<{ owner: string }>(
     db,
     'SELECT coalesce(provider_id, id) AS owner FROM entities WHERE id = :entityId',
@@ -155,7 +155,7 @@ async function paymentsNoting(db: Executor, { entityId, role }: Party, search: s
     `SELECT id FROM transactions WHERE ${OWN[role]} AND metadata <> '{}'
        AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) && metadata_hashes(:owner, :values::jsonb)
      LIMIT :most`,
-    { entityId, owner, values: JSON.stringify({ ...values }), most: NAMED_MAX + 1 },
+    { entityId, owner, values: JSON.stringify(values), most: NAMED_MAX + 1 },
     'custom plan',
   );
   return found.length > NAMED_MAX ? [] : found.map(({ id }) => id);

@@ -72,6 +72,7 @@ describe('signing in to the console', () => {
       name: 'A bank',
       timezone: 'Africa/Lagos',
       today: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) as string,
+      testClocks: true,
       currencies: ['NGN'],
       expiresAt: expect.stringMatching(/Z$/) as string,
       sessionId: expect.stringMatching(/^[\w-]{12}$/) as string,
