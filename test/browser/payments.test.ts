@@ -46,7 +46,7 @@ const settle = (page: Page) =>
 describe('the list of merchants to choose from', () => {
   const FIELD = { name: 'Merchant', exact: true };
 
-  /** The page of a provider with merchants, and its questions for some, each held until it is let go. */
+  /** The page of a provider, whose questions for merchants are each held until they are let go. */
   async function asking() {
     const merchants = ['Merry Shop', 'Mercy Shop', 'Salt'].map((name) => ({
       name,

@@ -302,8 +302,9 @@ async function expectMissing(part: 'postgres' | 'temporal'): Promise<void> {
     const { status, body } = await call('GET', '/readyz');
     return { status, parts: body.errors?.map(({ path }) => path) };
   };
-  await eventually(async () => (await missing()).status === 503);
-  expect(await missing()).toEqual({ status: 503, parts: [part] });
+  let told: Awaited<ReturnType<typeof missing>> | undefined;
+  await eventually(async () => (told = await missing()).status === 503);
+  expect(told).toEqual({ status: 503, parts: [part] });
   expect((await call('GET', '/healthz')).status).toBe(200);
 }
 

@@ -329,10 +329,9 @@ test('a frozen worker, the only one, is not ready within 15 s, the API tells wha
 
   engine.worker.freeze();
   // The contract promises this; the machine may be quicker.
-  await eventually(async () => (await readiness()).status === 503, 15_000);
-  expect((await readiness()).message).toMatch(
-    /^Not ready: worker: no worker has sent a heartbeat for \d+ s$/,
-  );
+  let refused: Awaited<ReturnType<typeof readiness>> | undefined;
+  await eventually(async () => (refused = await readiness()).status === 503, 15_000);
+  expect(refused?.message).toMatch(/^Not ready: worker: no worker has sent a heartbeat for \d+ s$/);
   const told = await metrics.api();
   expect(valueOf(told, WORKERS)).toBeUndefined();
   expect(valueOf(told, 'assent_outbox_messages{rank="call"}')).toBe(0);
