@@ -8,7 +8,7 @@ type State<Data> = { data?: Data; error?: string };
 
 export type Loaded<Data> = State<Data> & {
   /** The data of the question before, until there is an answer to this question. */
-  former?: Data;
+  former?: Data | undefined;
   reload: () => void;
 };
 
@@ -46,8 +46,7 @@ export function useAnswered<Data>(
     return () => document.removeEventListener('visibilitychange', back);
   }, []);
   // The data of an earlier question would pass for the answer to the new question.
-  if (of === what) return { ...state, reload };
-  return { ...(state.data !== undefined && { former: state.data }), reload };
+  return of === what ? { ...state, reload } : { former: state.data, reload };
 }
 
 /** Says what an act has done, and loads again what it was done to. */

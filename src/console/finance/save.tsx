@@ -13,17 +13,19 @@ interface Props {
 
 /** A button that has the browser save a CSV file of the API, for people. */
 export function Save({ path, body, name, children }: Props) {
-  const [error, setError] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  async function download(): Promise<void> {
-    setBusy(true);
-    setError(undefined);
-    await save(path, body, name).catch((failed: unknown) => setError(inWords(failed)));
-    setBusy(false);
+  const [{ busy = false, error }, setState] = useState<{ busy?: true; error?: string }>({});
+  function download(): void {
+    setState({ busy: true });
+    void save(path, body, name)
+      .then(
+        () => ({}),
+        (failed: unknown) => ({ error: inWords(failed) }),
+      )
+      .then(setState);
   }
   return (
     <div>
-      <button type="button" disabled={busy} onClick={() => void download()}>
+      <button type="button" disabled={busy} onClick={download}>
         {busy ? 'Downloading …' : children}
       </button>
       {error !== undefined && <Alert>The file was not saved. {error}</Alert>}

@@ -60,7 +60,6 @@ export function Table<Row>({
 }
 
 interface Paged {
-  /** Undefined while it is not known. */
   total: number | undefined;
   totalIsMinimum?: true | undefined;
   page: number;
