@@ -945,6 +945,8 @@ const PAINTED = `(n) => {
 describe('a session of the console', () => {
   it('that is over asks who one is, and goes on where one was, also after the page is loaded again', async () => {
     const page = await pageOf('provider', 'schedules');
+    // Its own call would find the session ended before anybody goes on.
+    await shows(page, 'Gold plan');
     await page.context().clearCookies();
     await tabAndPress(page, 'Statements');
     await page.getByText('Your session has ended. Sign in again to go on where you were.').waitFor();
