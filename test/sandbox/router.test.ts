@@ -80,15 +80,14 @@ test('however many hold a stream and read nothing, the page that is opened next 
 });
 
 const ownPage = () => ({ origin: `http://localhost:${port()}`, 'content-type': 'application/json' });
-const packed = { 'content-encoding': 'br' };
+const packed = { 'content-encoding': 'gzip' };
 
 /** Each is refused, and none is a fault of ours. */
 test.each<[string, string, string | Buffer, () => Record<string, string>, number]>([
   ['a webhook that is too large', '/webhooks/bank', Buffer.alloc(3 * 1024 * 1024), () => ({}), 413],
-  ['a webhook that is not what it says', '/webhooks/bank', 'x', () => packed, 400],
-  ['a webhook of an unknown encoding', '/webhooks/bank', 'x', () => ({ 'content-encoding': 'foo' }), 415],
+  ['a webhook that is compressed', '/webhooks/bank', 'x', () => packed, 415],
   ['a webhook that is not signed', '/webhooks/bank', '{"by":"P1D"}', () => ({}), 401],
-  ['a button’s call that is broken', '/acts/ask', 'x', () => ({ ...ownPage(), ...packed }), 400],
+  ['a button’s call that is compressed', '/acts/ask', 'x', () => ({ ...ownPage(), ...packed }), 415],
   ['a button’s call that is no JSON', '/acts/advance', '{"by":', ownPage, 400],
   [
     'a button’s call of another type',

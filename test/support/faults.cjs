@@ -5,9 +5,9 @@
  * request waits for, and one that belongs to no request.
  */
 
-const { BrotliDecompress } = require('node:zlib');
+const { Gunzip } = require('node:zlib');
 
-Object.defineProperty(BrotliDecompress.prototype, '_transform', {
+Object.defineProperty(Gunzip.prototype, '_transform', {
   value() {
     setImmediate(() => {
       throw new Error('thrown beside a request');

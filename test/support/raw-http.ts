@@ -32,6 +32,11 @@ export class RawConnection {
     });
   }
 
+  /** Reads no more. */
+  pause(): void {
+    this.socket.pause();
+  }
+
   /** The statuses of the answers so far. */
   statuses(): number[] {
     return [...this.received.matchAll(/HTTP\/1\.1 (\d{3}) [A-Z]/g)].map(([, status]) => Number(status));

@@ -4,7 +4,7 @@ import type { Claim } from '../../database/entity/client-credential';
 import { Failure, FAILURES } from '../../domain/failures';
 import type { ClientLogin } from '../http/client-login';
 import { failureOf, isOurs, sendFailureHeaders } from '../http/answer';
-import { readBytes } from '../http/body';
+import { CREDENTIALS_LIMIT_BYTES, readBytes } from '../http/body';
 import type { FailedAuthentication } from '../http/failed-authentication';
 import { parseJson } from '../http/json';
 import type { Token } from '../openapi/public';
@@ -61,9 +61,6 @@ class OAuthError extends Error {
   }
 }
 
-/** A token request is a few hundred bytes. */
-const BODY_LIMIT_BYTES = 16 * 1024;
-
 /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read */
 async function readTokenRequest(req: Request): Promise<Claim> {
   const given = await readParameters(req);
@@ -100,7 +97,7 @@ const PARAMETERS = ['grant_type', 'client_id', 'client_secret', 'scope'];
  */
 async function readParameters(req: Request): Promise<Map<string, string>> {
   const type = (req.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
-  const bytes = await readBytes(req, BODY_LIMIT_BYTES);
+  const bytes = await readBytes(req, CREDENTIALS_LIMIT_BYTES);
   if (type === 'application/x-www-form-urlencoded') {
     const form = bytes.toString('utf8');
     if (!isPercentEncoded(form))

@@ -11,7 +11,7 @@ import type { ClientLogin } from '../http/client-login';
 import type { FailedAuthentication } from '../http/failed-authentication';
 import type { ApiDeps } from '../http/deps';
 import { replyOf } from '../http/answer';
-import { readJsonBody } from '../http/body';
+import { CREDENTIALS_LIMIT_BYTES, readJsonBody } from '../http/body';
 import { endpoint, type Endpoint } from '../http/serve-endpoints';
 import { consolePages, READING } from '../http/own-page';
 import { meterCaller } from '../http/rate-limit';
@@ -41,8 +41,6 @@ const PREFIX = '/console/api';
 const OF_SESSION = `${PREFIX}/as/`;
 const SESSION = '/console/session';
 
-/** Two short texts. */
-const BODY_LIMIT_BYTES = 16 * 1024;
 const CSRF_BYTES = 32;
 /** Tells sessions apart in the log, and opens nothing. */
 const ID_BYTES = 9;
@@ -80,7 +78,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
 
   async function credentialsOf(req: Request, res: Response) {
     try {
-      const given = check(credentials, await readJsonBody(req, BODY_LIMIT_BYTES), '');
+      const given = check(credentials, await readJsonBody(req, CREDENTIALS_LIMIT_BYTES), '');
       if (given.problems) throw invalidRequest(given.problems);
       return given.value;
     } catch (error) {

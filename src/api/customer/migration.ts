@@ -19,7 +19,7 @@ import type { Problem } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { bodyChunks, PACE, requireJson } from '../http/body';
+import { bodyChunks, requireJson } from '../http/body';
 import type { Caller } from '../http/caller';
 import { BANK } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
@@ -102,7 +102,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
 
     try {
       canonical.add('{"customers":[');
-      for await (const chunk of bodyChunks(req, BODY_LIMIT_BYTES, PACE)) {
+      for await (const chunk of bodyChunks(req, BODY_LIMIT_BYTES)) {
         bytesRead += chunk.length;
         if (!place && bytesRead > FEW.bytes) takePlace(held);
         for (const bytes of list.read(chunk)) {

@@ -1,15 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Transform } from 'node:stream';
 import { MIMEType } from 'node:util';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { createGunzip, createInflate } from 'node:zlib';
 import type { Request } from 'express';
 import { Failure } from '../../domain/failures';
+import { countedAddress } from './client-address';
 import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
-import type { BodyPlace } from './places';
+import { AnonymousBodies, DECODERS, Places, type BodyPlace } from './places';
 
 /** Largest body of an ordinary request. 100 merchants with the longest URLs have more. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
+/** A client id and a secret have a hundred characters, three hundred where a form escapes each. */
+export const CREDENTIALS_LIMIT_BYTES = 4 * 1024;
 
 /** Longest wait for the next byte: a sender silent for longer is lost. */
 const SILENCE_MS = 10_000;
@@ -24,9 +27,10 @@ export interface Pace {
   leastBytesPerS: number;
 }
 
-/** The pace of a body that has a place, which others wait for: at most 18 s for the largest. */
-export const PACE: Pace = { graceMs: SILENCE_MS, leastBytesPerS: 32 * 1024 };
-const PACE_WITHOUT_PLACE: Pace = { graceMs: 30_000, leastBytesPerS: 32 * 1024 };
+/** At most 18 s for the largest body of an ordinary request. */
+const PACE: Pace = { graceMs: SILENCE_MS, leastBytesPerS: 32 * 1024 };
+/** Credentials fit into one packet, which may be lost and sent again a few times. */
+const PACE_ANONYMOUS: Pace = { graceMs: 5_000, leastBytesPerS: 32 * 1024 };
 
 /** @throws Failure unsupported_media_type, and as `readBytes` and `parseJson` */
 export async function readJsonBody(req: Request, limitBytes: number, place?: BodyPlace): Promise<unknown> {
@@ -85,7 +89,7 @@ function isOfType(req: Request, wanted: string, parameters: readonly string[]): 
 /** @throws Failure as `bodyChunks`, and what the place throws */
 export async function readBytes(req: Request, limitBytes: number, place?: BodyPlace): Promise<Buffer> {
   const bytes = new GrowingBuffer();
-  for await (const piece of bodyChunks(req, limitBytes, place ? PACE : PACE_WITHOUT_PLACE)) {
+  for await (const piece of bodyChunks(req, limitBytes)) {
     bytes.add(piece);
     place?.has(bytes.length);
   }
@@ -93,30 +97,39 @@ export async function readBytes(req: Request, limitBytes: number, place?: BodyPl
 }
 
 /**
- * The bytes of a body as they arrive, read as fast as they are taken. A refusal does not wait for
- * the body's end, which may never come: the server drops the rest.
+ * The bytes of a body as they arrive, read as fast as they are taken. Limit and pace hold for the
+ * bytes that arrive, and for those that a decoder makes of them. A refusal does not wait for the
+ * body's end, which may never come: the server drops the rest.
  *
- * @throws Failure body_too_large, request_too_slow, unsupported_media_type for an unknown encoding,
+ * @throws Failure body_too_large, request_too_slow, unsupported_media_type for an unknown encoding
+ *   or any of a caller who is not known, rate_limited or unavailable where too many are under way,
  *   or invalid_request
  */
 export async function* bodyChunks(
   req: Request,
   limitBytes: number,
-  pace: Pace,
+  pace = req.caller ? PACE : PACE_ANONYMOUS,
 ): AsyncGenerator<Buffer, void, void> {
   requireFit(req, limitBytes);
   const { bytes, release } = decoded(req);
+  let arrived = 0;
   let size = 0;
   let isAwaited = true;
   let awaitedMs = 0;
   let silentMs = 0;
+  const count = ({ length }: Buffer) => {
+    arrived += length;
+    if (arrived > limitBytes) bytes.destroy(tooLarge(limitBytes));
+  };
+  req.on('data', count).pipe(bytes);
   // Ticks are counted, not time: after the process stood still it reads before it blames a sender.
   const watch = setInterval(() => {
     if (!isAwaited) return;
     awaitedMs += TICK_MS;
     silentMs += TICK_MS;
+    const dueMs = pace.graceMs + (Math.min(arrived, size) / pace.leastBytesPerS) * 1_000;
     if (silentMs >= SILENCE_MS) bytes.destroy(silent());
-    else if (awaitedMs > pace.graceMs + (size / pace.leastBytesPerS) * 1_000) bytes.destroy(crawls(pace));
+    else if (awaitedMs > dueMs) bytes.destroy(crawls(pace));
   }, TICK_MS);
   try {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
@@ -131,33 +144,46 @@ export async function* bodyChunks(
     throw error instanceof Failure ? error : unreadable();
   } finally {
     clearInterval(watch);
+    req.off('data', count);
     release();
   }
 }
 
-const DECODERS = new Map<string, () => Transform>([
-  ['identity', () => new PassThrough()],
+const ENCODINGS = new Map<string, () => Transform>([
   ['gzip', createGunzip],
+  // brotli takes 16 MB at its first byte.
   ['deflate', createInflate],
-  ['br', createBrotliDecompress],
 ]);
+const decoders = new Places(DECODERS);
+const anonymous = new AnonymousBodies();
 
-/** A stream behind the request: destroying the request itself would close its connection. */
+/**
+ * A stream for the body, in its place: destroying the request itself would close its connection.
+ */
 function decoded(req: Request): { bytes: Transform; release: () => void } {
-  const bytes = DECODERS.get((req.headers['content-encoding'] ?? 'identity').toLowerCase())?.();
-  if (!bytes) throw unknownEncoding();
+  const { caller } = req;
+  const encoding = (req.headers['content-encoding'] ?? PLAIN).toLowerCase();
+  const isPlain = encoding === PLAIN;
+  const make = isPlain ? () => new PassThrough() : caller && ENCODINGS.get(encoding);
+  if (!make) throw caller ? unknownEncoding() : plainOnly();
+  if (caller && !isPlain) decoders.enter(caller);
+  const bytes = make();
+  if (!caller) anonymous.enter(bytes, countedAddress(req));
   const broken = (error: Error) => bytes.destroy(error);
   req.once('error', broken);
-  req.pipe(bytes);
   return {
     bytes,
     release() {
       req.off('error', broken);
       req.unpipe(bytes);
       bytes.destroy();
+      if (!caller) anonymous.leave(bytes);
+      else if (!isPlain) decoders.leave(caller);
     },
   };
 }
+
+const PLAIN = 'identity';
 
 const tooLarge = (limitBytes: number) =>
   new Failure('body_too_large', `The body may have at most ${limitBytes / 1024} KiB`);
@@ -166,7 +192,9 @@ const silent = () =>
 const crawls = ({ leastBytesPerS }: Pace) =>
   new Failure('request_too_slow', `The body comes at less than ${leastBytesPerS / 1024} KiB a second`);
 const unknownEncoding = () =>
-  new Failure('unsupported_media_type', 'The body may be plain, or compressed with gzip, deflate or br');
+  new Failure('unsupported_media_type', 'The body may be plain, or compressed with gzip or deflate');
+const plainOnly = () =>
+  new Failure('unsupported_media_type', 'The body must be plain: send it without Content-Encoding');
 
 function unreadable(): Failure {
   const message = 'is not whole, or not compressed as its Content-Encoding says';

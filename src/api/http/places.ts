@@ -77,7 +77,7 @@ export class Places {
 const keysOf = (caller: Caller) => [`caller ${caller.entityId}`, `owner ${ownerOf(caller)}`];
 
 /** Few requests have a larger body; rate limits bound the smaller ones. */
-const LARGE_BYTES = 16 * 1024;
+export const LARGE_BYTES = 16 * 1024;
 /** Each is in memory until its call ends; the largest, parsed, has some three megabytes. */
 export const LARGE_BODIES = { what: 'large bodies', all: 50, ofCaller: 10, retryAfterS: 2 };
 
@@ -100,6 +100,50 @@ export class BodyPlace {
   leave(): void {
     if (this.isTaken) this.places.leave(this.caller);
   }
+}
+
+/** Each has some hundred kilobytes; a caller may compress each of a burst of calls. */
+export const DECODERS = { what: 'compressed bodies', all: 200, ofCaller: 25, retryAfterS: 1 };
+
+/**
+ * Bodies under way of callers who are not known, of 4 KiB each: a packet that was lost arrives
+ * before as many others come.
+ */
+const ANONYMOUS_MAX = 400;
+
+/**
+ * The places of bodies whose caller is not known. The body that is under way for longest makes room
+ * for another, so that those who crawl keep nobody out.
+ */
+export class AnonymousBodies {
+  private readonly addressOf = new Map<Destroyable, string>();
+
+  /** @param body destroyed with a Failure, rate_limited or unavailable, once another has its place */
+  enter(body: Destroyable, address: string): void {
+    const all = [...this.addressOf.keys()];
+    const own = all.filter((one) => this.addressOf.get(one) === address);
+    if (own.length >= shareOfOwner(ANONYMOUS_MAX)) {
+      const message = 'Your address sends too many bodies without a token at a time, or too slowly';
+      this.end(own[0], new Failure('rate_limited', message, { retryAfterS: 1 }));
+    } else if (all.length >= ANONYMOUS_MAX) {
+      const message = 'Too many bodies without a token are under way; nothing was accepted';
+      this.end(all[0], new Failure('unavailable', message, { retryAfterS: 1 }));
+    }
+    this.addressOf.set(body, address);
+  }
+
+  leave(body: Destroyable): void {
+    this.addressOf.delete(body);
+  }
+
+  private end(body: Destroyable | undefined, failure: Failure): void {
+    if (body) this.leave(body);
+    body?.destroy(failure);
+  }
+}
+
+interface Destroyable {
+  destroy(error: Error): unknown;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
+import type { Caller } from './caller';
 import { clientAddress } from './client-address';
 
 /** Fit for a header, a log line, a URL and a support ticket. */
@@ -20,7 +21,8 @@ declare global {
       ownRequestId: string;
       /** Its lines have the request's id. */
       log: Logger;
-      caller?: { entityId: string };
+      /** Absent until it is known. */
+      caller?: Caller;
       tokenRequest?: TokenRequestNote;
       consoleSession?: { via: 'console'; sessionId: string };
       /** The span of the request, where it is traced. */

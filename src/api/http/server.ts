@@ -13,7 +13,9 @@ import type { Logger } from 'pino';
 import type { Config } from '../../settings/config';
 import { Failure } from '../../domain/failures';
 import { replyOfFailure } from './answer';
+import type { Caller } from './caller';
 import { countedAddress } from './client-address';
+import { LARGE_BYTES } from './places';
 
 /**
  * The HTTP server around the application, which limits the cost of a connection before its caller
@@ -122,18 +124,37 @@ function pathOf(target: string): string | undefined {
 interface Line {
   /** The address that the connection counts for. */
   address: string;
-  serving?: ServerResponse | undefined;
+  serving?: ServerResponse<IncomingMessage & { caller?: Caller }> | undefined;
+  /** Bytes that had come when its request began. */
+  readBefore: number;
   waiting: [IncomingMessage, ServerResponse][];
   /** More came than may wait. */
   isCut?: boolean;
 }
 
 /**
+ * The order in which connections make room for others. The first three wait for their callers: for
+ * the rest of a body, for a response to be read, or for a request. A body that is large has a place
+ * of a few.
+ */
+const RANK = { anonymousBody: 0, waiting: 1, silent: 2, inHand: 3, stays: 4 };
+
+function rankOf({ serving, readBefore }: Line): number {
+  if (serving === undefined) return RANK.silent;
+  const { req, writableEnded } = serving;
+  const isKnown = req.caller !== undefined;
+  if (!req.complete && !isKnown) return RANK.anonymousBody;
+  const isShort = req.socket.bytesRead - readBefore <= LARGE_BYTES;
+  if (writableEnded || (!req.complete && isShort)) return RANK.waiting;
+  return req.complete && isKnown ? RANK.stays : RANK.inHand;
+}
+
+/**
  * The connections, and the requests of each, one after the other. A connection beyond the limit
- * takes the place of the one that is silent for longest, on which no caller waits.
+ * takes the place of another, as `RANK` has it.
  */
 class Connections {
-  /** Connections without a request in hand stand in the order in which they fell silent. */
+  /** In the order in which each got its request, or fell silent. */
   private readonly lines = new Map<Duplex, Line>();
   private readonly ofAddress = new Map<string, number>();
   private readonly tooMany = new WeakSet<Duplex>();
@@ -149,17 +170,17 @@ class Connections {
     const address = countedAddress({ ip: undefined, socket });
     const isOwnExcess = this.areCallers && (this.ofAddress.get(address) ?? 0) >= OF_ADDRESS_MAX;
     if (isOwnExcess || this.lines.size >= CONNECTIONS_MAX) {
-      const silent = this.silentLongest(isOwnExcess ? address : undefined);
-      if (silent) this.close(silent);
+      const next = isOwnExcess ? this.nextToGo(RANK.silent, address) : this.nextToGo(RANK.inHand);
+      if (next) this.close(next);
       else if (isOwnExcess) this.tooMany.add(socket);
       else return void socket.destroy();
     }
     this.ofAddress.set(address, (this.ofAddress.get(address) ?? 0) + 1);
-    this.lines.set(socket, { address, waiting: [] });
+    this.lines.set(socket, { address, readBefore: 0, waiting: [] });
     socket.once('close', () => this.close(socket));
   }
 
-  /** Its address has too many connections, and none of them is silent. */
+  /** Its address has too many connections, and all of them are in hand. */
   isOneTooMany(socket: Duplex): boolean {
     return this.tooMany.has(socket);
   }
@@ -189,6 +210,8 @@ class Connections {
 
   private begin(line: Line, req: IncomingMessage, res: ServerResponse): void {
     line.serving = res;
+    line.readBefore = req.socket.bytesRead;
+    this.putLast(line, req.socket);
     // Before Node's own listener, which closes a connection that is not to be kept.
     res.prependOnceListener('finish', () => dropRest(req));
     // Other connections get their turn in between.
@@ -202,8 +225,7 @@ class Connections {
     if (req === undefined || res === undefined) {
       line.serving = undefined;
       if (line.isCut) socket.destroySoon();
-      // The last to fall silent.
-      else if (this.lines.delete(socket)) this.lines.set(socket, line);
+      else this.putLast(line, socket);
       return;
     }
     this.ahead -= 1;
@@ -211,11 +233,22 @@ class Connections {
     this.begin(line, req, res);
   }
 
-  private silentLongest(address: string | undefined): Duplex | undefined {
+  private putLast(line: Line, socket: Duplex): void {
+    if (this.lines.delete(socket)) this.lines.set(socket, line);
+  }
+
+  /** @param last of the ranks that go, among the connections of the address if one is given */
+  private nextToGo(last: number, address?: string): Duplex | undefined {
+    let before = last + 1;
+    let next: Duplex | undefined;
     for (const [socket, line] of this.lines) {
-      if (line.serving === undefined && line.address === (address ?? line.address)) return socket;
+      if (line.address !== (address ?? line.address)) continue;
+      const rank = rankOf(line);
+      if (rank >= before) continue;
+      [before, next] = [rank, socket];
+      if (rank === RANK.anonymousBody) break;
     }
-    return undefined;
+    return next;
   }
 
   private close(socket: Duplex): void {

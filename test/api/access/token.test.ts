@@ -90,7 +90,7 @@ describe('the token endpoint', () => {
         (text) => [text, 'application/json', 400] as const,
       ),
       ['x', 'text/plain', 400],
-      ['x'.repeat(17 * 1024), FORM, 413],
+      ['x'.repeat(4 * 1024 + 1), FORM, 413],
     ] as const) {
       const asked = await ask(body, { 'content-type': type });
       expect(asked).toMatchObject({ status, error: 'invalid_request' });

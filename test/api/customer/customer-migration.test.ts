@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import type { Request } from 'express';
 import { batchReceiver } from '../../../src/api/customer/migration';
 import { row, rows } from '../../../src/database/pool/connection';
@@ -238,7 +238,6 @@ describe('the migration of customers', () => {
   it.each([
     ['gzip', gzipSync],
     ['deflate', deflateSync],
-    ['br', brotliCompressSync],
   ])('takes a body compressed with %s', async (encoding, compress) => {
     const headers = { 'content-encoding': encoding };
     const whole = compress(Buffer.from(JSON.stringify({ customers: [person()] })));
@@ -253,10 +252,16 @@ describe('the migration of customers', () => {
     }
   });
 
-  it('refuses an encoding that it does not know', async () => {
-    const headers = { 'content-encoding': 'zstd' };
-    expect(await bank.post(CUSTOMERS, '{}', headers)).toMatchObject({ status: 415 });
-  });
+  it.each(['br', 'zstd', 'gzip, gzip'])(
+    'refuses the encoding %s, and says which there are',
+    async (encoding) => {
+      const headers = { 'content-encoding': encoding };
+      expect(await bank.post(CUSTOMERS, '{}', headers)).toMatchObject({
+        status: 415,
+        body: { message: 'The body may be plain, or compressed with gzip or deflate' },
+      });
+    },
+  );
 
   it('draws again when a phrase is taken', async () => {
     const draws = ['take-me-if-free-01', 'take-me-if-free-01', 'take-me-if-free-01', 'take-me-if-free-02'];

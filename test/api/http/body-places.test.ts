@@ -1,4 +1,6 @@
 import { EventEmitter, once } from 'node:events';
+import { gzipSync } from 'node:zlib';
+import { DECODERS } from '../../../src/api/http/places';
 import { apiOfFile, enter, type Party } from '../../support/api';
 import { eventually } from '../../support/engine';
 import { RawConnection, request } from '../../support/raw-http';
@@ -37,14 +39,20 @@ const statusOf = async (party: Party, path: string, bytes: number) =>
   (await party.send('POST', path, ofLength(bytes))).status;
 
 /** Says that 64 KiB come, and sends less. */
-async function begin({ token }: Party, path: string): Promise<RawConnection> {
+async function begin(
+  { token }: Party,
+  path: string,
+  body = ofLength(20 * KIB),
+  more: readonly string[] = [],
+): Promise<RawConnection> {
   const one = await RawConnection.to(api.url);
   const headers = [
     `Authorization: Bearer ${token}`,
     'Content-Type: application/json',
     `Content-Length: ${64 * KIB}`,
+    ...more,
   ];
-  await one.send(request('POST', path, headers, ofLength(20 * KIB)));
+  await one.send(request('POST', path, headers, body));
   return one;
 }
 
@@ -103,4 +111,19 @@ it('a large body that comes too slowly is a 408, and its place is another’s', 
     begun.forEach((one) => one.close());
   }
   expect(isServed(await statusOf(merchant, FINISH, 20 * KIB))).toBe(true);
+});
+
+it('a compressed body, however small, takes one of a few decoders of its caller while it arrives', async () => {
+  const compressed = () => begin(merchant, FINISH, '', ['Content-Encoding: gzip']);
+  const begun = await Promise.all(Array.from({ length: DECODERS.ofCaller + 1 }, compressed));
+  await eventually(() => Promise.resolve(begun.some(isRefused)));
+  expect(begun.find(isRefused)?.received).toMatch(/^Retry-After: 1\r$/m);
+  // Others have theirs, and a plain body needs none.
+  expect(isServed(await statusOf(merchant, FINISH, 2))).toBe(true);
+  const others = await begin(provider, FINISH, '', ['Content-Encoding: gzip']);
+  begun.forEach((one) => one.close());
+  const packed = () => merchant.send('POST', FINISH, gzipSync('{}'), { 'content-encoding': 'gzip' });
+  await eventually(async () => isServed((await packed()).status));
+  expect(others.statuses()).toEqual([]);
+  others.close();
 });

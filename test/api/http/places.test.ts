@@ -1,5 +1,5 @@
 import type { Caller } from '../../../src/api/http/caller';
-import { createCallerLimiter, Places } from '../../../src/api/http/places';
+import { AnonymousBodies, createCallerLimiter, DECODERS, Places } from '../../../src/api/http/places';
 
 const PROVIDER: Caller = { entityId: 'prv_1', role: 'provider' };
 const provided = (n: number): Caller => ({ entityId: `mch_${n}`, role: 'merchant', providerId: 'prv_1' });
@@ -13,6 +13,51 @@ test('one merchant with all its places keeps its provider and its siblings in, u
     places.enter(caller);
   expect(() => places.enter(provided(4))).toThrow('too many files');
   expect(() => places.enter(own('mch_own'))).not.toThrow();
+});
+
+test('decoders are few in a process, and a provider with all its merchants has a quarter of them', () => {
+  const places = new Places(DECODERS);
+  const take = (caller: (n: number) => Caller) => {
+    let taken = 0;
+    try {
+      for (; taken < 1_000; taken++) places.enter(caller(taken));
+    } catch (error) {
+      return { taken, error };
+    }
+    return { taken };
+  };
+  expect(take(() => own('one'))).toMatchObject({ taken: 25, error: { code: 'rate_limited' } });
+  expect(take(provided)).toMatchObject({ taken: 50, error: { code: 'rate_limited' } });
+  expect(take((n) => own(`mch_${n}`))).toMatchObject({ taken: 125, error: { code: 'unavailable' } });
+});
+
+describe('bodies of callers who are not known', () => {
+  /** A body under way, and its refusal. */
+  const begin = (bodies: AnonymousBodies, address: string) => {
+    const body = { refusal: undefined as unknown, destroy: (error: Error) => void (body.refusal = error) };
+    bodies.enter(body, address);
+    return body;
+  };
+
+  test('of one address make room for each other, the longest under way first', () => {
+    const bodies = new AnonymousBodies();
+    const other = begin(bodies, 'another');
+    const crawl = Array.from({ length: 102 }, () => begin(bodies, 'one'));
+    const refused = { code: 'rate_limited', retryAfterS: 1 };
+    expect(crawl.slice(0, 2).map(({ refusal }) => refusal)).toMatchObject([refused, refused]);
+    expect([other, ...crawl.slice(2)].every(({ refusal }) => refusal === undefined)).toBe(true);
+  });
+
+  test('of many addresses make room for each other, and a body that is over for the next', () => {
+    const bodies = new AnonymousBodies();
+    const all = Array.from({ length: 400 }, (_, n) => begin(bodies, `address ${n}`));
+    bodies.leave(all[7] as (typeof all)[number]);
+    begin(bodies, 'after the one that left');
+    expect(all.every(({ refusal }) => refusal === undefined)).toBe(true);
+    begin(bodies, 'one too many');
+    expect(all[0]?.refusal).toMatchObject({ code: 'unavailable', retryAfterS: 1 });
+    expect(all.slice(1).every(({ refusal }) => refusal === undefined)).toBe(true);
+  });
 });
 
 /** Work that goes on until it is ended; says how much of it is in hand. */

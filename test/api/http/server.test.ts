@@ -1,7 +1,9 @@
 import { apiOfFile, enter, send, type Party } from '../../support/api';
 import { RawConnection, request } from '../../support/raw-http';
 
-const { api } = apiOfFile({ settings: { RATE_LIMIT_CALLER: '10000/10000' } });
+const { api } = apiOfFile({
+  settings: { RATE_LIMIT_CALLER: '10000/10000', RATE_LIMIT_FAILED_AUTH: '10000/10000' },
+});
 let bank: Party;
 let merchant: Party;
 const open: RawConnection[] = [];
@@ -39,6 +41,38 @@ describe('names that every object has', () => {
     expect(byQuery).toMatchObject({ status: 400, body: { errors: [{ path: `query.${name}` }] } });
     const byBody = await bank.send('POST', '/v1/devices', `{"fingerprint":"0123456789abcdef","${name}":1}`);
     expect(byBody).toMatchObject({ status: 400, body: { errors: [{ path: name }] } });
+  });
+});
+
+describe('before it is known who sends a request, its body', () => {
+  it.each([
+    ['/v1/oauth/token', 'gzip'],
+    ['/v1/oauth/token', 'br'],
+    ['/console/session', 'gzip'],
+    ['/console/session', 'br'],
+  ])('is decompressed by nothing: on %s %s is a 415', async (path, encoding) => {
+    const headers = { 'content-encoding': encoding, 'sec-fetch-site': 'same-origin' };
+    const { status, body } = await send(api.url, 'POST', path, '{}', headers);
+    expect(status).toBe(415);
+    expect(JSON.stringify(body)).toContain('The body must be plain: send it without Content-Encoding');
+    expect((await send(api.url, 'POST', CUSTOMERS, '{}', headers)).status).toBe(401);
+  });
+
+  it('makes room for the next where too many of an address crawl, and its sender is told', async () => {
+    const crawling = Array.from({ length: 101 }, async () => {
+      const one = await connection();
+      await one.send(request('POST', '/v1/oauth/token', json(100), '{'));
+      return one;
+    });
+    const all = await Promise.all(crawling);
+    await Promise.race(all.map((one) => one.answers(1)));
+    const told = all.filter((one) => one.statuses().length > 0);
+    expect(told.map((one) => one.statuses())).toEqual([[429]]);
+    expect(told[0]?.received).toMatch(/^Retry-After: 1\r$/m);
+    expect(told[0]?.received).toContain(
+      '{"error":"temporarily_unavailable","error_description":"Your address',
+    );
+    await enter(api, 'merchant');
   });
 });
 

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { createApiServer } from '../../../src/api/http/server';
+import type { Caller } from '../../../src/api/http/caller';
+import { RawConnection, request } from '../../support/raw-http';
+
+/* Which connection goes when another comes, of a server whose application never ends a call. */
+
+/** All that the server takes, and all of one address. */
+const ALL = 4_000;
+const OF_ADDRESS = 1_000;
+const OPENED_AT_ONCE = 100;
+
+const CALLER: Caller = { entityId: 'bnk_1', role: 'bank' };
+
+const application: RequestListener = (req, res) => {
+  if (req.headers.authorization) (req as IncomingMessage & { caller?: Caller }).caller = CALLER;
+  if (req.url === '/answered') res.end('x');
+  // More than the system takes in for a connection.
+  else if (req.url === '/unread') res.end(LARGE);
+};
+const LARGE = Buffer.alloc(16 * 1024 * 1024);
+
+const open: RawConnection[] = [];
+const servers: ReturnType<typeof createApiServer>[] = [];
+afterEach(async () => {
+  open.splice(0).forEach((one) => one.close());
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  }
+});
+
+async function serve(TRUSTED_PROXIES: string[]) {
+  const server = createApiServer(application, { info: () => undefined }, { TRUSTED_PROXIES });
+  servers.push(server.listen(0, '127.0.0.1'));
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  let requests = 0;
+  server.on('request', () => (requests += 1));
+
+  /** A connection with its end at the server, which has got what it says. */
+  async function begin(bytes: string, isRead = true) {
+    const expected = requests + Number(bytes !== '');
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const client = await RawConnection.to(url);
+    open.push(client);
+    if (!isRead) client.pause();
+    const [socket] = await accepted;
+    await client.send(bytes);
+    while (requests < expected) await once(server, 'request');
+    return { client, socket };
+  }
+
+  async function beginMany(count: number, bytes: string) {
+    const expected = requests + count;
+    for (let n = 0; n < count; n += OPENED_AT_ONCE) {
+      const some = Array.from({ length: Math.min(OPENED_AT_ONCE, count - n) }, async () => {
+        const client = await RawConnection.to(url);
+        open.push(client);
+        await client.send(bytes);
+      });
+      await Promise.all(some);
+    }
+    while (requests < expected) await once(server, 'request');
+  }
+
+  return { begin, beginMany };
+}
+
+const KNOWN = 'Authorization: Bearer x';
+const BODY = 'Content-Length: 1000000';
+const IN_HAND = request('GET', '/');
+const OF_KNOWN = request('GET', '/', [KNOWN]);
+
+it('a connection that waits for a body goes first, then one that reads or says nothing, a known call never', async () => {
+  const { begin, beginMany } = await serve(['127.0.0.1']);
+  await beginMany(ALL - 9, OF_KNOWN);
+  const silent = await begin('');
+  const inHand = await begin(IN_HAND);
+  const largeBody = await begin(request('POST', '/', [KNOWN, BODY]));
+  await largeBody.client.send('x'.repeat(20_000));
+  while (largeBody.socket.bytesRead < 20_000) await once(largeBody.socket, 'data');
+  const known = await begin(request('POST', '/', [KNOWN, BODY], 'x'));
+  const unread = await begin(request('GET', '/unread'), false);
+  const rest = await begin(request('POST', '/answered', [KNOWN, BODY], 'x'));
+  const anonymous = await begin(request('POST', '/', [BODY], 'x'.repeat(20_000)));
+  const refused = await begin(request('POST', '/answered', [BODY]));
+  const again = await begin(request('GET', '/answered'));
+  await again.client.answers(1);
+
+  const order = [anonymous, refused, known, unread, rest, silent, again, inHand, largeBody];
+  const gone = () => order.filter(({ socket }) => socket.destroyed);
+  for (let n = 1; n <= order.length; n++) {
+    const room = await begin(OF_KNOWN);
+    expect(gone().map((one) => order.indexOf(one))).toEqual(order.slice(0, n).map((_, at) => at));
+    expect(room.socket.destroyed).toBe(false);
+  }
+  expect((await begin('')).socket.destroyed).toBe(true);
+});
+
+it('an address with too much in hand gets a 429, and its bodies that crawl make room for its next call', async () => {
+  const { begin, beginMany } = await serve([]);
+  await beginMany(OF_ADDRESS - 1, IN_HAND);
+  const crawling = await begin(request('POST', '/', [BODY], 'x'));
+  const last = await begin(IN_HAND);
+  expect(crawling.socket.destroyed).toBe(true);
+  const refused = await begin('');
+  await refused.client.send(IN_HAND);
+  expect(await refused.client.answers(1)).toEqual([429]);
+  expect(refused.client.received).toMatch(/^Retry-After: 1\r$/m);
+  await refused.client.closed();
+  last.client.close();
+  await once(last.socket, 'close');
+  const after = await begin(request('GET', '/answered'));
+  expect(await after.client.answers(1)).toEqual([200]);
+});
