@@ -9,7 +9,7 @@ import path from 'node:path';
 export interface PageBundle {
   pages: Record<PageName, PageFiles>;
   /** By name; what a page loads, and what that loads. */
-  files: ReadonlyMap<string, Uint8Array>;
+  files: ReadonlyMap<string, Buffer>;
 }
 
 export type PageName = keyof typeof ENTRIES;
@@ -78,7 +78,9 @@ async function compile(): Promise<PageBundle> {
       console: filesOf(ENTRIES.console),
       docs: filesOf(ENTRIES.docs),
     },
-    files: new Map(outputFiles.map(({ path: file, contents }) => [path.basename(file), contents])),
+    files: new Map(
+      outputFiles.map(({ path: file, contents }) => [path.basename(file), Buffer.from(contents)]),
+    ),
   };
 }
 

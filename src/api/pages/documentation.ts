@@ -18,7 +18,9 @@ export function documentationEndpoints(table: readonly Route[]): Endpoint[] {
   // Most processes are never asked for either.
   let document: ReturnType<typeof openApiDocument> | undefined;
   const documented = () => (document ??= openApiDocument(table));
-  let site: Promise<ReadonlyMap<string, string | Uint8Array>> | undefined;
+  // All responses share their bytes: many that nobody reads are in memory at the same time.
+  let json: Buffer | undefined;
+  let site: Promise<ReadonlyMap<string, Buffer>> | undefined;
   const page: RequestHandler = async (req, res) => {
     site ??= readOrBuild(documented).catch((error: unknown) => {
       site = undefined;
@@ -31,10 +33,13 @@ export function documentationEndpoints(table: readonly Route[]): Endpoint[] {
       throw new Failure('not_found', 'There is no such page: /docs leads to all');
     const shown = isThere ? name : NOT_FOUND;
     res.status(isThere ? 200 : 404).set('Cache-Control', isThere ? 'public, max-age=300' : 'no-store');
-    res.type(path.extname(shown) || 'html').send(Buffer.from(files.get(shown) ?? ''));
+    res.type(path.extname(shown) || 'html').send(files.get(shown));
   };
   return [
-    endpoint('get', '/openapi.json', (_req, res) => void res.json(documented())),
+    endpoint('get', '/openapi.json', (_req, res) => {
+      json ??= Buffer.from(JSON.stringify(documented()));
+      res.type('json').send(json);
+    }),
     ...['/docs', '/docs/{*page}'].map((at) => endpoint('get', at, ownPartsOnly, page)),
   ];
 }
@@ -57,5 +62,6 @@ async function readOrBuild(document: () => ReturnType<typeof openApiDocument>) {
   }
   // Loaded only here: an installation from a build has no generator.
   const { buildSite } = require('../../../site/build') as typeof Generator;
-  return buildSite(document(), (await bundledPages()).pages.docs);
+  const pages = await buildSite(document(), (await bundledPages()).pages.docs);
+  return new Map([...pages].map(([name, contents]) => [name, Buffer.from(contents as string)]));
 }

@@ -25,7 +25,7 @@ export function pageEndpoints(names: readonly AppName[]): Endpoint[] {
         throw new Failure('not_found', 'There is no such part of a page: reload it');
       // Its name says its content.
       res.set('Cache-Control', 'public, max-age=31536000, immutable');
-      res.type(file).send(Buffer.from(contents));
+      res.type(file).send(contents);
     }),
   ];
 }
