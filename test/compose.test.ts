@@ -66,6 +66,11 @@ describe('an API of docker-compose.yml', () => {
     expect(throughBalancer('198.51.100.7', `${CLAIMED}, ${gateway}`)).toBe('198.51.100.7');
   });
 
+  it('waits for no body that crawls: the balancer does', () => {
+    expect(haproxy).toContain('option http-buffer-request');
+    expect(haproxy).toContain('timeout http-request 10s');
+  });
+
   it('has no neighbour that may happen to get the balancer’s address', () => {
     const [start = '', bits] = (network?.ip_range ?? '').split('/');
     const given = new BlockList();
