@@ -93,12 +93,14 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Parties): Crowd[] {
 }
 
 /** Connections that say nothing by themselves; what becomes of them is no fault. */
-async function open(apiUrl: string, count: number): Promise<Socket[]> {
+export async function open(apiUrl: string, count: number, localAddress?: string): Promise<Socket[]> {
   const { hostname: host, port } = new URL(apiUrl);
   const opened: Socket[] = [];
   while (opened.length < count) {
     const length = Math.min(OPENED_AT_ONCE, count - opened.length);
-    const some = Array.from({ length }, () => connect({ host, port: Number(port), noDelay: true }));
+    const some = Array.from({ length }, () =>
+      connect({ host, port: Number(port), noDelay: true, ...(localAddress && { localAddress }) }),
+    );
     for (const socket of some) socket.on('error', () => undefined).resume();
     await Promise.all(some.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
     opened.push(...some);
@@ -106,8 +108,11 @@ async function open(apiUrl: string, count: number): Promise<Socket[]> {
   return opened;
 }
 
-const unlike = (wanted: readonly number[], status: number | string, who: string): string[] =>
-  wanted.some((one) => one === status) ? [] : [`${who} got ${status}`];
+export const unlike = (
+  wanted: readonly (number | string)[],
+  status: number | string,
+  who: string,
+): string[] => (wanted.some((one) => one === status) ? [] : [`${who} got ${status}`]);
 
 async function ended(socket: Socket): Promise<void> {
   if (socket.destroyed) return;

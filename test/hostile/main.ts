@@ -6,6 +6,7 @@ import { openTarget, type Parties } from '../fuzz/cast';
 import { inLanes } from '../storm/read';
 import { attacksOn, type Attack, type Target } from './attack';
 import { attackWithBankFile, LINES_PER_DAY } from './bank-file';
+import { bodyCrowds } from './bodies';
 import { attackWithColons } from './colons';
 import { send } from './connection';
 import { crowdsAt, type Crowd } from './crowd';
@@ -57,14 +58,17 @@ interface Api {
 
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const settings = { RATE_LIMIT_ITEMS: ITEMS_LIMIT, STATEMENT_LINES_PER_DAY: String(LINES_PER_DAY) };
-  const { engine, parties } = await openTarget(settings, say, signal, stops);
+  const target = await openTarget(settings, say, signal, stops);
+  const { engine, parties } = target;
   const { apiUrl, ownerUrl, metricsUrls } = engine;
   const { hostname, port } = new URL(apiUrl);
   if (!metricsUrls) throw new OperatorError('The API serves no metrics: unset METRICS_PORT');
   const wanted = new RegExp(options.only ?? '');
   const all = [...(await documentedTargets(apiUrl, parties)), ...(await pageTargets(apiUrl, parties))];
   const targets = all.filter(({ method, path }) => wanted.test(`${method} ${path}`));
-  const crowds = crowdsAt(apiUrl, parties).filter(({ name }) => wanted.test(name));
+  const crowds = [...crowdsAt(apiUrl, parties), ...(await bodyCrowds(target, signal, stops))].filter(
+    ({ name }) => wanted.test(name),
+  );
   const api = { host: hostname, port: Number(port), metricsUrl: metricsUrls.api };
   const parts = Object.entries({
     items: () => attackWithItems(apiUrl, parties, say),
