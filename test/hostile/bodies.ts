@@ -25,7 +25,9 @@ const GROWTH_MAX_MB = 150;
 const SETTLED_MS = 2_000;
 const READY_WITHIN_MS = 60_000;
 
-const UNREAD = 600;
+const UNREAD = 400;
+/** Together they are more than the system takes in for a connection. */
+const AHEAD = 11;
 
 const BOMB_PATHS = ['/v1/oauth/token', '/console/session'];
 const ZEROS = Buffer.alloc(16 * 1024 * 1024);
@@ -143,7 +145,7 @@ function crowdsAt({ name, apiUrl, metricsUrl, addresses }: Besieged, { bank }: P
         await get('/openapi.json');
         const before = await residentMB();
         const sockets = await fill(UNREAD);
-        for (const socket of sockets) socket.pause().write(head('GET', '/openapi.json'));
+        for (const socket of sockets) socket.pause().write(head('GET', '/openapi.json').repeat(AHEAD));
         await sleep(SETTLED_MS);
         const met = await others();
         const grownMB = (await residentMB()) - before;

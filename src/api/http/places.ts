@@ -1,3 +1,4 @@
+import type { Transform } from 'node:stream';
 import { isSilence } from '../../database/pool/availability';
 import { Failure } from '../../domain/failures';
 import { ownerOf, type Caller } from './caller';
@@ -116,34 +117,24 @@ const ANONYMOUS_MAX = 400;
  * for another, so that those who crawl keep nobody out.
  */
 export class AnonymousBodies {
-  private readonly addressOf = new Map<Destroyable, string>();
+  private readonly addressOf = new Map<Transform, string>();
 
   /** @param body destroyed with a Failure, rate_limited or unavailable, once another has its place */
-  enter(body: Destroyable, address: string): void {
+  enter(body: Transform, address: string): void {
     const all = [...this.addressOf.keys()];
     const own = all.filter((one) => this.addressOf.get(one) === address);
-    if (own.length >= shareOfOwner(ANONYMOUS_MAX)) {
-      const message = 'Your address sends too many bodies without a token at a time, or too slowly';
-      this.end(own[0], new Failure('rate_limited', message, { retryAfterS: 1 }));
-    } else if (all.length >= ANONYMOUS_MAX) {
-      const message = 'Too many bodies without a token are under way; nothing was accepted';
-      this.end(all[0], new Failure('unavailable', message, { retryAfterS: 1 }));
-    }
+    const isOwnExcess = own.length >= shareOfOwner(ANONYMOUS_MAX);
+    const [longest] = isOwnExcess ? own : all.length >= ANONYMOUS_MAX ? all : [];
+    const whose = isOwnExcess ? 'of your address' : 'of unknown senders';
+    const message = `Too many bodies ${whose} are under way: send each at once`;
+    longest?.destroy(new Failure(isOwnExcess ? 'rate_limited' : 'unavailable', message, { retryAfterS: 1 }));
+    if (longest) this.leave(longest);
     this.addressOf.set(body, address);
   }
 
-  leave(body: Destroyable): void {
+  leave(body: Transform): void {
     this.addressOf.delete(body);
   }
-
-  private end(body: Destroyable | undefined, failure: Failure): void {
-    if (body) this.leave(body);
-    body?.destroy(failure);
-  }
-}
-
-interface Destroyable {
-  destroy(error: Error): unknown;
 }
 
 /**

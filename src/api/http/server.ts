@@ -244,9 +244,8 @@ class Connections {
     for (const [socket, line] of this.lines) {
       if (line.address !== (address ?? line.address)) continue;
       const rank = rankOf(line);
-      if (rank >= before) continue;
-      [before, next] = [rank, socket];
-      if (rank === RANK.anonymousBody) break;
+      if (rank < before) [before, next] = [rank, socket];
+      if (before === RANK.anonymousBody) break;
     }
     return next;
   }

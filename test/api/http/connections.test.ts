@@ -38,24 +38,24 @@ async function serve(TRUSTED_PROXIES: string[]) {
   servers.push(server.listen(0, '127.0.0.1'));
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  let requests = 0;
-  server.on('request', () => (requests += 1));
+  const got = { requests: 0 };
+  server.on('request', () => void (got.requests += 1));
 
   /** A connection with its end at the server, which has got what it says. */
   async function begin(bytes: string, isRead = true) {
-    const expected = requests + Number(bytes !== '');
+    const expected = got.requests + Number(bytes !== '');
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     const client = await RawConnection.to(url);
     open.push(client);
     if (!isRead) client.pause();
     const [socket] = await accepted;
     await client.send(bytes);
-    while (requests < expected) await once(server, 'request');
+    while (got.requests < expected) await once(server, 'request');
     return { client, socket };
   }
 
   async function beginMany(count: number, bytes: string) {
-    const expected = requests + count;
+    const expected = got.requests + count;
     for (let n = 0; n < count; n += OPENED_AT_ONCE) {
       const some = Array.from({ length: Math.min(OPENED_AT_ONCE, count - n) }, async () => {
         const client = await RawConnection.to(url);
@@ -64,7 +64,7 @@ async function serve(TRUSTED_PROXIES: string[]) {
       });
       await Promise.all(some);
     }
-    while (requests < expected) await once(server, 'request');
+    while (got.requests < expected) await once(server, 'request');
   }
 
   return { begin, beginMany };

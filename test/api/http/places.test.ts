@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import type { Caller } from '../../../src/api/http/caller';
 import { AnonymousBodies, createCallerLimiter, DECODERS, Places } from '../../../src/api/http/places';
 
@@ -31,21 +32,21 @@ test('decoders are few in a process, and a provider with all its merchants has a
   expect(take((n) => own(`mch_${n}`))).toMatchObject({ taken: 125, error: { code: 'unavailable' } });
 });
 
-describe('bodies of callers who are not known', () => {
-  /** A body under way, and its refusal. */
-  const begin = (bodies: AnonymousBodies, address: string) => {
-    const body = { refusal: undefined as unknown, destroy: (error: Error) => void (body.refusal = error) };
-    bodies.enter(body, address);
-    return body;
-  };
+/** A body under way; `errored` is its refusal. */
+const begin = (bodies: AnonymousBodies, address: string) => {
+  const body = new PassThrough().on('error', () => undefined);
+  bodies.enter(body, address);
+  return body;
+};
 
+describe('bodies of callers who are not known', () => {
   test('of one address make room for each other, the longest under way first', () => {
     const bodies = new AnonymousBodies();
     const other = begin(bodies, 'another');
     const crawl = Array.from({ length: 102 }, () => begin(bodies, 'one'));
     const refused = { code: 'rate_limited', retryAfterS: 1 };
-    expect(crawl.slice(0, 2).map(({ refusal }) => refusal)).toMatchObject([refused, refused]);
-    expect([other, ...crawl.slice(2)].every(({ refusal }) => refusal === undefined)).toBe(true);
+    expect(crawl.slice(0, 2).map(({ errored }) => errored)).toMatchObject([refused, refused]);
+    expect([other, ...crawl.slice(2)].every(({ errored }) => errored === null)).toBe(true);
   });
 
   test('of many addresses make room for each other, and a body that is over for the next', () => {
@@ -53,10 +54,10 @@ describe('bodies of callers who are not known', () => {
     const all = Array.from({ length: 400 }, (_, n) => begin(bodies, `address ${n}`));
     bodies.leave(all[7] as (typeof all)[number]);
     begin(bodies, 'after the one that left');
-    expect(all.every(({ refusal }) => refusal === undefined)).toBe(true);
+    expect(all.every(({ errored }) => errored === null)).toBe(true);
     begin(bodies, 'one too many');
-    expect(all[0]?.refusal).toMatchObject({ code: 'unavailable', retryAfterS: 1 });
-    expect(all.slice(1).every(({ refusal }) => refusal === undefined)).toBe(true);
+    expect(all[0]?.errored).toMatchObject({ code: 'unavailable', retryAfterS: 1 });
+    expect(all.slice(1).every(({ errored }) => errored === null)).toBe(true);
   });
 });
 

@@ -70,7 +70,7 @@ describe('before it is known who sends a request, its body', () => {
     expect(told.map((one) => one.statuses())).toEqual([[429]]);
     expect(told[0]?.received).toMatch(/^Retry-After: 1\r$/m);
     expect(told[0]?.received).toContain(
-      '{"error":"temporarily_unavailable","error_description":"Your address',
+      '{"error":"temporarily_unavailable","error_description":"Too many bodies of your address',
     );
     await enter(api, 'merchant');
   });
