@@ -403,14 +403,12 @@ it('a batch keeps of each entry what is told of it, and nothing of what it was c
       })(),
     );
   const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const caller = { entityId: 'bnk', role: 'bank' } as const;
   const receive = (entries: number) =>
     batchReceiver().receive(
-      Object.assign(body(entries), { headers }) as unknown as Request,
+      Object.assign(body(entries), { headers, caller }) as unknown as Request,
       served.api.deps,
-      {
-        entityId: 'bnk',
-        role: 'bank',
-      },
+      caller,
     );
   // Everything that is compiled and kept for good is there from here on.
   await receive(2);
