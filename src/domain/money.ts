@@ -103,35 +103,25 @@ export function inDecimals(minor: bigint, currency: string): string {
   return major.toFixed(digits);
 }
 
-/** A sum in major units, as a JSON number that is rounded if it has too many digits. */
-interface ShownSum {
-  rounded: number;
-  /** The decimal in full; only if rounding lost something. */
-  exact?: string;
-}
-
 /**
- * Formats a sum of any size: unlike `formatAmount` it rounds, because showing a sum must not fail.
+ * A sum of any size in major units: unlike `formatAmount` it rounds, because showing a sum must not
+ * fail.
  *
+ * @returns `exact`, the decimal in full, only if rounding lost something
  * @throws RangeError for an unknown currency
  */
-export function formatSum(minor: bigint, currency: string): ShownSum {
+export function shownSum(minor: bigint, currency: string): { amount: number; exact?: string } {
   const { major, digits } = inMajor(minor, currency);
   const rounded = major.prec(EXACT_DIGITS);
-  return { rounded: rounded.toNumber(), ...(!rounded.eq(major) && { exact: major.toFixed(digits) }) };
-}
-
-export function shownSum(minor: bigint, currency: string) {
-  const { rounded, exact } = formatSum(minor, currency);
-  return { amount: rounded, ...(exact !== undefined && { exact }) };
+  return { amount: rounded.toNumber(), ...(!rounded.eq(major) && { exact: major.toFixed(digits) }) };
 }
 
 export function shownSums<Name extends string>(sums: Record<Name, bigint>, currency: string) {
   const amounts = {} as Record<Name, number>;
   const exact: Partial<Record<Name, string>> = {};
   for (const name of Object.keys(sums) as Name[]) {
-    const shown = formatSum(sums[name], currency);
-    amounts[name] = shown.rounded;
+    const shown = shownSum(sums[name], currency);
+    amounts[name] = shown.amount;
     if (shown.exact !== undefined) exact[name] = shown.exact;
   }
   return { ...amounts, ...(Object.keys(exact).length > 0 && { exact }) };
@@ -139,8 +129,8 @@ export function shownSums<Name extends string>(sums: Record<Name, bigint>, curre
 
 /** A sum in major units for a file, never rounded. */
 export function sumInFull(minor: bigint, currency: string): string {
-  const { rounded, exact } = formatSum(minor, currency);
-  return exact ?? String(rounded);
+  const { amount, exact } = shownSum(minor, currency);
+  return exact ?? String(amount);
 }
 
 export function sumsInFull<Name extends string>(sums: Record<Name, bigint>, currency: string) {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { CURRENCIES } from '../../src/domain/currency';
-import { formatAmount, formatSum, inMoney, MAX_AMOUNT_MINOR, parseAmount } from '../../src/domain/money';
+import { formatAmount, inMoney, MAX_AMOUNT_MINOR, parseAmount, shownSum } from '../../src/domain/money';
 
 const currency = fc.constantFrom(...CURRENCIES);
 const minorUnits = fc.bigInt({ min: 1n, max: MAX_AMOUNT_MINOR });
@@ -98,28 +98,28 @@ describe('an amount on its way out', () => {
 
 describe('a sum on its way out', () => {
   it.each([
-    [0n, 'NGN', { rounded: 0 }],
-    [600_150n, 'NGN', { rounded: 6001.5 }],
-    [999_999_999_999_999n, 'NGN', { rounded: 9_999_999_999_999.99 }],
+    [0n, 'NGN', { amount: 0 }],
+    [600_150n, 'NGN', { amount: 6001.5 }],
+    [999_999_999_999_999n, 'NGN', { amount: 9_999_999_999_999.99 }],
     // More than 15 digits, but 15 of them say it all.
-    [1_000_000_000_000_000_000n, 'NGN', { rounded: 10_000_000_000_000_000 }],
-    [1_000_000_000_000_001n, 'NGN', { rounded: 10_000_000_000_000, exact: '10000000000000.01' }],
-    [1_000_000_000_000_010n, 'NGN', { rounded: 10_000_000_000_000.1 }],
-    [1_234_567_890_123_456n, 'JPY', { rounded: 1_234_567_890_123_460, exact: '1234567890123456' }],
-    [9_000_000_000_000_000_001n, 'NGN', { rounded: 90_000_000_000_000_000, exact: '90000000000000000.01' }],
+    [1_000_000_000_000_000_000n, 'NGN', { amount: 10_000_000_000_000_000 }],
+    [1_000_000_000_000_001n, 'NGN', { amount: 10_000_000_000_000, exact: '10000000000000.01' }],
+    [1_000_000_000_000_010n, 'NGN', { amount: 10_000_000_000_000.1 }],
+    [1_234_567_890_123_456n, 'JPY', { amount: 1_234_567_890_123_460, exact: '1234567890123456' }],
+    [9_000_000_000_000_000_001n, 'NGN', { amount: 90_000_000_000_000_000, exact: '90000000000000000.01' }],
   ])('of %p %s is %j', (minorSum, code, shown) => {
-    expect(formatSum(minorSum, code)).toEqual(shown);
+    expect(shownSum(minorSum, code)).toEqual(shown);
   });
 
   it('is in full whenever the number is not', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 9_000_000_000_000_000_000n }), currency, (sum, code) => {
-        const { rounded, exact } = formatSum(sum, code);
+        const { amount, exact } = shownSum(sum, code);
         const digits = formatAmount(1n, code);
         if (exact === undefined) return String(sum).replace(/0+$/, '').length <= 15;
         return (
           BigInt(exact.replace('.', '')) === sum &&
-          Math.abs(rounded - Number(exact)) <= rounded * 1e-14 + digits
+          Math.abs(amount - Number(exact)) <= amount * 1e-14 + digits
         );
       }),
     );
