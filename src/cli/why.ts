@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../settings/config';
-import { partyNames } from '../database/entity/read-parties';
+import { entityNames } from '../database/entity/create-entity';
 import { findTimeline, type About, type Timeline } from '../database/timeline/read-timeline';
 import { OperatorError } from '../domain/failures';
 import { formatAmount, inMoney } from '../domain/money';
@@ -29,11 +29,10 @@ export function fill(command: Command): void {
         if (!story) throw new OperatorError(UNKNOWN);
         const look = workflowLinks(config);
         const lines = story.steps.map((moment) => shown(moment, look));
-        const text = inWords(story, lines);
-        const names = await partyNames(db, [...new Set(text.match(PARTY_ID))]);
+        const names = await entityNames(db);
         return {
           json: { about: story.about.map(inMajorUnits), lines, cut: story.cut },
-          text: text.replaceAll(PARTY_ID, (party) =>
+          text: inWords(story, lines).replaceAll(PARTY_ID, (party) =>
             names.has(party) ? `${names.get(party)} (${party})` : party,
           ),
         };
@@ -41,7 +40,7 @@ export function fill(command: Command): void {
     );
 }
 
-/** No id of a charge's workflow, which a command names, holds one. */
+/** Commands name workflows, whose ids hold none. */
 const PARTY_ID = /\b(?:bnk|mch|prv)_[0-9a-z]{26}\b/g;
 
 type WorkflowLinks = (workflowId: string) => { command: string; ui: string };

@@ -42,16 +42,6 @@ export async function payersByLookupId(
   return found.map((payer) => payerOf(keyring, payer));
 }
 
-/** Names of banks, merchants and providers, by id; of no person. */
-export async function partyNames(db: Executor, ids: string[]): Promise<ReadonlyMap<string, string>> {
-  const found = await rows<{ id: string; name: string }>(
-    db,
-    `SELECT id, name FROM entities WHERE id = ANY(:ids)`,
-    { ids },
-  );
-  return new Map(found.map(({ id, name }) => [id, name]));
-}
-
 /** A merchant, read at the moment `now` of its business time. */
 export interface MerchantFace {
   id: string;
