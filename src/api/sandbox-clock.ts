@@ -13,7 +13,7 @@ import { Failure } from '../domain/failures';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { workflowSummary } from '../domain/workflow/workflow-summary';
 import { BOTH } from './http/callers';
-import type { Call } from './http/call';
+import type { BodyCall, Call } from './http/call';
 import { section } from './http/route';
 import { invalidRequest } from './http/validation';
 import { moment } from './http/response-fields';
@@ -44,7 +44,7 @@ export const clock = z
  */
 const LAST_YEAR = 9998;
 
-async function advanceClock({ accept, body, caller, deps }: Call<z.output<typeof advanceBody>>) {
+async function advanceClock({ accept, body, caller, deps }: BodyCall<typeof advanceBody>) {
   const { entityId, role } = caller;
   const answer = await accept(async (trx) => {
     const { now } = await readClock(trx, entityId);

@@ -7,7 +7,7 @@ import { listMerchants } from '../../database/entity/list-merchants';
 import { Failure } from '../../domain/failures';
 import { PROVIDER, SEES_MERCHANTS } from '../http/callers';
 import { acceptedItem } from '../http/items';
-import { actorOf, type Call } from '../http/call';
+import { actorOf, type BodyCall, type Call } from '../http/call';
 import { listAnswer } from '../http/list';
 import { pageOf } from '../http/response-fields';
 import { section } from '../http/route';
@@ -62,7 +62,7 @@ function withoutSecrets(item: Awaited<ReturnType<typeof createOne>>) {
   return shown;
 }
 
-async function setTrust(call: Call<z.output<typeof schema.trustBody>>) {
+async function setTrust(call: BodyCall<typeof schema.trustBody>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
     const set = await changeTrust(trx, deps.ring, actorOf(call), { ...body, providerId: caller.entityId });

@@ -13,7 +13,6 @@ import type { Caller } from '../http/caller';
 import { BANK } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
 import { bodyChunks, requireType } from '../http/body';
-import type { Download } from '../http/download';
 import { Places } from '../http/places';
 import {
   FORMATS,
@@ -93,14 +92,9 @@ async function showStatement({ caller, deps, params }: PathCall<typeof schema.st
   };
 }
 
-async function differencesFile({
-  caller,
-  deps,
-  params,
-}: PathCall<typeof schema.statementPath>): Promise<Download> {
+async function differencesFile({ caller, deps, params }: PathCall<typeof schema.statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
-  const pages = shownPages(deps, statement);
-  return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages };
+  return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages: shownPages(deps, statement) };
 }
 
 async function* shownPages({ db }: ApiDeps, statement: BankFile): AsyncGenerator<object[], void, void> {

@@ -22,7 +22,7 @@ import type { Caller } from '../http/caller';
 import { ANSWER, BANK, BILLERS, BOTH, MERCHANT } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
-import type { Call, PathCall } from '../http/call';
+import type { BodyCall, Call, PathCall } from '../http/call';
 import { section } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
 import { decidedItem, fieldsOf, refusedItems } from '../http/response-fields';
@@ -134,11 +134,7 @@ async function startWorkflow(
 export const DUPLICATE_TRANSACTION =
   'This bankTransactionId belongs to another transaction of yours: answer again with the right one.';
 
-async function respondToBillingRequest({
-  body,
-  caller,
-  deps,
-}: Call<z.output<typeof schema.bankResponseBody>>) {
+async function respondToBillingRequest({ body, caller, deps }: BodyCall<typeof schema.bankResponseBody>) {
   const taken = await takeAnswer(deps, (trx) =>
     answerBillingRequest(
       trx,

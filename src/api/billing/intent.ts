@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { billingRules, type Config } from '../../settings/config';
 import { createIntents } from '../../database/intent/ask-intents';
 import { answerIntent } from '../../database/intent/end-intents';
@@ -12,7 +11,7 @@ import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { ANSWER, BOTH, MERCHANT } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
-import type { Call, PathCall } from '../http/call';
+import type { BodyCall, PathCall } from '../http/call';
 import { section } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
 import { decidedItem, fieldsOf, refusedItems } from '../http/response-fields';
@@ -23,7 +22,7 @@ import * as schema from './intent-schema';
  * says.
  */
 
-async function sendIntents(call: Call<z.output<ReturnType<typeof schema.intentBody>>>) {
+async function sendIntents(call: BodyCall<ReturnType<typeof schema.intentBody>>) {
   const { body, caller, deps } = call;
   return acceptItems(call, 'lookup_id', async (trx) => {
     const { items, intents } = await createIntents(
@@ -66,7 +65,7 @@ async function sendIntents(call: Call<z.output<ReturnType<typeof schema.intentBo
   });
 }
 
-async function respondToIntent({ body, caller, deps }: Call<z.output<typeof schema.intentResponseBody>>) {
+async function respondToIntent({ body, caller, deps }: BodyCall<typeof schema.intentResponseBody>) {
   const { agreed, ...data } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, deps.ring, caller.entityId, {
       customerId: body.customerId,

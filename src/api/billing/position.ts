@@ -17,12 +17,8 @@ const FILE_MAX = 100_000;
 const NUMBERS = ['owedToYou', 'owedByYou', 'net'] as const;
 const COLUMNS = ['counterpartyId', 'currency', ...NUMBERS] as const;
 
-async function listPositions({
-  caller,
-  query: { date, format },
-  prefersCsv,
-  deps,
-}: QueryCall<typeof schema.positionsQuery>) {
+async function listPositions({ caller, query, prefersCsv, deps }: QueryCall<typeof schema.positionsQuery>) {
+  const { date, format } = query;
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: `positions-${date}.csv`,

@@ -21,13 +21,9 @@ import * as schema from './reconciliation-exception-schema';
  * Reconciliation exceptions: each party sees its own, and the bank says what became of the money.
  */
 
-async function showExceptions({
-  caller,
-  query: { state, kind, from, to, reference, ...page },
-  deps,
-}: QueryCall<typeof schema.exceptionsQuery>) {
-  const found = await listExceptions(deps.db, caller, { state, kind, from, to, reference }, page);
-  return listAnswer(['exception', 'exceptions'], found, page, (one) => shown(one, caller));
+async function showExceptions({ caller, query, deps }: QueryCall<typeof schema.exceptionsQuery>) {
+  const found = await listExceptions(deps.db, caller, query, query);
+  return listAnswer(['exception', 'exceptions'], found, query, (one) => shown(one, caller));
 }
 
 async function showException({ caller, params, deps }: PathCall<typeof schema.exceptionPath>) {

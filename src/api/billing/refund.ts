@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { billingRules } from '../../settings/config';
 import { enqueueStarts } from '../../database/outbox';
 import {
@@ -16,7 +15,7 @@ import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { ANSWER, ANYONE, MERCHANT } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
-import type { Call, PathCall, QueryCall } from '../http/call';
+import type { BodyCall, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { fieldsOf, pageOf } from '../http/response-fields';
 import { DUPLICATE_TRANSACTION } from './billing-request';
@@ -24,7 +23,7 @@ import * as schema from './refund-schema';
 
 /** Refunds: a merchant sends money back, and the bank says when it has arrived. */
 
-async function startRefund({ accept, body, caller, deps }: Call<z.output<typeof schema.refundBody>>) {
+async function startRefund({ accept, body, caller, deps }: BodyCall<typeof schema.refundBody>) {
   return accept(async (trx) => {
     const { timeZone } = billingRules(deps.config);
     const started = await initiateRefund(trx, deps.ring, timeZone, caller.entityId, {
@@ -47,11 +46,8 @@ async function startRefund({ accept, body, caller, deps }: Call<z.output<typeof 
   });
 }
 
-async function respondToRefund({
-  body: { refundId, action, bankTransactionId, reason },
-  caller,
-  deps,
-}: Call<z.output<typeof schema.refundResponseBody>>) {
+async function respondToRefund({ body, caller, deps }: BodyCall<typeof schema.refundResponseBody>) {
+  const { refundId, action, bankTransactionId, reason } = body;
   const answer: RefundAnswer = {
     action,
     bankTransactionId: (action === 'completed' && bankTransactionId) || null,
@@ -77,13 +73,9 @@ async function showRefund({ caller, params, deps }: PathCall<typeof schema.refun
   return { message: `The refund is ${found.status}`, data: shown(found, caller.role) };
 }
 
-async function showRefunds({
-  caller,
-  query: { status, ...page },
-  deps,
-}: QueryCall<typeof schema.refundsQuery>) {
-  const found = await listRefunds(deps.db, caller, { status }, page);
-  return listAnswer(['refund', 'refunds'], found, page, (one) => shown(one, caller.role));
+async function showRefunds({ caller, query, deps }: QueryCall<typeof schema.refundsQuery>) {
+  const found = await listRefunds(deps.db, caller, query, query);
+  return listAnswer(['refund', 'refunds'], found, query, (one) => shown(one, caller.role));
 }
 
 /** The bank's own id of its transfer is the bank's. */

@@ -31,12 +31,9 @@ import * as schema from './statement-schema';
 
 type Filter = z.output<typeof schema.statementFileQuery>;
 
-export async function showStatement({
-  caller,
-  query: { date, ...filter },
-  deps,
-}: QueryCall<typeof schema.statementQuery>) {
-  const of = await statementOf(deps, caller, date, filter);
+export async function showStatement({ caller, query, deps }: QueryCall<typeof schema.statementQuery>) {
+  const { date } = query;
+  const of = await statementOf(deps, caller, date, query);
   const timeZone = deps.config.NETWORK_TIMEZONE;
   const { totals, final, edition, kept, made } = await readInOneSnapshot(
     deps.db,

@@ -11,7 +11,7 @@ import { inDecimals, parseAmount, shownSum } from '../../domain/money';
 import { bankTransactionIdFor } from '../../files/transaction-record';
 import type { Role } from '../../domain/entity';
 import { ANYONE, BANK } from '../http/callers';
-import type { Call } from '../http/call';
+import type { BodyCall, Call } from '../http/call';
 import type { ApiDeps } from '../http/deps';
 import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
@@ -24,7 +24,7 @@ import * as schema from './transaction-search-schema';
  */
 
 type Filter = z.output<typeof schema.totalsBody>;
-type SearchCall = Call<z.output<typeof schema.searchBody>>;
+type SearchCall = BodyCall<typeof schema.searchBody>;
 
 /** Rows of a file that are in memory at once. */
 const FILE_PAGE = 1_000;

@@ -45,9 +45,8 @@ async function searchCustomers({
 }
 
 async function showCustomers({ caller, deps, query }: QueryCall<typeof schema.customersQuery>) {
-  const { search, ...page } = query;
-  const found = await listCustomers(deps.db, deps.ring, caller.entityId, { search }, page);
-  return listAnswer(['customer', 'customers'], found, page, (customer) => customer);
+  const found = await listCustomers(deps.db, deps.ring, caller.entityId, query, query);
+  return listAnswer(['customer', 'customers'], found, query, (customer) => customer);
 }
 
 const route = section('Customers');

@@ -11,7 +11,7 @@ import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { BANK, BOTH, SEEKER } from '../http/callers';
 import { listAnswer } from '../http/list';
-import type { Call, QueryCall } from '../http/call';
+import type { BodyCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 import { pageOf } from '../http/response-fields';
@@ -21,7 +21,7 @@ import * as schema from './device-schema';
  * Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants.
  */
 
-async function enrol({ accept, body, caller, deps }: Call<z.output<typeof schema.enrolBody>>) {
+async function enrol({ accept, body, caller, deps }: BodyCall<typeof schema.enrolBody>) {
   return accept(async (trx) => {
     const { token, isNew } = await enrolDevice(trx, deps.ring, caller.entityId, body.fingerprint);
     return {
@@ -32,7 +32,7 @@ async function enrol({ accept, body, caller, deps }: Call<z.output<typeof schema
   });
 }
 
-async function link({ accept, body, caller, deps }: Call<z.output<typeof schema.linkBody>>) {
+async function link({ accept, body, caller, deps }: BodyCall<typeof schema.linkBody>) {
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     const outcome = known === undefined ? 'unknown' : await linkDevice(trx, linkOf(body, known, caller));
@@ -44,7 +44,7 @@ async function link({ accept, body, caller, deps }: Call<z.output<typeof schema.
   });
 }
 
-async function unlink({ accept, body, caller, deps }: Call<z.output<typeof schema.linkBody>>) {
+async function unlink({ accept, body, caller, deps }: BodyCall<typeof schema.linkBody>) {
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     if (known === undefined || !(await unlinkDevice(trx, linkOf(body, known, caller)))) {
@@ -62,7 +62,7 @@ function linkOf(
   return { bankId: entityId, deviceId: known, customerId, lookupId: normalizePhrase(given) };
 }
 
-async function lookUp(call: Call<z.output<typeof schema.lookupBody>>) {
+async function lookUp(call: BodyCall<typeof schema.lookupBody>) {
   const { body, caller, deps } = call;
   const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
   const customer = known === undefined ? undefined : await customerOfDevice(deps.db, known);
@@ -74,9 +74,8 @@ async function lookUp(call: Call<z.output<typeof schema.lookupBody>>) {
 }
 
 async function showDevices({ caller, deps, query }: QueryCall<typeof schema.devicesQuery>) {
-  const { search, ...page } = query;
-  const found = await listDevices(deps.db, deps.ring, caller.entityId, search, page);
-  return listAnswer(['device', 'devices'], found, page, (device) => device);
+  const found = await listDevices(deps.db, deps.ring, caller.entityId, query.search, query);
+  return listAnswer(['device', 'devices'], found, query, (device) => device);
 }
 
 const route = section('Devices');

@@ -33,6 +33,7 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
   ) => Promise<Given | Accepted>;
 }
 
+export type BodyCall<Body extends z.ZodType> = Call<z.output<Body>>;
 export type QueryCall<Query extends z.ZodType> = Call<unknown, z.output<Query>>;
 export type PathCall<Path extends z.ZodType> = Call<unknown, unknown, z.output<Path>>;
 
@@ -41,7 +42,6 @@ declare const BY_ACCEPT: unique symbol;
 /** A `Reply` of `accept`. The brand keeps a handler from making one that is not documented. */
 export type Accepted = Reply & { readonly [BY_ACCEPT]: true };
 
-/** The actor of an audit event. */
 export function actorOf({
   caller,
   requestId,

@@ -42,15 +42,11 @@ const forecastShown = z.strictObject({
 /** Some hundred thousand schedules, while other requests have their turn. */
 const RECKON_WITHIN_MS = 10_000;
 
-async function showForecast({
-  caller: party,
-  query: { days, merchantId },
-  deps,
-}: QueryCall<typeof forecastQuery>) {
-  const own = { party, merchantId };
+async function showForecast({ caller: party, query, deps }: QueryCall<typeof forecastQuery>) {
+  const own = { party, merchantId: query.merchantId };
   const deadline = performance.now() + RECKON_WITHIN_MS;
   const db = deps.db.until(deadline);
-  const lines = await forecast(db, recurringRules(deps.config), own, days, deadline);
+  const lines = await forecast(db, recurringRules(deps.config), own, query.days, deadline);
   return {
     message: lines.length === 0 ? 'No schedule will charge in this time' : 'Charges that schedules will make',
     data: {

@@ -22,7 +22,7 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { BANK, BILLERS } from '../http/callers';
 import { listAnswer } from '../http/list';
-import type { Call, PathCall, QueryCall } from '../http/call';
+import type { BodyCall, Call, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 import type { Operation } from '../http/operation';
@@ -34,7 +34,7 @@ import * as schema from './recurring-schema';
  * Recurring schedules: a merchant, or its provider for it, has a customer billed again and again.
  */
 
-async function createRecurring(call: Call<z.output<ReturnType<typeof schema.scheduleBody>>>) {
+async function createRecurring(call: BodyCall<ReturnType<typeof schema.scheduleBody>>) {
   const { body, caller, deps } = call;
   const { entityId, role } = caller;
   if (role === 'bank') throw new Error('a bank makes no schedules');
@@ -77,7 +77,6 @@ async function listRecurring(call: ListCall) {
   return listAnswer(['schedule', 'schedules'], await listOwn(call), call.query, scheduleData);
 }
 
-/** The schedules of a bank's customers. */
 async function listSubscriptions(call: ListCall) {
   return listAnswer(['subscription', 'subscriptions'], await listOwn(call), call.query, subscriptionData);
 }

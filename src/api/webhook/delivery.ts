@@ -16,9 +16,8 @@ import * as schema from './webhook-schema';
 /** Deliveries to the caller's webhook URL, with their attempts. */
 
 async function listWebhookDeliveries({ caller, query, deps }: QueryCall<typeof schema.deliveriesQuery>) {
-  const { status, webhookType, ...page } = query;
-  const found = await listDeliveries(deps.db, caller.entityId, { status, webhookType }, page);
-  return listAnswer(['delivery', 'deliveries'], found, page, shown);
+  const found = await listDeliveries(deps.db, caller.entityId, query, query);
+  return listAnswer(['delivery', 'deliveries'], found, query, shown);
 }
 
 async function showWebhookDelivery({ caller, params, deps }: PathCall<typeof schema.deliveryPath>) {
@@ -29,11 +28,8 @@ async function showWebhookDelivery({ caller, params, deps }: PathCall<typeof sch
   return { message: `The delivery is ${delivery.status}`, data: { ...shown(delivery), body } };
 }
 
-async function redeliverWebhook({
-  accept,
-  caller,
-  params: { deliveryId },
-}: PathCall<typeof schema.deliveryPath>) {
+async function redeliverWebhook({ accept, caller, params }: PathCall<typeof schema.deliveryPath>) {
+  const { deliveryId } = params;
   return accept(async (trx) => {
     await redeliver(trx, caller.entityId, deliveryId);
     return { message: 'The delivery is sent once more', data: { deliveryId } };

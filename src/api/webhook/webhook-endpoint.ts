@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { Config } from '../../settings/config';
 import { changeEndpoint } from '../../database/entity-control/control-entity';
 import { refuseUnsent } from '../../database/webhook/list-deliveries';
@@ -10,7 +9,7 @@ import {
   rotateWebhookSecret,
 } from '../../database/webhook/change-endpoint';
 import { ANYONE } from '../http/callers';
-import { actorOf, type Call } from '../http/call';
+import { actorOf, type BodyCall, type Call } from '../http/call';
 import { section } from '../http/route';
 import * as schema from './webhook-schema';
 
@@ -21,7 +20,7 @@ async function showEndpoint({ caller, deps }: Call) {
   return { message: url === null ? 'No webhooks are sent' : 'Webhooks are sent here', data: { url } };
 }
 
-async function putEndpoint(call: Call<z.output<ReturnType<typeof schema.endpointBody>>>) {
+async function putEndpoint(call: BodyCall<ReturnType<typeof schema.endpointBody>>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
     await refuseUnsent(trx, caller.entityId, 'webhook.endpoint_changed');
