@@ -43,15 +43,12 @@ export interface Outcome {
   metadata: Metadata;
 }
 
-export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id,
-  b.owner_id, b.payee_lookup_id,
+export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.owner_id, b.payee_lookup_id,
   b.customer_id, b.bank_id, b.lookup_id, b.agreement_id,
-  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key,
-  b.schedule_id, b.amount, b.currency, b.status, b.decline_reason,
-  b.bank_transaction_id, b.answer_action,
-  b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence,
-  b.workflow_id, b.waiting, b.closed_at, b.closed_by,
-  b.metadata`;
+  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key, b.schedule_id,
+  b.amount, b.currency, b.status, b.decline_reason, b.bank_transaction_id, b.answer_action,
+  b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence, b.workflow_id,
+  b.waiting, b.closed_at, b.closed_by, b.metadata`;
 
 export async function announceDeclinedAtOnce(
   trx: Executor,

@@ -107,14 +107,11 @@ export async function readBillingRequest(
 ): Promise<BillingRequestRecord> {
   const found = await row<BillingRequestRecord>(
     db,
-    `SELECT b.id AS billing_request_id, b.batch_id, b.transaction_id, b.reference,
-       b.status, b.decline_reason, b.amount, b.currency, b.description, b.metadata,
-       b.approval_required, b.customer_id, b.merchant_id,
-       b.owner_id, b.payee_bank_id, b.payee_lookup_id,
-       b.bank_id, b.lookup_id, b.agreement_id,
-       a.payment_id_key, b.schedule_id,
-       b.bank_transaction_id, b.workflow_id, b.expires_at,
-       b.created_at, b.closed_at
+    `SELECT b.id AS billing_request_id, b.batch_id, b.transaction_id, b.reference, b.status, b.decline_reason,
+       b.amount, b.currency, b.description, b.metadata, b.approval_required, b.customer_id, b.merchant_id,
+       b.owner_id, b.payee_bank_id, b.payee_lookup_id, b.bank_id, b.lookup_id, b.agreement_id,
+       a.payment_id_key, b.schedule_id, b.bank_transaction_id, b.workflow_id, b.expires_at, b.created_at,
+       b.closed_at
      FROM billing_requests b LEFT JOIN agreements a ON a.id = b.agreement_id
      WHERE b.id = :billingRequestId AND :entityId IN (b.owner_id, b.bank_id)`,
     { billingRequestId, entityId },

@@ -164,8 +164,7 @@ export async function listDevices(
   }>(
     db,
     {
-      select: () => `SELECT d.id, d.token_key, l.customer_id, l.phrase,
-          l.linked_at
+      select: () => `SELECT d.id, d.token_key, l.customer_id, l.phrase, l.linked_at
         FROM device_links l JOIN devices d ON d.id = l.device_id
         WHERE ${where}`,
       counted: (limit) => `device_links l WHERE ${where} ORDER BY l.linked_at, l.device_id ${limit}`,

@@ -55,11 +55,9 @@ export async function listCustomers(
   const encrypted = await listPage<EncryptedRecord>(
     db,
     {
-      select: () => `SELECT id AS customer_id, lookup_id AS "lookupID", client_ref, firstname,
-        middlename, lastname, account_name, country, reference,
-        display_picture, created_at,
-        coalesce(updated_at, created_at) AS updated_at, email_encrypted,
-        address_encrypted, phone_encrypted
+      select: () => `SELECT id AS customer_id, lookup_id AS "lookupID", client_ref, firstname, middlename,
+        lastname, account_name, country, reference, display_picture, created_at,
+        coalesce(updated_at, created_at) AS updated_at, email_encrypted, address_encrypted, phone_encrypted
         FROM customers WHERE ${where}`,
       counted: (limit) => `customers WHERE ${where} ORDER BY created_at, id ${limit}`,
       bindings: { ...searched?.bindings, bankId, customerId },

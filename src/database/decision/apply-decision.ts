@@ -59,8 +59,7 @@ export async function applyDecision(
      FROM (SELECT business_now(merchant_id) AS at, currency AS before, spent_day AS day, spent_month AS month
            FROM agreements WHERE id = :agreementId) AS moment
      WHERE a.id = :agreementId
-     RETURNING a.sequence, moment.at, moment.before, moment.day::text, moment.month::text,
-       a.customer_id`,
+     RETURNING a.sequence, moment.at, moment.before, moment.day::text, moment.month::text, a.customer_id`,
     {
       agreementId,
       decision: decided.decision,
@@ -117,8 +116,7 @@ export async function announceDecision(trx: Executor, keyring: Keyring, agreemen
     trx,
     `UPDATE agreements a SET told = a.told + 1 FROM customers c
      WHERE a.id = :agreementId AND c.id = a.customer_id
-     RETURNING a.merchant_id, a.customer_id, c.lookup_id, a.decision,
-       a.currency, a.payment_id_key, a.told`,
+     RETURNING a.merchant_id, a.customer_id, c.lookup_id, a.decision, a.currency, a.payment_id_key, a.told`,
     { agreementId },
   );
   await announce(trx, keyring, [

@@ -28,9 +28,8 @@ export interface DecisionRecord {
   updatedAt: Date;
 }
 
-const DECISIONS = `SELECT a.id, a.merchant_id, m.name AS merchant_name,
-    a.customer_id, a.bank_id, c.lookup_id, a.decision, a.approved,
-    a.payment_id_key, a.blocked, a.currency,
+const DECISIONS = `SELECT a.id, a.merchant_id, m.name AS merchant_name, a.customer_id, a.bank_id, c.lookup_id,
+    a.decision, a.approved, a.payment_id_key, a.blocked, a.currency,
     a.daily_limit, a.monthly_limit, ${SPENT_TODAY} AS spent_today,
     ${SPENT_THIS_MONTH} AS spent_this_month, a.created_at, a.updated_at
   FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,

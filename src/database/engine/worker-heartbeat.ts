@@ -70,8 +70,7 @@ export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
 export async function listWorkers(db: Executor): Promise<WorkerState[]> {
   return rows<WorkerState>(
     db,
-    `SELECT worker_id, version, started_at, beat_at,
-       workflow_tasks, activities, age_s AS beat_age_s,
+    `SELECT worker_id, version, started_at, beat_at, workflow_tasks, activities, age_s AS beat_age_s,
        greatest(extract(epoch FROM clock_timestamp() - temporal_at), 0)::float8 AS temporal_age_s,
        age_s <= ${SILENT_AFTER_S} AS alive
      FROM worker_heartbeats,

@@ -74,8 +74,7 @@ export async function createEntity(
   return credentials;
 }
 
-const COLUMNS = `id AS entity_id, type, name, status, trust_level, provider_id,
-  created_at`;
+const COLUMNS = `id AS entity_id, type, name, status, trust_level, provider_id, created_at`;
 
 export async function findEntity(db: Executor, entityId: string): Promise<Entity | undefined> {
   return row<Entity>(db, `SELECT ${COLUMNS} FROM entities WHERE id = :entityId`, { entityId });

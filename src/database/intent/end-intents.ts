@@ -46,9 +46,8 @@ export interface EndedIntent {
 
 export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
-export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id, i.merchant_id,
-  i.customer_id, i.bank_id, i.lookup_id, i.batch_id,
-  i.currency, i.status, i.reason, i.customer_decision, i.daily_limit,
+export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id, i.merchant_id, i.customer_id, i.bank_id,
+  i.lookup_id, i.batch_id, i.currency, i.status, i.reason, i.customer_decision, i.daily_limit,
   i.monthly_limit, i.block_merchant,
   (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS payment_id_key, i.sequence,
   i.workflow_id, i.waiting, i.closed_at, i.metadata`;
@@ -162,9 +161,8 @@ async function latestIntent(trx: Executor, agreementId: string) {
   return row<Asked>(
     trx,
     `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS in_time,
-       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since,
-       a.currency_before, a.daily_limit_before,
-       a.monthly_limit_before
+       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since, a.currency_before,
+       a.daily_limit_before, a.monthly_limit_before
      FROM intents i JOIN agreements a ON a.id = i.agreement_id
      WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
     { agreementId },

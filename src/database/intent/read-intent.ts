@@ -73,11 +73,9 @@ export interface IntentRecord {
 export async function readIntent(db: Executor, entityId: string, intentId: string): Promise<IntentRecord> {
   const found = await row<IntentRecord>(
     db,
-    `SELECT i.id AS intent_id, i.batch_id, i.reference, i.status, i.reason,
-       i.customer_decision, i.currency, i.description, i.metadata, i.customer_id,
-       i.merchant_id, i.bank_id, i.lookup_id,
-       i.agreement_id, a.payment_id_key, i.workflow_id,
-       i.due_date, i.expires_at, i.created_at, i.closed_at
+    `SELECT i.id AS intent_id, i.batch_id, i.reference, i.status, i.reason, i.customer_decision, i.currency,
+       i.description, i.metadata, i.customer_id, i.merchant_id, i.bank_id, i.lookup_id, i.agreement_id,
+       a.payment_id_key, i.workflow_id, i.due_date, i.expires_at, i.created_at, i.closed_at
      FROM intents i JOIN agreements a ON a.id = i.agreement_id
      WHERE i.id = :intentId AND :entityId IN (i.merchant_id, i.bank_id)`,
     { intentId, entityId },

@@ -73,10 +73,9 @@ export interface TransactionRecord {
 }
 
 export const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, currency, description,
-  customer_id, merchant_id, bank_id,
-  billing_request_id, schedule_id, bank_transaction_id,
-  decline_reason, refunded_amount, reversed_amount, created_at,
-  settled_at, payee_bank_id, payee_lookup_id AS "payeeLookupID", metadata`;
+  customer_id, merchant_id, bank_id, billing_request_id, schedule_id, bank_transaction_id, decline_reason,
+  refunded_amount, reversed_amount, created_at, settled_at, payee_bank_id, payee_lookup_id AS "payeeLookupID",
+  metadata`;
 
 /**
  * SQL: the party's transactions that match the filter. Each side is a query of its own with its

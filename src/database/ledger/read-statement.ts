@@ -233,13 +233,11 @@ const LINES = `
     WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
     GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
   SELECT * FROM (SELECT e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
-    t.description, t.customer_id, t.merchant_id, t.bank_id,
-    t.billing_request_id, t.schedule_id,
+    t.description, t.customer_id, t.merchant_id, t.bank_id, t.billing_request_id, t.schedule_id,
     t.bank_transaction_id, t.decline_reason,
     ${backBy('refund', 'refunds part')} - ${backBy('refund_return', RETURNS)} AS refunded_amount,
     ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS reversed_amount,
-    t.created_at, e.settled_at, t.payee_bank_id,
-    t.payee_lookup_id AS "payeeLookupID", t.metadata,
+    t.created_at, e.settled_at, t.payee_bank_id, t.payee_lookup_id AS "payeeLookupID", t.metadata,
     sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
   FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
     SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'

@@ -168,9 +168,8 @@ function readAhead(
     `(SELECT s.id FROM schedules s WHERE ${whose} AND s.status = '${status}'
       ORDER BY s.id LIMIT :limit)`;
   const statement = `
-    SELECT s.id, s.merchant_id, s.bank_id, s.amount::bigint AS next_amount, s.currency,
-      s.frequency, s.every AS "interval", s.start_at, s.end_at,
-      s.max_billings, s.next_n, s.created_at,
+    SELECT s.id, s.merchant_id, s.bank_id, s.amount::bigint AS next_amount, s.currency, s.frequency,
+      s.every AS "interval", s.start_at, s.end_at, s.max_billings, s.next_n, s.created_at,
       s.status AS schedule_status, s.ran, s.failed_in_a_row, s.next_due_at,
       ${AGREEMENT_OF_SCHEDULE} AS agreement, business_now(s.merchant_id) AS now,
       ${dayBegin('(business_now(s.merchant_id) AT TIME ZONE :timeZone)::date + :days::int')} AS until,

@@ -44,10 +44,8 @@ export interface RefundRecord {
 
 export const REFUND_COLUMNS = `id AS refund_id, transaction_id, reference,
   (SELECT b.reference FROM billing_requests b WHERE b.id = billing_request_id) AS original_reference,
-  billing_request_id, merchant_id, customer_id,
-  bank_id, amount, currency, reason, metadata, status, overdue, reminders, reject_reason,
-  bank_transaction_id, expected_by, sequence, created_at,
-  closed_at`;
+  billing_request_id, merchant_id, customer_id, bank_id, amount, currency, reason, metadata, status, overdue,
+  reminders, reject_reason, bank_transaction_id, expected_by, sequence, created_at, closed_at`;
 
 interface Charge {
   id: string;

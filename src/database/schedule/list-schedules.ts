@@ -57,9 +57,8 @@ const COLUMNS = `s.id, s.merchant_id,
   (SELECT lookup_id FROM customers WHERE id = s.customer_id) AS lookup_id, s.bank_id,
   (SELECT name FROM entities WHERE id = s.bank_id) AS bank_name,
   (SELECT firstname || ' ' || lastname FROM customers WHERE id = s.customer_id) AS customer_name,
-  s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval",
-  s.start_at, s.end_at, s.max_billings, s.status, s.next_n,
-  s.next_due_at, s.ran, s.created_at, s.updated_at,
+  s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval", s.start_at,
+  s.end_at, s.max_billings, s.status, s.next_n, s.next_due_at, s.ran, s.created_at, s.updated_at,
   CASE s.status WHEN 'past_due' THEN (
     SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') END AS retry_at,
   CASE s.status WHEN 'past_due' THEN (
@@ -101,8 +100,7 @@ export async function readBillings(db: Executor, scheduleId: string): Promise<Bi
   const byN = new Map(billings.map((billing) => [billing.n, billing]));
   const attempts = await rows<BillingRecord['attempts'][number] & { n: number }>(
     db,
-    `SELECT billing_n AS n, id AS billing_request_id, reference, created_at AS at, status,
-       decline_reason
+    `SELECT billing_n AS n, id AS billing_request_id, reference, created_at AS at, status, decline_reason
      FROM billing_requests WHERE schedule_id = :scheduleId AND billing_n >= :from ORDER BY billing_n, attempt`,
     { scheduleId, from: billings[0]?.n ?? 0 },
   );

@@ -52,8 +52,7 @@ export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: nu
        SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent,
          (SELECT min(at) FROM webhook_attempts WHERE delivery_id = d.id AND error IS NULL),
          d.withdrawn_at IS NULL AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
-                 AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)),
-         past.hash
+                 AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), past.hash
        FROM past JOIN webhook_deliveries d USING (id) WHERE d.webhook_type = ANY(:asking)
      ), gone AS (
        DELETE FROM webhook_deliveries d USING past WHERE d.id = past.id RETURNING d.created_at

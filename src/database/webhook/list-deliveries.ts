@@ -37,9 +37,8 @@ interface AttemptRecord {
 /** Most attempts that are shown with a delivery, the latest: the table of retries has twelve. */
 const ATTEMPTS_SHOWN = 50;
 
-const COLUMNS = `d.id AS delivery_id, d.event_id, d.webhook_type,
-  d.batch_id, d.status, d.created_at, d.finished_at,
-  d.withdrawn_at`;
+const COLUMNS = `d.id AS delivery_id, d.event_id, d.webhook_type, d.batch_id, d.status, d.created_at,
+  d.finished_at, d.withdrawn_at`;
 
 type Delivery = Omit<DeliveryRecord, 'attempts'>;
 
