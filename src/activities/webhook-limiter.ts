@@ -9,12 +9,6 @@ import { remember } from '../domain/remember';
  * at once the last time, so a healthy merchant never waits for its silent siblings, however many
  * origins they have. The counts are of one process: they share its slots, and spare no receiver.
  */
-export interface WebhookLimiter {
-  /** Takes a place for one request; undefined where its receiver's or owner's are all taken. */
-  enter(kind: AttemptKind, to: Addressee): { leave(): void } | undefined;
-  /** In how many milliseconds a retry that found no place comes again. */
-  comeBackInMs(to: Addressee, timeoutMs: number): number;
-}
 
 export type AttemptKind = 'first' | 'retry';
 
@@ -55,7 +49,7 @@ interface Share {
 }
 
 /** @param nowMs any clock that does not jump */
-export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
+export function createWebhookLimiter(nowMs: () => number) {
   const underWay = new Map<string, number>();
   /** When the last of those sent away finds a place, if each before it takes its full time. */
   const lineEndsAt = new Map<string, number>();
@@ -83,14 +77,16 @@ export function createWebhookLimiter(nowMs: () => number): WebhookLimiter {
   }
 
   return {
-    enter(kind, to) {
+    /** Takes a place for one request; undefined where its receiver's or owner's are all taken. */
+    enter(kind: AttemptKind, to: Addressee): { leave(): void } | undefined {
       if (fullShare(kind, to)) return undefined;
       const keys = Object.values(keysOf(kind, to));
       for (const key of keys) add(key, 1);
       return { leave: () => keys.forEach((key) => add(key, -1)) };
     },
 
-    comeBackInMs(to, timeoutMs) {
+    /** In how many milliseconds a retry that found no place comes again. */
+    comeBackInMs(to: Addressee, timeoutMs: number): number {
       const full = fullShare('retry', to);
       if (!full) return SHORTEST_WAIT_MS;
       const now = nowMs();

@@ -14,13 +14,8 @@ const UNITS =
 /** Values of `<SERVICE>_PORT` and the like, which Kubernetes sets for each service. */
 const OF_A_SERVICE = /^(tcp|udp|sctp):\/\//;
 
-export interface Misspelt {
-  name: string;
-  meant: string;
-}
-
 /** @param settings the names of all settings */
-export function misspeltSettings(environment: NodeJS.ProcessEnv, settings: readonly string[]): Misspelt[] {
+export function misspeltSettings(environment: NodeJS.ProcessEnv, settings: readonly string[]) {
   const isSet = (name: string) => (environment[name] ?? '') !== '';
   const absent = settings.filter((name) => !isSet(name));
   return Object.keys(environment)

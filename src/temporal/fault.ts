@@ -1,18 +1,10 @@
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 
-/** The reason why Temporal cannot be used. A Temporal that refuses us need not be started. */
-export interface TemporalFault {
-  what: string;
-  /** `what`, the error's own words and a remedy, for operators. */
-  inWords: string;
-}
-
-/** gRPC status. */
+/** gRPC statuses. */
 export const DEADLINE_EXCEEDED = 4;
+const NOT_FOUND = 5;
 /** Begins the details of a call that ran out of time in a second or later attempt. */
 export const CUT_OFF = 'no answer in time, and before that ';
-/** gRPC status. */
-const NOT_FOUND = 5;
 /**
  * Servers that answer and refuse us. The words are for the errors of a worker's connection, which
  * carry no gRPC status.
@@ -30,8 +22,12 @@ const HANDSHAKE = /certificate|SSL routines|ERR_TLS_|InvalidMessage|AlertReceive
 /** Characters. A worker's connection puts all that it knows into its message. */
 const QUOTED_MAX = 300;
 
-/** @param namespace named in the message */
-export function temporalFault(error: unknown, namespace: string): TemporalFault {
+/**
+ * The reason why Temporal cannot be used. A Temporal that refuses us need not be started.
+ *
+ * @returns `inWords`: `what`, the error's own words and a remedy, for operators
+ */
+export function temporalFault(error: unknown, namespace: string) {
   const cause = error instanceof ServiceError ? error.cause : error;
   const code = isGrpcServiceError(cause) ? (cause.code as number) : undefined;
   const said = ownWords(cause);

@@ -17,9 +17,6 @@ import { VERSION } from '../process/version';
  * The timer runs on the event loop that does the work: a process that is frozen, or busy without
  * end, falls silent.
  */
-export interface HeartbeatTimer {
-  stop(): Promise<void>;
-}
 
 const BEAT_EVERY_MS = 3_000;
 /**
@@ -42,7 +39,7 @@ export function startHeartbeat(
   log: Pick<Logger, 'info' | 'warn'>,
   attended: string,
   attend: (namespaceId: string) => Promise<void>,
-): HeartbeatTimer {
+) {
   const workerId = `${process.pid}@${hostname()}-${randomBytes(3).toString('hex')}`;
   const stopped = new AbortController();
 

@@ -12,7 +12,7 @@ import type { FailedAuthentication } from '../http/failed-authentication';
 import type { ApiDeps } from '../http/deps';
 import { replyOf } from '../http/answer';
 import { CREDENTIALS_LIMIT_BYTES, readJsonBody } from '../http/body';
-import { endpoint, type Endpoint } from '../http/serve-endpoints';
+import { endpoint } from '../http/serve-endpoints';
 import { consolePages, READING } from '../http/own-page';
 import { meterCaller } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
@@ -25,11 +25,6 @@ import { forgetSession, keepSession, lastsMs, openSession, readSession, type Ses
  * do what the token's owner can do, and nothing else; neither secret nor token ever reach it.
  * No page of another site reaches it.
  */
-export interface ConsoleAccess {
-  /** Turns a call of the console into one of the API; in front of all routes. */
-  calls: RequestHandler[];
-  endpoints: Endpoint[];
-}
 
 interface Access {
   login: ClientLogin;
@@ -47,7 +42,7 @@ const ID_BYTES = 9;
 
 const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: z.string().trim() });
 
-export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: Access): ConsoleAccess {
+export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: Access) {
   const { config, db } = deps;
 
   /**
@@ -131,6 +126,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     send(res, 200, 'You are signed out');
   }
 
+  /** Turns a call of the console into one of the API; in front of all routes. */
   const call: RequestHandler = async (req, res, next) => {
     const called = callOf(req.url);
     if (called === undefined) return next();

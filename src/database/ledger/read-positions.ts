@@ -78,13 +78,6 @@ export const readPositions = (
     { partyId, date, atMost },
   );
 
-export interface NetworkPositions {
-  /** Whether nothing can settle on that day any more, for any party. */
-  final: boolean;
-  /** By currency, party and counterparty; null where there are more than `atMost`. */
-  positions: NetworkPosition[] | null;
-}
-
 export interface NetworkDay {
   /** In the network's zone. */
   date: string;
@@ -107,6 +100,7 @@ const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id
  *
  * @param atMost positions in memory: some 700 bytes each
  * @param beat called with the number of entries read so far
+ * @returns the positions by currency, party and counterparty; null where there are more than `atMost`
  */
 export async function readNetworkPositions(
   db: Database,
@@ -114,7 +108,7 @@ export async function readNetworkPositions(
   atMost: number,
   beat: (entries: number) => void = () => undefined,
   entriesAtOnce = ENTRIES_AT_ONCE,
-): Promise<NetworkPositions> {
+) {
   return readInOneSnapshot(db, timeZone, date, null, async (trx, { final }) => {
     const sums = new Map<string, NetworkPosition>();
     let entries = 0;
