@@ -98,7 +98,7 @@ type Unmade = 'no place' | 'not begun';
 
 const UNMADE_WHY = 'no attempt could be begun';
 
-/** A delivery after an attempt, by which it may have arrived and still be pending. */
+/** A delivery after an attempt; pending, though it arrived, where it was asked for again. */
 type Attempted = DeliveryState & { arrived: boolean; why: string };
 
 /** Longest first attempt: no billing is to notice a slow receiver. */
@@ -135,7 +135,6 @@ export function createWebhookActivities({
   const firstAttemptMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
   const maxAttempts = config.WEBHOOK_RETRY_S.length + 1;
 
-  /** One request and its record. */
   async function attempt(
     delivery: DeliveryToAttempt & { prompt?: boolean },
     kind: AttemptKind,

@@ -37,7 +37,7 @@ export function loginStatements({ DATABASE_URL, DATABASE_OWNER_URL }: Config): O
     `DO $$ BEGIN CREATE ROLE ${appRole} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
     `CREATE ROLE ${ownerName} LOGIN PASSWORD ${verifierOf(owner.password)}`,
     `CREATE ROLE ${loginName} LOGIN PASSWORD ${verifierOf(login.password)} IN ROLE ${appRole}`,
-    // Of an older Postgres, template1 lets everybody create in the schema.
+    // An older Postgres lets everybody create in the schema of template1.
     `CREATE DATABASE ${database} OWNER ${ownerName} TEMPLATE template0`,
     // Postgres lets every login into each database of a server, and the role has grants in each: a
     // sandbox's login could write a production.

@@ -13,8 +13,8 @@ const LINK = String.raw`[:@]|(?<=www)\.`;
 const ZERO_WIDTH_SPACE = '\u200b';
 
 /**
- * SQL: the part of a name that titles, summaries and details show. Temporal's UI reads them as
- * Markdown, in which the name shows as it is: no link, no picture, no line of its own.
+ * SQL: the part of a name that titles, summaries and details show, escaped: Temporal's UI reads
+ * Markdown, and a name makes no link, picture or line there.
  */
 export function shownPart(name: string): string {
   const oneLine = `regexp_replace(left(${name}, ${SHOWN_MAX}), '${CONTROL}', ' ', 'g')`;

@@ -22,7 +22,7 @@ const TICK_MS = 250;
 const MEDIA_TYPE_MAX = 100;
 
 /** The least bytes that arrive while a body is waited for, once `graceMs` are over. */
-export interface Pace {
+interface Pace {
   graceMs: number;
   leastBytesPerS: number;
 }
@@ -149,23 +149,23 @@ export async function* bodyChunks(
   }
 }
 
+const PLAIN = 'identity';
+/** Without brotli, whose decoder takes 16 MB at its first byte. */
 const ENCODINGS = new Map<string, () => Transform>([
+  [PLAIN, () => new PassThrough()],
   ['gzip', createGunzip],
-  // brotli takes 16 MB at its first byte.
   ['deflate', createInflate],
 ]);
 const decoders = new Places(DECODERS);
 const anonymous = new AnonymousBodies();
 
-/**
- * A stream for the body, in its place: destroying the request itself would close its connection.
- */
+/** A stream of the body's own: destroying the request would close its connection. */
 function decoded(req: Request): { bytes: Transform; release: () => void } {
   const { caller } = req;
   const encoding = (req.headers['content-encoding'] ?? PLAIN).toLowerCase();
   const isPlain = encoding === PLAIN;
-  const make = isPlain ? () => new PassThrough() : caller && ENCODINGS.get(encoding);
-  if (!make) throw caller ? unknownEncoding() : plainOnly();
+  const make = caller || isPlain ? ENCODINGS.get(encoding) : undefined;
+  if (!make) throw new Failure('unsupported_media_type', caller ? ENCODINGS_WORDS : PLAIN_WORDS);
   if (caller && !isPlain) decoders.enter(caller);
   const bytes = make();
   if (!caller) anonymous.enter(bytes, countedAddress(req));
@@ -183,7 +183,8 @@ function decoded(req: Request): { bytes: Transform; release: () => void } {
   };
 }
 
-const PLAIN = 'identity';
+const ENCODINGS_WORDS = 'The body may be plain, or compressed with gzip or deflate';
+const PLAIN_WORDS = 'The body must be plain: send it without Content-Encoding';
 
 const tooLarge = (limitBytes: number) =>
   new Failure('body_too_large', `The body may have at most ${limitBytes / 1024} KiB`);
@@ -191,10 +192,6 @@ const silent = () =>
   new Failure('request_too_slow', `Nothing of the body arrived for ${SILENCE_MS / 1000} seconds`);
 const crawls = ({ leastBytesPerS }: Pace) =>
   new Failure('request_too_slow', `The body comes at less than ${leastBytesPerS / 1024} KiB a second`);
-const unknownEncoding = () =>
-  new Failure('unsupported_media_type', 'The body may be plain, or compressed with gzip or deflate');
-const plainOnly = () =>
-  new Failure('unsupported_media_type', 'The body must be plain: send it without Content-Encoding');
 
 function unreadable(): Failure {
   const message = 'is not whole, or not compressed as its Content-Encoding says';

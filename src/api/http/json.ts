@@ -82,7 +82,7 @@ function problemsOf(text: string): Problem[] {
     if (BEFORE_A_PART.includes(token) && ++parts > MAX_PARTS) {
       throw refusal([{ path: 'body', message: `has more than ${MAX_PARTS} names and values` }]);
     }
-    // Only the next token may be its colon: a second colon would decode the same string again.
+    // A string is a name for the next token alone: a second colon would decode it again.
     const name = latestString;
     latestString = undefined;
     if (token === '"') {

@@ -106,16 +106,10 @@ export class BodyPlace {
 /** Each has some hundred kilobytes; a caller may compress each of a burst of calls. */
 export const DECODERS = { what: 'compressed bodies', all: 200, ofCaller: 25, retryAfterS: 1 };
 
-/**
- * Bodies under way of callers who are not known, of 4 KiB each: a packet that was lost arrives
- * before as many others come.
- */
+/** Bodies of unknown callers under way, of 4 KiB each: a lost packet is sent again meanwhile. */
 const ANONYMOUS_MAX = 400;
 
-/**
- * The places of bodies whose caller is not known. The body that is under way for longest makes room
- * for another, so that those who crawl keep nobody out.
- */
+/** Places of unknown callers' bodies. The oldest makes room, so that a body that crawls keeps none out. */
 export class AnonymousBodies {
   private readonly addressOf = new Map<Transform, string>();
 
@@ -137,20 +131,6 @@ export class AnonymousBodies {
   }
 }
 
-/**
- * The share of the connections to Postgres that an owner's requests have at a time. Beyond it they
- * wait, and the callers of the owner take turns: no request waits for more than a few of another
- * owner's.
- */
-export interface CallerLimiter {
-  /**
-   * Does the work when the caller's owner has a place free.
-   *
-   * @throws Failure rate_limited where none comes free in time
-   */
-  take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
-}
-
 /** A burst that the rate limits allow is over by then, and most senders wait no longer. */
 const WAIT_MS = 10_000;
 const RETRY_AFTER_S = 1;
@@ -166,8 +146,16 @@ interface Waiter {
   giveUp: (cause: unknown) => void;
 }
 
-/** @param connections that the process has to Postgres */
-export function createCallerLimiter(connections: number): CallerLimiter {
+export type CallerLimiter = ReturnType<typeof createCallerLimiter>;
+
+/**
+ * The share of the connections to Postgres that an owner's requests have at a time. Beyond it they
+ * wait, and the callers of the owner take turns: no request waits for more than a few of another
+ * owner's.
+ *
+ * @param connections that the process has to Postgres
+ */
+export function createCallerLimiter(connections: number) {
   const places = shareOfOwner(connections);
   const owners = new Map<string, Owner>();
 
@@ -187,7 +175,8 @@ export function createCallerLimiter(connections: number): CallerLimiter {
   }
 
   return {
-    async take(caller, work) {
+    /** Does the work in a place. @throws Failure rate_limited where none comes free in time */
+    async take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
       const id = ownerOf(caller);
       const owner = owners.get(id) ?? { taken: 0, waiting: new Map<string, Set<Waiter>>() };
       owners.set(id, owner);

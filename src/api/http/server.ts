@@ -134,8 +134,7 @@ interface Line {
 
 /**
  * The order in which connections make room for others. The first three wait for their callers: for
- * the rest of a body, for a response to be read, or for a request. A body that is large has a place
- * of a few.
+ * the rest of a body, for a response to be read, or for a request. `LARGE_BODIES` bounds the large.
  */
 const RANK = { anonymousBody: 0, waiting: 1, silent: 2, inHand: 3, stays: 4 };
 
@@ -237,7 +236,7 @@ class Connections {
     if (this.lines.delete(socket)) this.lines.set(socket, line);
   }
 
-  /** @param last of the ranks that go, among the connections of the address if one is given */
+  /** @param last rank that goes @param address whose connections go alone, if it is given */
   private nextToGo(last: number, address?: string): Duplex | undefined {
     let before = last + 1;
     let next: Duplex | undefined;

@@ -100,8 +100,8 @@ export class Schemas {
       if (description !== undefined) json['description'] = description;
       if (id !== undefined) json['id'] = id;
     }
-    // Go's would be a float32, which has too few digits for money. So marked, a number also stays a
-    // choice of its own: zod makes one list of plain types, which generators take for none.
+    // Go's float32 has too few digits for money. The mark also keeps a number apart in a choice:
+    // zod makes one list of plain types, which generators cannot read.
     if (json['type'] === 'number') json['x-go-type'] = 'float64';
     if (example !== undefined) {
       delete json['example'];

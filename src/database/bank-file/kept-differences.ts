@@ -1,12 +1,12 @@
 /**
- * Bytes of differences that are kept of the files that a bank sends in a day: some 80 000 lines,
- * far more than people look into. Beyond it they are only counted, for they stay for weeks.
+ * Bytes of differences of a bank's files of a day: some 80 000 lines, far more than people look
+ * into. Further differences are only counted, for what is kept stays for weeks.
  */
 const KEPT_BYTES_PER_DAY = 16 * 1024 ** 2;
 
 /**
- * SQL: whether another page of differences is kept of a file. Differences that hold money of
- * merchants have as much room again, which lines without a booking cannot take.
+ * SQL: whether a file's next page of differences is kept. Differences that hold money of merchants
+ * have as much room again, which lines without a booking cannot take.
  */
 export const ROOM = `
   SELECT sum(o.kept_bytes) < ${KEPT_BYTES_PER_DAY} AS for_any, sum(o.kept_bytes) < 2 * ${KEPT_BYTES_PER_DAY} AS for_held

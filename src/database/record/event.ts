@@ -39,7 +39,7 @@ export const moneyFacts = (row: MoneyRow) => ({
   ...(row.closedAt && { closedAt: row.closedAt.toISOString() }),
 });
 
-/** Writes events, with the ids of API call and transaction, in that of their transitions. */
+/** Writes events in the transaction of their transitions, with its id and the API call's. */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
   await rows(
