@@ -14,13 +14,9 @@ import { beat } from './beat';
  * a retried step goes on.
  */
 export interface BankStatementActivities {
-  /** Matches the lines with the expected bookings of the bank. */
   matchLines(statementId: string): Promise<void>;
-  /** Ends the exceptions that the lines explain. */
   endExplained(statementId: string): Promise<void>;
-  /** Finds bookings that none of the bank's files has. */
   findMissingAtBank(statementId: string): Promise<void>;
-  /** Opens exceptions for differences. */
   openExceptions(statementId: string): Promise<void>;
   /** @returns the results of the lines, in words */
   completeStatement(statementId: string): Promise<{ status: BankFileStatus; counts: string }>;

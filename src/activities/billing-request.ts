@@ -57,7 +57,6 @@ export interface BillingRequestActivities {
    * @param billingRequestIds empty for the workflow's open charges
    */
   awaitAnswer(billingRequestIds: string[], workflowId: string): Promise<Answers>;
-  /** Declines the charges whose window has passed. */
   closeWindow(billingRequestIds: string[]): Promise<Answers>;
   /**
    * Settles charges whose payees' banks have heard of their money, and notes the charges that are

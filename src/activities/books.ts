@@ -9,7 +9,6 @@ import { STREAMS } from '../domain/books/chain';
 import { counted } from '../domain/words/counted';
 import { beat } from './beat';
 
-/** Chains the books, and compares them. */
 export interface BooksActivities {
   /** @returns what was chained, in words, for the Temporal UI */
   chainBooks(): Promise<string>;

@@ -115,7 +115,6 @@ export function createRecurringActivities(
   };
 }
 
-/** A step of a turn. */
 type Act = (turn: Turn) => Promise<void> | void;
 
 type Taken = TurnTaken & { told: string[] };

@@ -18,7 +18,6 @@ import { documentationEndpoints } from './pages/documentation';
 import { pageEndpoints } from './pages/pages';
 import { sandboxHandlers } from './pages/sandbox';
 
-/** The HTTP application, ready to be listened with. */
 export function createApp(deps: ApiDeps): Express {
   const tokens = createAccessTokens(deps);
   const failures = createFailedAuthentication(deps.config);

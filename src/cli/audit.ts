@@ -28,7 +28,6 @@ interface Filter {
   json?: boolean;
 }
 
-/** `assent audit`: shows the audit events. */
 export function fill(audit: Command): void {
   takingJson(audit)
     .option('--entity <id>', 'only what this entity did, or what was done to it')

@@ -5,7 +5,6 @@ import { command, reporting } from './command';
 import { asOwner } from './engine';
 import { operator, reasonOption, type Explained } from './options';
 
-/** `assent batches`: large batches of customers. */
 export function fill(batches: Command): void {
   command(batches, 'fail', 'give one up: what was onboarded stays, and its bank sees "failed"')
     .argument('<batchId>')

@@ -19,7 +19,6 @@ interface Options {
   to?: string | null;
 }
 
-/** `assent books`: verifies the ledger and the audit events. */
 export function fill(books: Command): void {
   command(
     books,

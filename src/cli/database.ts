@@ -7,7 +7,6 @@ import { loginStatements } from './logins';
 import { operator, reasonOption, type Explained } from './options';
 import { progress } from './output';
 
-/** `assent database`: what is done to the database itself, from its logins on. */
 export function fill(database: Command): void {
   command(
     database,

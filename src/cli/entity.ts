@@ -48,7 +48,6 @@ interface Endpoint extends Explained {
 
 const atOnceOption = () => new Option('--now', 'the old one is dead at once: for one that has leaked');
 
-/** `assent entity`: who takes part, and how each proves it. */
 export function fill(entity: Command): void {
   command(entity, 'create', 'make one; its secrets are shown once')
     .addOption(new Option('--type <type>').choices(ROLES).makeOptionMandatory())

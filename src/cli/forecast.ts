@@ -8,7 +8,6 @@ import { onEngine, takingJson, unknownEntity } from './command';
 import { anyRing } from './engine';
 import { tableOf } from './output';
 
-/** `assent forecast`: what the schedules of all merchants, or of one, will charge by day. */
 export function fill(command: Command): void {
   takingJson(command)
     .option('--merchant <id>', 'only those of this merchant')

@@ -10,7 +10,6 @@ import { asOwner } from './engine';
 import { operator, reasonOption, type Explained } from './options';
 import { progress, tableOf } from './output';
 
-/** `assent keys`: the keys that sign access tokens or the books, and those of the keyring. */
 export function fill(keys: Command): void {
   command(keys, 'rotate', 'sign with a new key from now on; what the old one has signed stays good')
     .option('--books', 'the key that signs the heads of the books, instead of that of access tokens')

@@ -19,19 +19,16 @@ export const reasonOption = () =>
     (given) => parseText(given, DESCRIPTION_MAX),
   );
 
-/** The actor of the audit event. */
 export function operator({ reason }: Explained): Actor {
   return operatorActor(reason ?? null);
 }
 
-/** An option that takes a day. */
 export const dayOption = (flags: string, description: string) =>
   parsedOption(flags, `${description}, as in 2026-11-01`, (given) => {
     const parsed = parseDay(given);
     return parsed.ok ? parsed : refuse('is no day: write it as in 2026-11-01');
   });
 
-/** An option that takes a moment. */
 export const momentOption = (flags: string, description: string) =>
   parsedOption(flags, `${description}, as in 2026-01-31T09:00:00Z`, parseInstant);
 

@@ -20,7 +20,6 @@ const monthArgument = () =>
 
 const firstDayOf = (month: string) => `${month}-01`;
 
-/** `assent period`: the close of a month, after which its statements stay as they are. */
 export function fill(period: Command): void {
   command(period, 'close', 'close a month that is over: what comes later goes to the day that it is then')
     .addArgument(monthArgument())

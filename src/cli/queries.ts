@@ -9,7 +9,6 @@ import { parsedOption } from './options';
 import { factsOf } from './output';
 import { workflowsUrl } from './temporal';
 
-/** `assent queries`: links to the Temporal UI, to keep open or to send to a colleague. */
 export function fill(command: Command): void {
   takingJson(command)
     .addOption(

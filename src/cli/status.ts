@@ -16,7 +16,6 @@ import { inDays } from './exceptions';
 import { factsOf, tableOf, type Cell } from './output';
 import { openTemporal } from './temporal';
 
-/** `assent status`: how the service is, on one screen. */
 export function fill(command: Command): void {
   takingJson(command).action(
     onEngine(async (engine, config) => {
@@ -83,7 +82,6 @@ function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions
 }
 
 const seconds = (s: number) => `${Math.round(s)} s`;
-/** What waits for Temporal. */
 export const outboxInWords = ({ call, later }: Awaited<ReturnType<typeof outboxBacklog>>): string =>
   `${counted(call.messages, 'messages')} ${call.messages === 1 ? 'waits' : 'wait'} for Temporal${oldest(call)}` +
   (later.messages > 0 ? `; behind them ${later.messages} of webhooks and large changes${oldest(later)}` : '');

@@ -6,7 +6,6 @@ import { OperatorError } from '../domain/failures';
 import { onEngine, takingJson, unknownEntity } from './command';
 import { operator, reasonOption, type Explained } from './options';
 
-/** `assent token`: an access token, as the token endpoint would issue it. */
 export function fill(token: Command): void {
   takingJson(token)
     .argument('<entityId>')

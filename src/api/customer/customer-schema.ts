@@ -113,7 +113,6 @@ export const person = z.strictObject({
   reference: textFor('Free text', NAME_MAX, 'branch 12').optional(),
 });
 
-/** Most entries of one batch. */
 export const BATCH_ENTRIES_MAX = 10_000;
 export const tooMany = `must have at most ${BATCH_ENTRIES_MAX} entries: send more as several batches`;
 

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { parseText } from '../../domain/plain-text';
 import { note, SHOWN, TEXT, text } from './request-fields';
 
-/** Longest name in `metadata`. */
 const METADATA_NAME_MAX = 40;
 
 /** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */

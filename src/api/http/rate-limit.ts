@@ -15,7 +15,6 @@ import { answered } from './deadline';
 import { gathered } from './gathered';
 import { createTokenBlocks } from './token-blocks';
 
-/** The setting of each token bucket. */
 const SETTINGS = {
   caller: 'RATE_LIMIT_CALLER',
   answer: 'RATE_LIMIT_ANSWER',

@@ -161,7 +161,6 @@ export const credit = seldom(
   'The money for the payee; only for a successful payment between customers',
 );
 
-/** A page of a list. */
 export const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry: Entry) =>
   z.strictObject({
     ...({ [name]: z.array(entry).meta({ description: 'The entries of this page' }) } as Record<

@@ -56,7 +56,6 @@ export interface Receiver<Body> {
   /** The form of the body, for the document. */
   schema: z.ZodType;
   limitBytes: number;
-  /** Reads and checks the body. */
   receive(req: Request, deps: ApiDeps, caller: Caller): Promise<Received<Body>>;
 }
 
@@ -64,7 +63,6 @@ export interface Upload<Body, Query> {
   /** The types of the files that it takes, for the document. */
   types: Record<string, { description: string; example: string }>;
   limitBytes: number;
-  /** Reads and checks the body. */
   receive(req: Request, deps: ApiDeps, caller: Caller, query: Query): Promise<Received<Body>>;
 }
 
@@ -269,7 +267,7 @@ function checkAll(
   const others = ofOtherRoles(options.only, role, input, parameters.value ?? {});
   if (body.problems || query.problems || others.size > 0) {
     const problems = [...(body.problems ?? []), ...(query.problems ?? [])];
-    // Whoever calls as the wrong party learns that first.
+    // A caller of the wrong role learns that first.
     throw invalidRequest([...others.values(), ...problems.filter(({ path }) => !others.has(path))]);
   }
   return { body: body.value, query: query.value };

@@ -56,7 +56,6 @@ const PLAIN: Record<RefusalStatus, z.ZodObject> = {
   503: plain('Unavailable', 'unavailable'),
 };
 
-/** The envelope of a refusal. */
 export const plainRefusal = (status: RefusalStatus): z.ZodType => PLAIN[status];
 
 /** The same with `data`, and what its example says. */

@@ -26,7 +26,6 @@ const signature = z
 const oneOf = ([first, ...others]: z.ZodType[]) =>
   first && others.length === 0 ? first : z.union([first, ...others].filter((one) => one !== undefined));
 
-/** The body of a webhook. */
 const envelope = ({ type, to, item }: (typeof KINDS)[number]) =>
   z.strictObject({
     entityId: oneOf(to.map((role) => id(role, 'Your own id'))),

@@ -105,7 +105,6 @@ async function takeRest(
   );
 }
 
-/** Tells the owner of the charge. */
 async function announceReversal(
   trx: Executor,
   keyring: Keyring,

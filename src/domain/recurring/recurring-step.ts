@@ -64,7 +64,6 @@ export type Step =
   | { do: 'charge'; n: number; attempt: number }
   /** The bank has not answered the latest attempt in time. */
   | { do: 'expire'; n: number }
-  /** The latest attempt has succeeded. */
   | { do: 'succeed'; n: number }
   /** The latest attempt was declined; another comes at `retryAt`. */
   | { do: 'retry'; n: number; retryAt: number }
