@@ -14,9 +14,7 @@ export interface KeyedRequest {
   /** The request's path, with its ids; empty for work that is not a request. */
   path: string;
   key: string;
-  /**
-   * Indexes of the body in canonical form. Only the first is stored, and nothing else of the body.
-   */
+  /** Indexes of the body in canonical form: the first is stored, and nothing else of the body. */
   bodyIndexes: Indexes;
 }
 
@@ -44,14 +42,13 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
     encrypted: Buffer | null;
   }>(
     trx,
-    `SELECT pg_try_advisory_xact_lock(:lock::bigint) AS locked,
-            k.request_hash, k.http_status AS status,
+    `SELECT pg_try_advisory_xact_lock(:lock::bigint) AS locked, k.request_hash, k.http_status AS status,
             CASE WHEN k.created_at < clock_timestamp() - :shown::interval
                  THEN coalesce(k.secret_free_encrypted, k.answer_encrypted) ELSE k.answer_encrypted END AS encrypted
      FROM (VALUES (1)) AS one
      LEFT JOIN idempotency_keys k ON k.caller_id = :callerId AND k.path = :path AND k.key = :key
        AND k.expires_at > clock_timestamp()`,
-    { ...identity(request), lock: lockOf(ring, request), shown: SECRETS_SHOWN },
+    { ...request, lock: lockOf(ring, request), shown: SECRETS_SHOWN },
   );
   if (!found?.requestHash || found.status === null || !found.encrypted) {
     return { outcome: found?.locked ? 'new' : 'running' };
@@ -88,7 +85,7 @@ export async function storeAnswer(
      WHERE k.expires_at <= clock_timestamp()
      RETURNING k.key`,
     {
-      ...identity(request),
+      ...request,
       hash: request.bodyIndexes[0],
       commitId: trx.commitId,
       status: answer.status,
@@ -126,10 +123,6 @@ export async function expireKeys(db: Executor): Promise<boolean> {
 
 const lockOf = (ring: Keyring, { callerId, path, key }: KeyedRequest) =>
   ring.blindIndex('idempotency.lock', `${callerId} ${path} ${key}`).readBigInt64BE().toString();
-
-function identity({ callerId, path, key }: KeyedRequest) {
-  return { callerId, path, key };
-}
 
 export function answerPlace({ callerId, path, key }: Omit<KeyedRequest, 'bodyIndexes'>): EncryptedPlace {
   return `idempotency_keys.answer:${callerId} ${path} ${key}`;
