@@ -109,7 +109,7 @@ export const DECODERS = { what: 'compressed bodies', all: 200, ofCaller: 25, ret
 /** Bodies of unknown callers under way, of 4 KiB each: a lost packet is sent again meanwhile. */
 const ANONYMOUS_MAX = 400;
 
-/** Places of unknown callers' bodies. The oldest makes room, so that a body that crawls keeps none out. */
+/** Places of unknown callers' bodies. The oldest makes room: a body that crawls keeps none out. */
 export class AnonymousBodies {
   private readonly addressOf = new Map<Transform, string>();
 

@@ -100,7 +100,7 @@ const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id
  *
  * @param atMost positions in memory: some 700 bytes each
  * @param beat called with the number of entries read so far
- * @returns the positions by currency, party and counterparty; null where there are more than `atMost`
+ * @returns positions by currency, party and counterparty; null where there are more than `atMost`
  */
 export async function readNetworkPositions(
   db: Database,
