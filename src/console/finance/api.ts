@@ -126,13 +126,9 @@ function keep({ data }: Answer, askedAt: number): Session | undefined {
   return session ?? undefined;
 }
 
-export async function ask<O extends Id>(path: string): Promise<DataOf<O>> {
-  return (await read(await asSession('GET', path))).data as DataOf<O>;
-}
-
-/** Asks with a body, which no address and no log holds. */
-export async function askFor<O extends Id>(path: string, body: object): Promise<DataOf<O>> {
-  return (await read(await asSession('POST', path, body))).data as DataOf<O>;
+/** @param body in place of parameters: no address and no log holds it */
+export async function ask<O extends Id>(path: string, body?: object): Promise<DataOf<O>> {
+  return (await read(await asSession(body ? 'POST' : 'GET', path, body))).data as DataOf<O>;
 }
 
 /**

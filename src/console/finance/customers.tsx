@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Customer } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { to, type Address } from './address';
-import { askFor, query } from './api';
+import { ask, query } from './api';
 import { useMoment } from './context';
 import { Show, useAnswered, useLoaded } from './loaded';
 import { Badge, Facts, Ids } from './parts';
@@ -20,7 +20,7 @@ const nameOf = ({ firstname, middlename, lastname }: Customer) =>
 /** The text stands in the body alone, for it is a name. */
 const found = (what: string) => {
   const { page, ...body } = JSON.parse(what) as { page: number };
-  return askFor<'searchCustomers'>(`/v1/bank/customers/search?page=${page}`, body);
+  return ask<'searchCustomers'>(`/v1/bank/customers/search?page=${page}`, body);
 };
 
 function CustomerList() {

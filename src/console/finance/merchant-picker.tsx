@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { NamedMerchant } from '../../../packages/client/src/api.generated';
-import { askFor } from './api';
+import { ask } from './api';
 import { useAnswered } from './loaded';
 
-const find = (what: string) => askFor<'searchMerchants'>('/v1/merchants/search', JSON.parse(what) as object);
+const find = (what: string) => ask<'searchMerchants'>('/v1/merchants/search', JSON.parse(what) as object);
 
 const ANY: NamedMerchant = { merchantId: '', name: 'Any' };
 

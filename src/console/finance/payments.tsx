@@ -3,11 +3,11 @@ import type { FoundTransaction } from '../../../packages/client/src/api.generate
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
 import { go, to, type Address } from './address';
-import { askFor, type DataOf } from './api';
+import { ask, type DataOf } from './api';
 import { useMoment, useSession } from './context';
 import { wholeNumber } from './figures';
 import { Show, useAnswered } from './loaded';
-import { Badge } from './parts';
+import { Badge, Figure } from './parts';
 import { bodyOf, fileNameOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filter';
 import { PaymentFilters } from './payment-filters';
 import { RecordFound } from './record';
@@ -76,31 +76,27 @@ const SEARCHED = {
 type Totalled = DataOf<'totalTransactions'>;
 
 const totalsOf = (what: string) =>
-  askFor<'totalTransactions'>('/v1/transaction-history/totals', JSON.parse(what) as object);
+  ask<'totalTransactions'>('/v1/transaction-history/totals', JSON.parse(what) as object);
 
 function Sums({ of: { count, countIsMinimum, moved, totals } }: { of: Totalled }) {
   return (
     <dl class="figures totals" aria-label="Totals of these payments">
-      <div>
-        <dt>{countIsMinimum ? 'Only a part: narrow the filter for all' : 'Payments'}</dt>
-        <dd>{countIsMinimum ? `${wholeNumber(count)}+` : wholeNumber(count)}</dd>
-      </div>
+      <Figure name={countIsMinimum ? 'Only a part: narrow the filter for all' : 'Payments'}>
+        {countIsMinimum ? `${wholeNumber(count)}+` : wholeNumber(count)}
+      </Figure>
       {moved.map((sum) => (
-        <div key={sum.currency}>
-          <dt>Moved your balance by</dt>
-          <dd>{money(sum, sum.currency)}</dd>
-        </div>
+        <Figure key={sum.currency} name="Moved your balance by">
+          {money(sum, sum.currency)}
+        </Figure>
       ))}
       {totals.map((one) => (
-        <div key={`${one.currency} ${one.type} ${one.status}`}>
-          <dt>
-            {TYPES[one.type]}s {one.status}
-          </dt>
-          <dd class="lesser">
-            {money(one, one.currency)}
-            <small>{wholeNumber(one.count)}</small>
-          </dd>
-        </div>
+        <Figure
+          key={`${one.currency} ${one.type} ${one.status}`}
+          name={`${TYPES[one.type]}s ${one.status}`}
+          small={wholeNumber(one.count)}
+        >
+          {money(one, one.currency)}
+        </Figure>
       ))}
     </dl>
   );
@@ -111,7 +107,7 @@ type Answer = DataOf<'searchTransactions'>;
 async function pageOf(what: string): Promise<Answer> {
   let body = JSON.parse(what) as object;
   for (let looks = 1; ; looks++) {
-    const found = await askFor<'searchTransactions'>(SEARCH, body);
+    const found = await ask<'searchTransactions'>(SEARCH, body);
     if (found.transactions.length > 0 || found.next === null || looks === LOOKS_MAX) return found;
     body = { ...body, cursor: found.next };
   }
