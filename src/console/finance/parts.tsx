@@ -1,6 +1,8 @@
 import { Fragment, type ComponentChildren } from 'preact';
 import { to } from './address';
-import { stateInWords, toneOf } from './words';
+import { useSession } from './context';
+import { paymentsAt } from './payment-filter';
+import { customerOf, stateInWords, toneOf } from './words';
 
 /** An error that screen readers announce at once. */
 export const Alert = ({ children }: { children: ComponentChildren }) => (
@@ -51,6 +53,13 @@ export const Ids = ({ of }: { of: Record<string, string | null | undefined> }) =
     <Facts of={Object.entries(of).map(([name, id]) => id != null && ([name, <Id of={id} />] as const))} />
   </details>
 );
+
+/** A bank's own customer has a page; of another the payments are shown. */
+export function CustomerLink({ of }: { of: Parameters<typeof customerOf>[0] }) {
+  const { customerId } = of;
+  const isOwn = useSession().role === 'bank' && of.customerName !== null;
+  return <a href={isOwn ? to('customers', customerId) : paymentsAt({ customerId })}>{customerOf(of)}</a>;
+}
 
 /** The link to a record by its reference or id. */
 export const RecordLink = ({ of }: { of: string }) => (

@@ -5,7 +5,7 @@ import { PaymentStory } from '../parts/timeline';
 import { to } from './address';
 import { useMoment, useSession } from './context';
 import { ExceptionShown } from './exception';
-import { Badge, Facts, Id, Ids } from './parts';
+import { Badge, CustomerLink, Facts, Id, Ids } from './parts';
 import { PaymentActs } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
@@ -106,18 +106,7 @@ function Details({ of: one }: { of: TransactionWithEvents }) {
           ['Reference', <Id of={one.reference} />],
           ['Made', moment(one.createdAt)],
           ['Settled', one.settledAt === null ? 'Not settled' : moment(one.settledAt)],
-          [
-            'Customer',
-            <a
-              href={
-                role === 'bank' && one.customerName !== null
-                  ? to('customers', one.customerId)
-                  : paymentsAt({ customerId: one.customerId })
-              }
-            >
-              {customerOf(one)}
-            </a>,
-          ],
+          ['Customer', <CustomerLink of={one} />],
           one.merchantId !== null &&
             role !== 'merchant' && [
               'Merchant',

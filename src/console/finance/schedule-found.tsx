@@ -3,13 +3,13 @@ import type {
   SubscriptionWithBillings,
 } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
-import { isHeld, reasonInWords } from '../parts/payment-words';
+import { hasEnded, isHeld, reasonInWords } from '../parts/payment-words';
 import { Act } from './act';
 import { to } from './address';
 import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
-import { Badge, Facts, Ids } from './parts';
+import { Badge, CustomerLink, Facts, Ids } from './parts';
 import { CancelSchedule, PauseSchedule, schedulesFor } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
@@ -36,8 +36,6 @@ export function ScheduleShown({ id }: { id: string }) {
   );
 }
 
-const ENDED = ['completed', 'cancelled', 'failed'];
-
 function Found({ schedule, done }: { schedule: Either; done: (message: string) => void }) {
   const { role } = useSession();
   const moment = useMoment();
@@ -57,7 +55,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
             <strong>{merchantOf(schedule)}</strong>
           </p>
         </div>
-        {!ENDED.includes(status) && (
+        {!hasEnded(status) && (
           <div class="row">
             {role !== 'bank' &&
               (status === 'paused' ? <Resume id={id} done={done} /> : <PauseSchedule id={id} done={done} />)}
@@ -69,18 +67,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
         of={[
           ['Next due', isHeld(status) ? `Nothing while it is ${status}` : due],
           retryAt !== null && ['Tried again', moment(retryAt)],
-          [
-            'Customer',
-            <a
-              href={
-                role === 'bank'
-                  ? to('customers', schedule.customerId)
-                  : paymentsAt({ customerId: schedule.customerId })
-              }
-            >
-              {customerOf(schedule)}
-            </a>,
-          ],
+          ['Customer', <CustomerLink of={schedule} />],
           ['Payments', <a href={paymentsAt({ scheduleId: id })}>All that it has charged</a>],
           ...Object.entries(metadata).map(([name, value]) => [name, String(value)] as const),
         ]}

@@ -20,6 +20,8 @@ export const REASONS = new Map([
 
 export const reasonInWords = (reason: string) => REASONS.get(reason) ?? reason;
 
+export const hasEnded = (schedule: string) => ['completed', 'cancelled', 'failed'].includes(schedule);
+
 /** What falls due meanwhile is skipped. */
 export const isHeld = (schedule: string) => schedule === 'paused' || schedule === 'suspended';
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
-import { isHeld } from '../parts/payment-words';
+import { hasEnded, isHeld } from '../parts/payment-words';
 import { momentIn } from '../parts/time';
 import { Badge, Said, WorkflowLink } from './parts';
 import { useAct } from './server';
@@ -38,7 +38,6 @@ function ScheduleItem({ schedule, state }: { schedule: Schedule; state: SandboxS
   const act = useAct();
   const { scheduleId, status, nextBillingDate, billingsCompleted } = schedule;
   const name = nameOf(state, schedule.customerId);
-  const isOver = ['completed', 'cancelled', 'failed'].includes(status);
   const steer = (which: 'pause' | 'resume' | 'cancel', words: string) => (
     <button
       type="button"
@@ -66,7 +65,7 @@ function ScheduleItem({ schedule, state }: { schedule: Schedule; state: SandboxS
         </span>
         <WorkflowLink url={state.workflowUrl} id={schedule.workflowId} of={`the schedule of ${name}`} />
       </div>
-      {!isOver && (
+      {!hasEnded(status) && (
         <div class="row">
           {status === 'paused' ? steer('resume', 'Resume') : steer('pause', 'Pause')}
           {steer('cancel', 'Cancel')}
