@@ -19,7 +19,7 @@ import {
 import { counted, percent, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Figure } from './parts';
-import { Table } from './table';
+import { Table, type Column } from './table';
 
 const FORECAST_DAYS = 30;
 
@@ -178,6 +178,11 @@ function Days({ days, currency, from, to }: Span & { days: SummaryDay[]; currenc
       },
     };
   }, [days, from, to]);
+  const linked = (name: string, what: 'charged' | 'declined' | 'refunded'): Column<SummaryDay> => ({
+    name,
+    number: true,
+    cell: ({ [what]: sum, date }) => <a href={at(what, date, date)}>{money(sum, currency)}</a>,
+  });
   return (
     <>
       <ul class="legend row small" aria-hidden="true">
@@ -198,26 +203,10 @@ function Days({ days, currency, from, to }: Span & { days: SummaryDay[]; currenc
           columns={[
             { name: 'Day', cell: ({ date }) => longDay(date) },
             { name: 'Charges', number: true, cell: ({ charged }) => wholeNumber(charged.count) },
-            {
-              name: 'Charged',
-              number: true,
-              cell: ({ charged, date }) => <a href={at('charged', date, date)}>{money(charged, currency)}</a>,
-            },
+            linked('Charged', 'charged'),
             { name: 'Declines', number: true, cell: ({ declined }) => wholeNumber(declined.count) },
-            {
-              name: 'Declined',
-              number: true,
-              cell: ({ declined, date }) => (
-                <a href={at('declined', date, date)}>{money(declined, currency)}</a>
-              ),
-            },
-            {
-              name: 'Refunded',
-              number: true,
-              cell: ({ refunded, date }) => (
-                <a href={at('refunded', date, date)}>{money(refunded, currency)}</a>
-              ),
-            },
+            linked('Declined', 'declined'),
+            linked('Refunded', 'refunded'),
             {
               name: 'Success rate',
               number: true,
