@@ -3,9 +3,8 @@ import type { BankStatement, Intent } from '../../../packages/client/src/api.gen
 import { reasonInWords } from '../parts/payment-words';
 import { Timeline } from '../parts/timeline';
 import { useMoment, useSession } from './context';
-import { Facts, Id, RecordLink } from './parts';
+import { Badge, Facts, Id, RecordLink } from './parts';
 import { Save } from './save';
-import { toneOf } from './words';
 
 /* Records that a search finds and that are no payments. */
 
@@ -13,7 +12,7 @@ function Found({ name, state, children }: { name: string; state: string; childre
   return (
     <section class="card stack">
       <h2>
-        {name} <span class={`badge ${toneOf(state)}`}>{state}</span>
+        {name} <Badge of={state} />
       </h2>
       {children}
     </section>

@@ -1,4 +1,4 @@
-import type { Schedule, Subscription } from '../../../packages/client/src/api.generated';
+import type { Schedule } from '../../../packages/client/src/api.generated';
 import { money } from '../parts/money';
 import { isHeld, reasonInWords } from '../parts/payment-words';
 import { to, type Address } from './address';
@@ -10,10 +10,9 @@ import { Badge } from './parts';
 import { schedulesFor } from './payment-acts';
 import { ScheduleShown } from './schedule-found';
 import { Pages, Table, type Column } from './table';
-import { customerOf, merchantOf, rhythmOf, stateInWords } from './words';
+import { customerOf, merchantOf, rhythmOf, stateInWords, type Listed } from './words';
 
 type Status = Schedule['status'];
-type Listed = Schedule | Subscription;
 
 /** States that need attention come first. */
 const STATES = ['past_due', 'suspended', 'paused', 'failed', 'active', 'completed', 'cancelled'] as const;

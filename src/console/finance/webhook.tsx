@@ -1,17 +1,12 @@
 import { useState } from 'preact/hooks';
-import type { Delivery } from '../../../packages/client/src/api.generated';
+import type { Delivery, DeliveryOfTransaction } from '../../../packages/client/src/api.generated';
 import { Act } from './act';
 import { act, type DataOf } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, RecordLink } from './parts';
 
-interface Told {
-  deliveryId: string;
-  webhookType: string;
-  status: string;
-  createdAt: string;
-}
+type Told = DeliveryOfTransaction & Pick<Delivery, 'withdrawnAt'>;
 
 /** A test clock dates payments, and never a webhook. */
 export const RealTimes = () =>
@@ -65,13 +60,11 @@ export function WebhookPage({ id }: { id: string }) {
 
 const at = (id: string) => `/v1/webhooks/deliveries/${id}`;
 
-type State = Pick<Told, 'status'> & Pick<Delivery, 'withdrawnAt'>;
-
-export const DeliveryState = ({ of: { status, withdrawnAt } }: { of: State }) => (
+export const DeliveryState = ({ of: { status, withdrawnAt } }: { of: Told }) => (
   <Badge of={withdrawnAt === undefined ? status : 'withdrawn'} />
 );
 
-function Named({ of }: { of: Told & State }) {
+function Named({ of }: { of: Told }) {
   const moment = useMoment();
   return (
     <>

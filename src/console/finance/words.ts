@@ -99,7 +99,7 @@ export const customerOf = ({
   customerId: string;
 }) => customerName ?? `Customer …${customerId.slice(-6)}`;
 
-type Listed = Schedule | Subscription;
+export type Listed = Schedule | Subscription;
 
 export const merchantOf = (one: Listed) => ('merchant' in one ? one.merchant.name : one.merchantName);
 
