@@ -54,6 +54,17 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
     }
     return void answer('approve_recurring', limits);
   };
+  const first = isNext ? 'first' : '';
+  const button = (words: string, press: string | (() => void), look = '') => (
+    <button
+      type="button"
+      class={look}
+      disabled={act.isBusy}
+      onClick={() => void (typeof press === 'string' ? answer(press) : press())}
+    >
+      {words}
+    </button>
+  );
 
   return (
     <article class={`question stack ${prompt.state}`} aria-label={`A question to ${name}`}>
@@ -78,63 +89,39 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
       </p>
       {kind === 'permission' && !isClosed && (
         <div class="row fields">
-          <label>
-            At most a day ({currency})
-            <input
-              inputMode="decimal"
-              value={daily}
-              onInput={({ currentTarget }) => setDaily(currentTarget.value)}
-            />
-          </label>
-          <label>
-            At most a month ({currency})
-            <input
-              inputMode="decimal"
-              value={monthly}
-              onInput={({ currentTarget }) => setMonthly(currentTarget.value)}
-            />
-          </label>
+          {(
+            [
+              ['day', daily, setDaily],
+              ['month', monthly, setMonthly],
+            ] as const
+          ).map(([period, value, set]) => (
+            <label key={period}>
+              At most a {period} ({currency})
+              <input
+                inputMode="decimal"
+                value={value}
+                onInput={({ currentTarget }) => set(currentTarget.value)}
+              />
+            </label>
+          ))}
         </div>
       )}
       <div class="row">
         {isClosed ? (
-          <button type="button" disabled={act.isBusy} onClick={() => void answer('approve_once')}>
-            Approve, too late
-          </button>
+          button('Approve, too late', 'approve_once')
         ) : kind === 'charge' ? (
           <>
-            <button
-              type="button"
-              class={isNext ? 'first' : ''}
-              disabled={act.isBusy}
-              onClick={() => void answer('approve_once')}
-            >
-              Approve
-            </button>
-            <button type="button" disabled={act.isBusy} onClick={() => void answer('approve_recurring')}>
-              Approve, and every time
-            </button>
+            {button('Approve', 'approve_once', first)}
+            {button('Approve, and every time', 'approve_recurring')}
           </>
         ) : (
           <>
-            <button type="button" class={isNext ? 'first' : ''} disabled={act.isBusy} onClick={permit}>
-              Every time
-            </button>
-            <button type="button" disabled={act.isBusy} onClick={() => void answer('approve_once')}>
-              Ask me each time
-            </button>
+            {button('Every time', permit, first)}
+            {button('Ask me each time', 'approve_once')}
           </>
         )}
-        {!isClosed && (
-          <button type="button" disabled={act.isBusy} onClick={() => void answer('deny')}>
-            Refuse
-          </button>
-        )}
-        {prompt.state === 'waiting' && (
-          <button type="button" class="plain" disabled={act.isBusy} onClick={() => void answer('leave')}>
-            Leave it
-          </button>
-        )}
+        {!isClosed && button('Refuse', 'deny')}
+        {prompt.state === 'waiting' && button('Leave it', 'leave', 'plain')}
       </div>
       <Said outcome={act.outcome} />
     </article>

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Story } from '../parts/timeline';
 import type { Charge, Exchange, SandboxState } from './state';
 
@@ -14,25 +14,6 @@ export interface Snapshot {
 const KEPT = 500;
 const AGAIN_MS = 2_000;
 
-type StreamEvent =
-  | { kind: 'all'; state: SandboxState; wire: Exchange[] }
-  | { kind: 'state'; state: SandboxState }
-  | { kind: 'exchange'; exchange: Exchange }
-  | { kind: 'lost' };
-
-function reduce(before: Snapshot, event: StreamEvent): Snapshot {
-  switch (event.kind) {
-    case 'all':
-      return { state: event.state, wire: event.wire, isConnected: true };
-    case 'state':
-      return { ...before, state: event.state };
-    case 'exchange':
-      return { ...before, wire: withExchange(before.wire, event.exchange) };
-    default:
-      return { ...before, isConnected: false };
-  }
-}
-
 /** The server sends an exchange again once it has its response: replace the earlier copy. */
 function withExchange(wire: readonly Exchange[], exchange: Exchange): readonly Exchange[] {
   const at = wire.findLastIndex(({ n }) => n === exchange.n);
@@ -40,24 +21,22 @@ function withExchange(wire: readonly Exchange[], exchange: Exchange): readonly E
 }
 
 export function useStream(): Snapshot {
-  const [all, dispatch] = useReducer(reduce, { state: undefined, wire: [], isConnected: false });
+  const [all, set] = useState<Snapshot>({ state: undefined, wire: [], isConnected: false });
   useEffect(() => {
     let events: EventSource;
     let again: number | undefined;
-    const read = (event: Event) => JSON.parse((event as MessageEvent<string>).data) as unknown;
+    const on = <Sent>(name: string, taken: (sent: Sent, before: Snapshot) => Snapshot) =>
+      events.addEventListener(name, ({ data }: MessageEvent<string>) => {
+        const sent = JSON.parse(data) as Sent;
+        set((before) => taken(sent, before));
+      });
     const open = () => {
       events = new EventSource('/sandbox/events');
-      events.addEventListener('all', (event) =>
-        dispatch({ kind: 'all', ...(read(event) as { state: SandboxState; wire: Exchange[] }) }),
-      );
-      events.addEventListener('state', (event) =>
-        dispatch({ kind: 'state', state: read(event) as SandboxState }),
-      );
-      events.addEventListener('exchange', (event) =>
-        dispatch({ kind: 'exchange', exchange: read(event) as Exchange }),
-      );
+      on<Pick<Snapshot, 'state' | 'wire'>>('all', (sent) => ({ ...sent, isConnected: true }));
+      on<SandboxState>('state', (state, before) => ({ ...before, state }));
+      on<Exchange>('exchange', (sent, before) => ({ ...before, wire: withExchange(before.wire, sent) }));
       events.addEventListener('error', () => {
-        dispatch({ kind: 'lost' });
+        set((before) => ({ ...before, isConnected: false }));
         // The browser reconnects by itself, but not after an unexpected response.
         if (events.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
       });
