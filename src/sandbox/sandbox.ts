@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AssentClient, AssentError, type WebhookEvent } from '../../packages/client/src';
+import { REAL } from '../../packages/client/src/attempts';
 import type { SandboxState } from '../console/sandbox/state';
 import { CUSTOMERS, type Cast, type Player } from './cast';
 import { Phone } from './phone';
@@ -49,7 +50,7 @@ export class Sandbox {
     private readonly log: Pick<Logger, 'warn'>,
   ) {
     const client = (player: Player, through: typeof fetch) =>
-      new AssentClient({ baseUrl: cast.apiUrl, ...player }, { ...WORLD, fetch: through });
+      new AssentClient({ baseUrl: cast.apiUrl, ...player }, { ...REAL, fetch: through });
     this.quiet = { shop: client(cast.shop, fetch), bank: client(cast.bank, fetch) };
     this.phone = new Phone(
       client(cast.bank, this.wire.recorded('bank')),
@@ -202,12 +203,6 @@ export class Sandbox {
     }
   }
 }
-
-const WORLD = {
-  now: () => Date.now(),
-  random: () => Math.random(),
-  wait: (ms: number, signal: AbortSignal | undefined) => wait(ms, undefined, signal && { signal }),
-};
 
 /** Words an error for the reader. */
 export function inWords(error: unknown): string {
