@@ -957,6 +957,35 @@ describe('a session of the console', () => {
     expect(takeProblems(page)).toEqual([]);
   });
 
+  it('goes on after a sign-in, though an answer to the session before arrives late', async () => {
+    const page = await pageOf('provider', 'schedules');
+    await shows(page, 'Gold plan');
+    let answerLate: (() => void) | undefined;
+    const positions = '**/v1/positions**';
+    const isHeld = new Promise<void>((held, fail) => {
+      const hold = async (asked: Route) => {
+        const response = await asked.fetch();
+        const isWanted = new Promise<void>((go) => (answerLate = go));
+        held();
+        await isWanted;
+        await asked.fulfill({ response });
+      };
+      page.route(positions, hold, { times: 1 }).catch(fail);
+    });
+    await page.context().clearCookies();
+    await tabAndPress(page, 'Statements');
+    await isHeld;
+    await enter(page, data.credentials.provider);
+    await shows(page, 'Closing balance');
+    const answered = page.waitForResponse(
+      (one) => one.url().includes('/v1/positions') && one.status() === 401,
+    );
+    answerLate?.();
+    await (await answered).finished();
+    await page.evaluate('new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)))');
+    expect(await button(page, 'Sign out').count()).toBe(1);
+  });
+
   it('opens at an address with a broken id, and leaves no figures where nobody sits', async () => {
     const page = await browser.open(`${api.url}/console#/payments/%`);
     await page.clock.install();

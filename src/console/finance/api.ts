@@ -131,10 +131,7 @@ export async function ask<O extends Id>(path: string, body?: object): Promise<Da
   return (await read(await asSession(body ? 'POST' : 'GET', path, body))).data as DataOf<O>;
 }
 
-/**
- * Has the browser save a CSV file for people, which may be asked for with a body, that no link can
- * carry. Spreadsheets take a file without a byte order mark for one of another alphabet.
- */
+/** A link could carry no body. Spreadsheets misread the letters of a file without a byte order mark. */
 export async function save(path: string, body: object | undefined, name: string): Promise<void> {
   const answered = await asSession(body ? 'POST' : 'GET', path, body, { Accept: 'text/csv' });
   const address = URL.createObjectURL(new Blob(['\uFEFF', await answered.blob().catch(() => refuse(CUT))]));
@@ -174,8 +171,10 @@ async function asSession(
   headers = {},
 ): Promise<Response> {
   const askedAt = Date.now();
+  const askedBy = csrfToken;
   const answered = await call(method, `/console/api${path}`, body, headers);
-  if (answered.status === 401) end();
+  // An answer to the session before, on its way during a sign-in, says nothing of this session.
+  if (answered.status === 401 && askedBy === csrfToken) end();
   if (!answered.ok) throw await refusalOf(answered);
   // The renewal counts from the request: the reader may have left before the response came.
   if (askedAt >= renewedAt + RENEWED_EVERY_MS) void renew();
