@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import { inWords } from './loaded';
+import { useRef } from 'preact/hooks';
+import { useAttempt } from './loaded';
 import { Alert } from './parts';
 
 /**
@@ -27,32 +27,23 @@ export function Act({
   children: ComponentChildren;
 }) {
   const question = useRef<HTMLDialogElement>(null);
-  const [error, setError] = useState<string>();
-  const [busy, setBusy] = useState(false);
+  const { busy, error, attempt, forget } = useAttempt();
   async function go(): Promise<void> {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const message = await send();
-      question.current?.close();
-      done(message);
-    } catch (refused) {
-      setError(inWords(refused));
-    } finally {
-      setBusy(false);
-    }
+    const message = await send();
+    question.current?.close();
+    done(message);
   }
   return (
     <>
       <button type="button" aria-label={label} onClick={() => question.current?.showModal()}>
         {name}
       </button>
-      <dialog ref={question} aria-label={title} onClose={() => setError(undefined)}>
+      <dialog ref={question} aria-label={title} onClose={forget}>
         <form
           class="stack"
           onSubmit={(event) => {
             event.preventDefault();
-            void go();
+            attempt(go());
           }}
         >
           <h2>{title}</h2>

@@ -7,7 +7,7 @@ import { ask, Refusal, type DataOf } from './api';
 type State<Data> = { data?: Data; error?: string };
 
 export type Loaded<Data> = State<Data> & {
-  /** The data of the question before, until there is an answer to this question. */
+  /** The former question's data, until the answer to this question comes. */
   former?: Data | undefined;
   reload: () => void;
 };
@@ -59,6 +59,21 @@ export function useNotice({ reload }: Loaded<unknown>) {
       reload();
     },
   };
+}
+
+/** Whether an act is under way, or why it failed. */
+export function useAttempt() {
+  const [state, setState] = useState<{ busy?: true; error?: string }>({});
+  const attempt = (work: Promise<void>) => {
+    setState({ busy: true });
+    void work
+      .then(
+        () => ({}),
+        (error: unknown) => ({ error: inWords(error) }),
+      )
+      .then(setState);
+  };
+  return { ...state, attempt, forget: () => setState((before) => (before.busy ? before : {})) };
 }
 
 export function inWords(error: unknown): string {

@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks';
 import { save } from './api';
-import { inWords } from './loaded';
+import { useAttempt } from './loaded';
 import { Alert } from './parts';
 
 interface Props {
@@ -11,21 +10,12 @@ interface Props {
   children: string;
 }
 
-/** A button that has the browser save a CSV file of the API, for people. */
+/** A button that saves a CSV file of the API. */
 export function Save({ path, body, name, children }: Props) {
-  const [{ busy = false, error }, setState] = useState<{ busy?: true; error?: string }>({});
-  function download(): void {
-    setState({ busy: true });
-    void save(path, body, name)
-      .then(
-        () => ({}),
-        (failed: unknown) => ({ error: inWords(failed) }),
-      )
-      .then(setState);
-  }
+  const { busy, error, attempt } = useAttempt();
   return (
     <div>
-      <button type="button" disabled={busy} onClick={download}>
+      <button type="button" disabled={busy} onClick={() => attempt(save(path, body, name))}>
         {busy ? 'Downloading …' : children}
       </button>
       {error !== undefined && <Alert>The file was not saved. {error}</Alert>}

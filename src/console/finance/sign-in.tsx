@@ -1,29 +1,19 @@
-import { useState } from 'preact/hooks';
 import { Mark } from '../parts/mark';
 import { signIn, type Session } from './api';
-import { inWords } from './loaded';
+import { useAttempt } from './loaded';
 import { Alert } from './parts';
 
 /** @param ended whether an earlier session has just ended */
 export function SignIn({ ended, done }: { ended: boolean; done: (session: Session) => void }) {
-  const [error, setError] = useState<string>();
-  const [busy, setBusy] = useState(false);
+  const { busy, error, attempt } = useAttempt();
 
   async function submit(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
     const given = Object.fromEntries(new FormData(form)) as { clientId: string; clientSecret: string };
-    setBusy(true);
-    setError(undefined);
-    try {
-      const session = await signIn(given.clientId, given.clientSecret);
-      form.reset();
-      done(session);
-    } catch (refused) {
-      setError(inWords(refused));
-    } finally {
-      setBusy(false);
-    }
+    const session = await signIn(given.clientId, given.clientSecret);
+    form.reset();
+    done(session);
   }
 
   return (
@@ -37,7 +27,7 @@ export function SignIn({ ended, done }: { ended: boolean; done: (session: Sessio
           Your session has ended. Sign in again to go on where you were.
         </p>
       )}
-      <form class="card stack" onSubmit={(event) => void submit(event)}>
+      <form class="card stack" onSubmit={(event) => attempt(submit(event))}>
         <h2>Sign in</h2>
         <p class="quiet small">
           With the client id and secret of your bank, merchant or provider, which the network’s operator has
