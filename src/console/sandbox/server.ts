@@ -25,16 +25,16 @@ export function useStream(): Snapshot {
   useEffect(() => {
     let events: EventSource;
     let again: number | undefined;
-    const on = <Sent>(name: string, taken: (sent: Sent, before: Snapshot) => Snapshot) =>
+    const on = (name: string, taken: (sent: unknown, before: Snapshot) => Snapshot) =>
       events.addEventListener(name, ({ data }: MessageEvent<string>) => {
-        const sent = JSON.parse(data) as Sent;
+        const sent: unknown = JSON.parse(data);
         set((before) => taken(sent, before));
       });
     const open = () => {
       events = new EventSource('/sandbox/events');
-      on<Pick<Snapshot, 'state' | 'wire'>>('all', (sent) => ({ ...sent, isConnected: true }));
-      on<SandboxState>('state', (state, before) => ({ ...before, state }));
-      on<Exchange>('exchange', (sent, before) => ({ ...before, wire: withExchange(before.wire, sent) }));
+      on('all', (sent) => ({ ...(sent as Pick<Snapshot, 'state' | 'wire'>), isConnected: true }));
+      on('state', (sent, before) => ({ ...before, state: sent as SandboxState }));
+      on('exchange', (sent, before) => ({ ...before, wire: withExchange(before.wire, sent as Exchange) }));
       events.addEventListener('error', () => {
         set((before) => ({ ...before, isConnected: false }));
         // The browser reconnects by itself, but not after an unexpected response.
