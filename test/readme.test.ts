@@ -363,11 +363,8 @@ describe('beside the five minutes', () => {
       .map(({ text }) => text)
       .join('\n');
     const shop = await createEntity('merchant', 'Reader');
-    const opened = new AbortController();
-    await fetch(`${assentUrl}/sandbox/events`, { signal: opened.signal });
-    const query = { email: 'adaeze.okonkwo@example.com' };
+    const query = { email: 'adaeze.okonkwo@lagoon.example' };
     await eventually(async () => (await clientOf(shop).call('findBanks', { query })).data.banks.length > 0);
-    opened.abort();
     const file = path.join(folder, 'reader.mts');
     // Of a module: it imports where it goes on, and waits where it stands.
     await writeFile(file, source.replaceAll('4100', String(receiverPort)));
