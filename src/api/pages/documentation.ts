@@ -18,7 +18,7 @@ export function documentationEndpoints(table: readonly Route[]): Endpoint[] {
   // Most processes are never asked for either.
   let document: ReturnType<typeof openApiDocument> | undefined;
   const documented = () => (document ??= openApiDocument(table));
-  // All responses share their bytes: many that nobody reads are in memory at the same time.
+  // Responses that nobody reads stay in memory, so all share these bytes.
   let json: Buffer | undefined;
   let site: Promise<ReadonlyMap<string, Buffer>> | undefined;
   const page: RequestHandler = async (req, res) => {

@@ -1,7 +1,7 @@
 import { useSession } from './context';
 import { paymentsAt, withSpan, type CLOCKS, type PaymentFilter } from './payment-filter';
 
-/** The payments of figures, and the moment by which each counts them. */
+/** The moment by which each figure counts, and its payments. */
 const COUNTED = {
   charged: ['settled', { type: 'charge', status: 'successful' }],
   credited: ['settled', { type: 'charge', status: 'successful', side: 'payee' }],
@@ -15,7 +15,7 @@ const COUNTED = {
 
 export type Counted = keyof typeof COUNTED;
 
-/** Links to the payments that a figure counts: of a bank, mostly those by its customers. */
+/** Links to the payments that a figure counts; a bank's figures mostly count those by its customers. */
 export function useCounted(currency: string) {
   const side: PaymentFilter = useSession().role === 'bank' ? { side: 'payer' } : {};
   return (what: Counted, from: string, to: string, reason = ''): string => {

@@ -64,7 +64,7 @@ interface Paged {
   totalIsMinimum?: true | undefined;
   page: number;
   limit: number;
-  /** Of a list whose pages may be short: rows before this page, those on it, and whether it is the last. */
+  /** For a list with short pages: rows before this page and on it, and whether it is the last. */
   before?: number;
   shown?: number;
   isLast?: boolean;

@@ -22,7 +22,7 @@ export const reasonInWords = (reason: string) => REASONS.get(reason) ?? reason;
 
 export const hasEnded = (schedule: string) => ['completed', 'cancelled', 'failed'].includes(schedule);
 
-/** What falls due meanwhile is skipped. */
+/** A held schedule skips what falls due. */
 export const isHeld = (schedule: string) => schedule === 'paused' || schedule === 'suspended';
 
 const EVENTS: Record<string, string> = {

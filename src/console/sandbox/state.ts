@@ -20,7 +20,7 @@ export interface Prompt {
   /** Id of the intent or of the charge. */
   id: string;
   kind: 'permission' | 'charge';
-  /** Name of who asks. */
+  /** The payee's name. */
   from: string;
   customerId: string;
   description: string;
