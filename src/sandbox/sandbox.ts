@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AssentClient, AssentError, type WebhookEvent } from '../../packages/client/src';
-import { REAL } from '../../packages/client/src/attempts';
 import type { SandboxState } from '../console/sandbox/state';
 import { CUSTOMERS, type Cast, type Player } from './cast';
 import { Phone } from './phone';
@@ -50,7 +49,7 @@ export class Sandbox {
     private readonly log: Pick<Logger, 'warn'>,
   ) {
     const client = (player: Player, through: typeof fetch) =>
-      new AssentClient({ baseUrl: cast.apiUrl, ...player }, { ...REAL, fetch: through });
+      new AssentClient({ baseUrl: cast.apiUrl, ...player }, { fetch: through });
     this.quiet = { shop: client(cast.shop, fetch), bank: client(cast.bank, fetch) };
     this.phone = new Phone(
       client(cast.bank, this.wire.recorded('bank')),

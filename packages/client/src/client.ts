@@ -86,10 +86,10 @@ export class AssentClient {
   readonly #surroundings: Surroundings;
 
   /**
-   * @param surroundings the world as it is; another for tests
+   * @param surroundings in place of the world's own
    * @throws TypeError for a `baseUrl` that is none, or names a user
    */
-  constructor(options: ClientOptions, surroundings: Surroundings = REAL) {
+  constructor(options: ClientOptions, surroundings: Partial<Surroundings> = {}) {
     const url = URL.canParse(options.baseUrl) ? new URL(options.baseUrl) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError('baseUrl is not an http or https URL');
     if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not name a user');
@@ -99,9 +99,9 @@ export class AssentClient {
       tries: options.tries ?? DEFAULTS.tries,
       patienceMs: options.patienceMs ?? DEFAULTS.patienceMs,
     };
-    this.#surroundings = surroundings;
+    this.#surroundings = { ...REAL, ...surroundings };
     const tokenUrl = new URL(`${this.#baseUrl}/v1/oauth/token`);
-    this.#token = new AccessToken(tokenUrl, options, this.#limits, surroundings);
+    this.#token = new AccessToken(tokenUrl, options, this.#limits, this.#surroundings);
   }
 
   /**
