@@ -39,7 +39,7 @@ const EVENTS: Record<string, string> = {
   'refund.returned': 'The refund came back: its money can be refunded again',
   'refund.answer_refused': 'The bank answered again, which changes nothing',
   'reversal.completed': 'The reversal was booked',
-  'exception.opened': 'An exception was opened: the bank’s word and the network’s may differ',
+  'exception.opened': 'An exception was opened',
   'exception.updated': 'The bank has answered since',
   'exception.investigating': 'The operator looks into the exception',
   'exception.resolved': 'The exception was resolved',
@@ -54,7 +54,8 @@ export const eventInWords = ({
   [
     EVENTS[type] ?? type,
     ...(declineReason === undefined ? [] : [reasonInWords(declineReason)]),
-    ...(kind === undefined ? [] : [kindInWords(kind)]),
+    // After the end its kind would read as its reason.
+    ...(kind === undefined || type === 'exception.resolved' ? [] : [kindInWords(kind)]),
   ].join(': ');
 
 const KINDS: Record<ReconciliationException['kind'], string> = {
