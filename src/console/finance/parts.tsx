@@ -54,7 +54,7 @@ export const Ids = ({ of }: { of: Record<string, string | null | undefined> }) =
   </details>
 );
 
-/** A bank's own customer has a page; of another the payments are shown. */
+/** Leads to a bank's own customer, or else to the customer's payments. */
 export function CustomerLink({ of }: { of: Parameters<typeof customerOf>[0] }) {
   const { customerId } = of;
   const isOwn = useSession().role === 'bank' && of.customerName !== null;
