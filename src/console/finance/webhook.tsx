@@ -11,7 +11,7 @@ type Told = DeliveryOfTransaction & Pick<Delivery, 'withdrawnAt'>;
 /** A test clock dates payments, and never a webhook. */
 export const RealTimes = () =>
   useSession().testClocks ? (
-    <p class="quiet small">Webhooks show the real time, payments the time of a test clock.</p>
+    <p class="quiet small">Webhooks have the real time, payments the time of a test clock.</p>
   ) : null;
 
 /** One webhook of a payment. Once it is opened: whether it arrived, why not, and what it says. */
