@@ -131,7 +131,7 @@ export async function ask<O extends Id>(path: string, body?: object): Promise<Da
   return (await read(await asSession(body ? 'POST' : 'GET', path, body))).data as DataOf<O>;
 }
 
-/** A link could carry no body. Spreadsheets misread the letters of a file without a byte order mark. */
+/** Spreadsheets misread letters of a file without a byte order mark. A link carries no body. */
 export async function save(path: string, body: object | undefined, name: string): Promise<void> {
   const answered = await asSession(body ? 'POST' : 'GET', path, body, { Accept: 'text/csv' });
   const address = URL.createObjectURL(new Blob(['\uFEFF', await answered.blob().catch(() => refuse(CUT))]));

@@ -15,7 +15,7 @@ const COUNTED = {
 
 export type Counted = keyof typeof COUNTED;
 
-/** Links to the payments that a figure counts; a bank's figures mostly count those by its customers. */
+/** Links to the payments that a figure counts: for a bank, mostly those by its customers. */
 export function useCounted(currency: string) {
   const side: PaymentFilter = useSession().role === 'bank' ? { side: 'payer' } : {};
   return (what: Counted, from: string, to: string, reason = ''): string => {
