@@ -119,7 +119,7 @@ const TOLD = `
   ('{billing_request.successful,billing_request.declined}', '{payee}', '{billing.response,billing.credit}'),
   ('{billing_request.declined}', '{bank}', '{billing.closed}'),
   ('{billing_request.reversed}', '{payee}', '{billing.reversed}'),
-  ('{refund.requested}', '{bank}', '{refund.request}'),
+  ('{refund.requested,refund.overdue,refund.reminded}', '{bank}', '{refund.request}'),
   ('{refund.completed,refund.rejected,refund.overdue}', '{payee}', '{refund.response}'),
   ('{refund.returned}', '{payee,bank}', '{refund.returned}'),
   ('{exception.opened}', '{payee,bank}', '{exception.opened}'),

@@ -8,6 +8,7 @@ import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
 import { oneRow, row, rows } from '../../../src/database/pool/connection';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
+import { remindBank } from '../../../src/database/refund/settle-refund';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import { GENESIS, linkHash } from '../../../src/domain/books/chain';
 import { allDifferences, bookDifferences, chainBooks, chainDifferences } from '../../support/books';
@@ -70,6 +71,14 @@ async function writeBooks(): Promise<Record<string, string>> {
   await moveClock(db, merchantId, '2 days');
   await db.transaction((trx) => closeExpiredRequests(trx, keyring, [expired.id]));
   const pending = await bill(db, keyring, standing);
+  // The first makes the refund that is pending overdue.
+  for (let reminders = 0; reminders < 2; reminders++) {
+    await moveClock(db, merchantId, '20 days');
+    await db.transaction(async (trx) => {
+      const { id } = await oneRow<{ id: string }>(trx, `SELECT id FROM refunds WHERE status = 'pending'`);
+      await remindBank(trx, keyring, 'Africa/Lagos', id);
+    });
+  }
   const act = (action: `entity.${string}`) =>
     db.transaction((trx) => recordAuditEvent(trx, OPERATOR, { action, entityId: merchantId }));
   await act('entity.enabled');
@@ -178,7 +187,9 @@ test('each event is named of which a receiver was not told', async () => {
   expect(await ofBooks()).toEqual(
     expect.arrayContaining([
       untold('charges: :pendingId', 'billing_request.accepted', 'billing.request', ':bankId'),
-      untold('refunds: :pendingRefundId', 'refund.requested', 'refund.request', ':bankId'),
+      ...['requested', 'overdue', 'reminded'].map((event) =>
+        untold('refunds: :pendingRefundId', `refund.${event}`, 'refund.request', ':bankId'),
+      ),
       untold('charges: :chargeId', 'billing_request.accepted', 'billing.request', ':bankId'),
       untold('charges: :chargeId', 'billing_request.successful', 'billing.response', ':merchantId'),
       untold('charges: :grantingId', 'billing_request.successful', 'billing.response', ':merchantId'),
