@@ -233,12 +233,12 @@ const VIEWS: Record<string, View> = {
       await page.getByText('Clear “').waitFor();
       await link(page, 'NGN 1.00').click();
     },
-    shows: ['Charge', 'NGN 1.00', 'Successful', 'Ada Obi', 'Refunded in part', 'NGN 0.40'],
+    shows: ['Charge', 'NGN 1.00', 'Successful', 'Ada Obi', 'Refund in part', 'NGN 0.40'],
   },
   'what a customer has paid': {
     role: 'merchant',
     at: () => `payments/${data.customerId}`,
-    shows: ['One customer', 'Moved your balance by', 'Refund', 'Charge', 'NGN 1.00', 'Refunded in part'],
+    shows: ['One customer', 'Moved your balance by', 'Refund', 'Charge', 'NGN 1.00', 'Refund in part'],
   },
   'payments of a bank by the name of its customer': {
     role: 'bank',
@@ -845,7 +845,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     expect(await refunds()).toEqual([]);
     await button(page, 'Refund …').click();
     await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
-    await shows(page, /0.25 is on its way back/, 'Refunded in part', 'A refund was asked for');
+    await shows(page, /0.25 is on its way back/, 'Refund in part', 'A refund was asked for');
     expect(await refunds()).toEqual([{ amount: 25, reason: 'Too small', status: 'pending' }]);
   });
 

@@ -135,10 +135,10 @@ describe('a payment', () => {
       await shows(page, 'The bank has not confirmed all of it yet.');
       await answerRefund(parties, String(body.data?.['refundId']), 'completed');
     };
-    await refund(40, /Refunded in part: NGN\s40\.00/);
-    await refund(60, /Refunded in whole: NGN\s100\.00/);
+    await refund(40, /Refund in part: NGN\s40\.00/);
+    await refund(60, /Refund in whole: NGN\s100\.00/);
     await page.reload();
-    await shows(page, /Refunded in whole: NGN\s100\.00/);
+    await shows(page, /Refund in whole: NGN\s100\.00/);
     expect(await page.getByText('has not confirmed').count()).toBe(0);
     expect(await list.evaluate('window.emptied')).toBeFalsy();
     await Promise.all([list, page].map((one) => expectGoodPage(one)));
@@ -154,9 +154,9 @@ describe('a payment', () => {
       await shows(page, `${amount} is on its way back`);
     };
     await refund('25.00', () => page.getByLabel(/^Amount, of NGN\s100.00 that is left/).fill('25'));
-    await shows(page, /Refunded in part: NGN\s25\.00/);
+    await shows(page, /Refund in part: NGN\s25\.00/);
     await refund('75.00', () => page.getByLabel(/^Amount, of NGN\s75.00 that is left/).waitFor());
-    await shows(page, /Refunded in whole: NGN\s100\.00/);
+    await shows(page, /Refund in whole: NGN\s100\.00/);
     const made = 'SELECT amount::int FROM refunds WHERE billing_request_id = :id ORDER BY amount';
     expect(await rows(served.db, made, { id })).toEqual([{ amount: 2500 }, { amount: 7500 }]);
   });

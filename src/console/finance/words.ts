@@ -35,9 +35,9 @@ export const TYPES: Record<TransactionWithEvents['type'], string> = {
   reversal: 'Reversal',
 };
 
-/** The parts of a charge that went back, as `Refunded in part: NGN 0.40`. */
+/** The parts of a charge that go back, also while a refund waits: `Refund in part: NGN 0.40`. */
 export const partsBack = ({ amount, refundedAmount, reversedAmount, currency }: Transaction) =>
-  Object.entries({ Refunded: refundedAmount, Reversed: reversedAmount })
+  Object.entries({ Refund: refundedAmount, Reversal: reversedAmount })
     .filter(([, part]) => part > 0)
     .map(([what, part]) => `${what} in ${part === amount ? 'whole' : 'part'}: ${money(part, currency)}`);
 
