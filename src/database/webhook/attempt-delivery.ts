@@ -273,7 +273,7 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  * The first failure of an n-th attempt counts. A success always counts, as does an attempt that
  * sent nothing.
  *
- * A delivery that was asked for again during the attempt stays pending and due, however that ends.
+ * A delivery asked for again meanwhile, with all attempts earlier ones, stays pending and due.
  * After a failed first attempt the same transaction starts a workflow of the delivery's own.
  *
  * @param policy.maxAttempts the failed attempt with this number ends the delivery, as does a 410;
@@ -325,7 +325,7 @@ function insertAttempt(
   return oneRow<Recorded>(
     db,
     `WITH delivery AS MATERIALIZED (
-       SELECT *, status = 'pending' AND next_attempt_at <= clock_timestamp()
+       SELECT *, status = 'pending' AND earlier_attempts = attempts AND next_attempt_at <= clock_timestamp()
            AND next_attempt_at::text IS DISTINCT FROM :nextAttemptAt::text AS asked
        FROM webhook_deliveries WHERE id = :deliveryId FOR UPDATE
      ), attempt AS (

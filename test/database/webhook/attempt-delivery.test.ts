@@ -134,6 +134,17 @@ describe('an attempt', () => {
     expect((await attemptsOf(id)).filter((one) => one.error === null)).toHaveLength(1);
   });
 
+  it('that succeeded ends its delivery although the retry after another worker’s failure is due by then', async () => {
+    const { id } = await pending();
+    const { nextAttemptAt } = await read(id);
+    await fail(id, 1);
+    await rows(db, `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = :id`, {
+      id,
+    });
+    const late = await recordOutcome(db, keyring, id, 1, { nextAttemptAt }, MOST);
+    expect(late).toMatchObject({ status: 'delivered', attempts: 2 });
+  });
+
   it('that succeeded has no answer kept where its number was taken: it would not open under the next', async () => {
     const { id } = await pending();
     await fail(id, 1);
