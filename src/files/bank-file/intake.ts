@@ -44,13 +44,18 @@ const HEAD_BYTES = 4;
 async function* readEither(...[chunks, ...also]: Parameters<typeof readCamt>) {
   const rest = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
-  for (let next; head.length < HEAD_BYTES && !(next = await rest.next()).done;)
-    head = Buffer.concat([head, next.value]);
   async function* whole() {
     yield head;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  yield* (/^\ufeff?</.test(head.toString()) ? readCamt : readCsv)(whole(), ...also);
+  try {
+    for (let next; head.length < HEAD_BYTES && !(next = await rest.next()).done;)
+      head = Buffer.concat([head, next.value]);
+    yield* (/^\ufeff?</.test(head.toString()) ? readCamt : readCsv)(whole(), ...also);
+  } finally {
+    // A file that is refused for its head leaves the rest unread, and its decoder in its place.
+    await rest.return?.();
+  }
 }
 
 /** The days that a bank says its file covers. */

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { DECODERS } from '../../../src/api/http/places';
 import { matchLines } from '../../../src/database/bank-file/match-lines';
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { claimKey } from '../../../src/database/call/idempotency';
@@ -859,6 +861,20 @@ describe('a file is refused, and nothing of it stays,', () => {
   ])('for %s', async (_, file, headers, expected, why) => {
     const { status, body } = await upload(file, '', headers);
     expect([status, body.message]).toEqual([expected, expect.stringMatching(why)]);
+  });
+
+  test('for its head, and the bank’s next compressed file finds a decoder', async () => {
+    const token = await tokenOf(served.api, parties.bank);
+    const body = gzipSync('a,b\n1,2\n');
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/octet-stream',
+      'content-encoding': 'gzip',
+    };
+    for (let n = 0; n <= DECODERS.ofCaller; n++) {
+      const { status } = await fetch(served.api.url + STATEMENTS, { method: 'POST', headers, body });
+      expect({ n, status }).toEqual({ n, status: 400 });
+    }
   });
 
   test.each([
