@@ -5,7 +5,8 @@
 const SHOWN_MAX = 50;
 
 const CONTROL = String.raw`[\u0001-\u001f\u007f-\u009f]`;
-const MARKUP = String.raw`[\\\`*_\[\]<>|~]`;
+/** An entity is markup, too: a link may be spelled `https&colon;//`. */
+const MARKUP = String.raw`[\\\`*_\[\]<>|~]|&(?=#?[a-zA-Z0-9]+;)`;
 /** A heading, an item of a list or a rule, at the beginning of a line. */
 const BLOCK = String.raw`^([0-9]*)([#+=.)-])`;
 /** Parts of an address that a reader of Markdown makes a link of, also where they are escaped. */
