@@ -138,14 +138,14 @@ interface Line {
  */
 const RANK = { anonymousBody: 0, waiting: 1, silent: 2, inHand: 3, stays: 4 };
 
-function rankOf({ serving, readBefore }: Line): number {
+/** @param before a rank that the result is compared with: bytes are counted only if it may be lower */
+function rankOf({ serving, readBefore }: Line, before: number): number {
   if (serving === undefined) return RANK.silent;
   const { req, writableEnded } = serving;
-  const isKnown = req.caller !== undefined;
-  if (!req.complete && !isKnown) return RANK.anonymousBody;
-  const isShort = req.socket.bytesRead - readBefore <= LARGE_BYTES;
-  if (writableEnded || (!req.complete && isShort)) return RANK.waiting;
-  return req.complete && isKnown ? RANK.stays : RANK.inHand;
+  if (!req.complete && !req.caller) return RANK.anonymousBody;
+  if (writableEnded || before <= RANK.waiting) return RANK.waiting;
+  if (req.complete) return req.caller ? RANK.stays : RANK.inHand;
+  return req.socket.bytesRead - readBefore <= LARGE_BYTES ? RANK.waiting : RANK.inHand;
 }
 
 /**
@@ -242,7 +242,7 @@ class Connections {
     let next: Duplex | undefined;
     for (const [socket, line] of this.lines) {
       if (line.address !== (address ?? line.address)) continue;
-      const rank = rankOf(line);
+      const rank = rankOf(line, before);
       if (rank < before) [before, next] = [rank, socket];
       if (before === RANK.anonymousBody) break;
     }

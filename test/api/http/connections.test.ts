@@ -117,3 +117,16 @@ it('an address with too much in hand gets a 429, and its bodies that crawl make 
   const after = await begin(request('GET', '/answered'));
   expect(await after.client.answers(1)).toEqual([200]);
 });
+
+it('a connection that comes has the bytes of a few others counted, however many bodies crawl', async () => {
+  const { begin, beginMany } = await serve([]);
+  let counted = 0;
+  servers.at(-1)?.on('connection', (socket: Socket) => {
+    Object.defineProperty(socket, 'bytesRead', { get: () => (counted += 1) });
+  });
+  await beginMany(OF_ADDRESS, request('POST', '/', [KNOWN, BODY], 'x'));
+  counted = 0;
+  const { socket } = await begin('');
+  expect(socket.destroyed).toBe(false);
+  expect(counted).toBeLessThan(10);
+});
