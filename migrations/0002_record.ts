@@ -112,13 +112,14 @@ export async function up(knex: Knex): Promise<void> {
       -- An entity, or the entity of a client or an endpoint; null of the whole service.
       changed text := coalesce(to_jsonb(NEW) ->> 'entity_id', to_jsonb(NEW) ->> 'id');
     BEGIN
-      IF NOT EXISTS (
-        SELECT FROM public.audit_events WHERE entity_id = changed AND action ~ TG_ARGV[0]
-          AND xmin = pg_current_xact_id()::xid
-      ) AND NOT EXISTS (
-        SELECT FROM public.audit_events WHERE changed IS NULL AND entity_id IS NULL AND action ~ TG_ARGV[0]
-          AND xmin = pg_current_xact_id()::xid
-      ) THEN
+      -- The newest first, for a party may have a million.
+      IF (
+        SELECT true FROM public.audit_events WHERE entity_id = changed AND action ~ TG_ARGV[0]
+          AND xmin = pg_current_xact_id()::xid ORDER BY id DESC LIMIT 1
+      ) IS NULL AND (
+        SELECT true FROM public.audit_events WHERE changed IS NULL AND entity_id IS NULL AND action ~ TG_ARGV[0]
+          AND xmin = pg_current_xact_id()::xid ORDER BY id DESC LIMIT 1
+      ) IS NULL THEN
         RAISE EXCEPTION '% is changed together with an audit event alone', TG_TABLE_NAME
           USING ERRCODE = 'restrict_violation';
       END IF;

@@ -89,3 +89,20 @@ it.each([
     await recordEvents(trx, [{ ...event, sequence: now?.sequence ?? 0 }]);
   });
 });
+
+it('a party that has changed its address a thousand times has few of its acts read at the next', async () => {
+  const act = { action: 'endpoint.changed', entityId: ids.merchantId } as const;
+  await test.db.transaction(async (trx) => {
+    for (let n = 0; n < 1_000; n++) await recordAuditEvent(trx, OPERATOR, act);
+  });
+  const read = await test.db.transaction(async (trx) => {
+    await rows(trx, `${ENDPOINT} url = 'https://mine.example' WHERE entity_id = :merchantId`, { ...ids });
+    await recordAuditEvent(trx, OPERATOR, act);
+    await rows(trx, 'SET CONSTRAINTS ALL IMMEDIATE');
+    return row<{ acts: number }>(
+      trx,
+      `SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS acts FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`,
+    );
+  });
+  expect(read?.acts).toBeLessThan(10);
+});
