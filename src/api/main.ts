@@ -33,7 +33,7 @@ import { failRequestAtHand } from './http/before-routes';
 import { createCallerLimiter } from './http/places';
 import { createTokenBuckets } from './http/rate-limit';
 import { measureRequests, measureUnknownIdentifiers } from './http/request-metrics';
-import { createApiServer } from './http/server';
+import { CONNECTIONS_MAX, createApiServer } from './http/server';
 import { sweep, type Sweeps } from './sweep';
 
 /**
@@ -91,7 +91,7 @@ async function main(): Promise<void> {
   });
 
   const port = config.PORT + config.PORT_OFFSET;
-  const server = createApiServer(app, log, config).listen(port, config.HOST);
+  const server = createApiServer(app, log, config).listen(port, config.HOST, CONNECTIONS_MAX);
   measureRequests(registry, server);
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');

@@ -13,10 +13,15 @@ beforeAll(async () => {
   test = await createTestDatabase();
 });
 afterEach(() => api.closeConnections());
-afterAll(() => test.drop());
+afterAll(async () => {
+  api.kill();
+  await test.drop();
+});
 
 /** As many as leave the process none. */
 const ALL = 4_000;
+/** More than wait to be accepted where a server does not say how many. */
+const CROWD = 900;
 const MIB = 1024 * 1024;
 /** Each has more to come than the system takes in: a document of most of a megabyte, many times. */
 const UNREAD = 150;
@@ -96,4 +101,13 @@ it('many responses that nobody reads are in memory once', async () => {
   } finally {
     api.kill();
   }
+});
+
+it('a crowd that comes while the process is busy has its turn afterwards, each at its first try', async () => {
+  api = await ApiProcess.start(test.url, []);
+  api.child.kill('SIGSTOP');
+  // The system takes them in for the process.
+  await api.manyFrom('127.0.0.11', CROWD);
+  api.child.kill('SIGCONT');
+  expect(await api.statusFrom('127.0.0.1')).toBe(200);
 });

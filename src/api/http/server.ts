@@ -36,8 +36,11 @@ const TIMEOUT_CHECK_MS = 2_000;
  * and then sends a request into a connection that closes, and responds 502.
  */
 const KEEP_ALIVE_MS = 75_000;
-/** Connections of one process, of some 30 kB each. */
-const CONNECTIONS_MAX = 4_000;
+/**
+ * Connections of one process, of some 30 kB each. As many wait to be accepted: one that finds no
+ * place in that queue tries again seconds later, when the process may long be free.
+ */
+export const CONNECTIONS_MAX = 4_000;
 /** Connections of one address, where callers connect without a proxy. */
 const OF_ADDRESS_MAX = CONNECTIONS_MAX / 4;
 /** Requests sent ahead on one connection, and on all; each has a few kilobytes until its turn. */
