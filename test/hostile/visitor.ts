@@ -13,7 +13,10 @@ interface Answered {
   body: unknown;
 }
 
-/** Asks once, in place of a client that asks again. */
+/**
+ * Asks once, in place of a client that asks again, and on a connection of its own: one that was
+ * kept may be the one that makes room for a crowd.
+ */
 export async function ask(
   url: string,
   method: string,
@@ -26,6 +29,7 @@ export async function ask(
       method,
       signal: AbortSignal.timeout(withinMs),
       headers: {
+        Connection: 'close',
         ...(token !== undefined && { Authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
       },
