@@ -1,3 +1,4 @@
+import { CREDENTIALS_LIMIT_BYTES } from '../../src/api/http/body';
 import type { Parties } from '../fuzz/cast';
 import { COLONS, textOf } from './grammar';
 import { vitals } from './process-watch';
@@ -9,7 +10,6 @@ import { ANSWER_WITHIN_MS, ask } from './visitor';
  */
 
 const BODIES = 20;
-const BODY_BYTES = 16 * 1024;
 /** Beyond what is read without a token, and within what is read with it. */
 const LONG_BYTES = 40 * 1024;
 const COST_MAX = 3;
@@ -58,8 +58,8 @@ export async function attackWithColons(
   };
 
   for (const path of ['/v1/oauth/token', '/console/session']) {
-    const plainS = await costOf(path, Buffer.alloc(BODY_BYTES, 'a'));
-    const colonsS = await costOf(path, textOf(COLONS, BODY_BYTES));
+    const plainS = await costOf(path, Buffer.alloc(CREDENTIALS_LIMIT_BYTES, 'a'));
+    const colonsS = await costOf(path, textOf(COLONS, CREDENTIALS_LIMIT_BYTES));
     say(
       `Colons: ${BODIES} bodies for ${path} took ${colonsS.toFixed(2)} s, as many others ${plainS.toFixed(2)} s`,
     );
