@@ -347,11 +347,14 @@ it('tells a retry and a skip from a charge, and the story of a charge by one pre
   await expectShown(retry.and(page.locator(':focus')));
 });
 
+async function lookupIDs(search: string): Promise<string[]> {
+  const { data } = await bank.call('listCustomers', { query: { search } });
+  return data.customers.map(({ lookupID }) => lookupID);
+}
+
 it('names another merchant that asks its customers, and charges on by the permission that the shop has', async () => {
   const { entityId, ...identity } = await engine.createEntity('merchant', 'Corner Shop');
   const corner = new AssentClient({ baseUrl: engine.apiUrl, ...identity });
-  const lookupIDs = async (search: string) =>
-    (await bank.call('listCustomers', { query: { search } })).data.customers.map(({ lookupID }) => lookupID);
   const bread = { currency: 'NGN', description: 'Bread' };
   await corner.call('sendIntents', { body: { ...bread, lookupIDs: await lookupIDs('sandbox-1') } });
   await corner.call('billCustomers', {
