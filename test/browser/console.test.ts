@@ -912,7 +912,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await button(page, 'Answer …').click();
     await page.getByLabel('No money moved').check();
     await button(page, 'Yes, resolve it').click();
-    await shows(page, 'It is resolved: No money moved.', 'Reversal', 'Reversed in whole');
+    await shows(page, 'It is resolved: No money moved.', 'Reversal', 'Reversal in whole');
     expect(
       await rows(test.db, 'SELECT resolution FROM reconciliation_exceptions WHERE billing_request_id = :id', {
         id,

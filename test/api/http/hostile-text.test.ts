@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
+import { CREDENTIALS_LIMIT_BYTES } from '../../../src/api/http/body';
 import {
   COLONS,
   FORM_GRAMMAR,
@@ -14,14 +15,15 @@ import { apiOfFile, enter, type Party } from '../../support/api';
 import { excessOf } from '../../support/growth';
 
 /**
- * What a text costs the API that anybody may send, without a token, through all that reads it on
- * its way. `test/readers.test.ts` has the readers each by itself, with longer texts.
+ * What a text costs the API through all that reads it on its way, most of it sent without a token.
+ * `test/readers.test.ts` has the readers each by itself, with longer texts.
  */
 
 const LOOSE = '100000/100000';
 const { api } = apiOfFile({
   settings: {
     TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8',
+    RATE_LIMIT_CALLER: LOOSE,
     RATE_LIMIT_FAILED_AUTH: LOOSE,
     RATE_LIMIT_TOKEN: LOOSE,
     RATE_LIMIT_TOKEN_ADDRESS: LOOSE,
@@ -32,8 +34,8 @@ beforeAll(async () => {
   merchant = await enter(api, 'merchant');
 });
 
-const [TOKEN, SESSION] = ['/v1/oauth/token', '/console/session'];
-/** The longest body, and nearly the longest headers, that are read of somebody unknown. */
+const [TOKEN, SESSION, BILL] = ['/v1/oauth/token', '/console/session', '/v1/customer/bill'];
+/** A body of a known caller that needs no place, and nearly the longest headers. */
 const BODY_BYTES = 16 * 1024;
 const HEADER_BYTES = 15 * 1024;
 /** Every n-th of them. */
@@ -48,8 +50,18 @@ async function send(head: readonly string[], body: Buffer = Buffer.alloc(0)): Pr
   return Number((await readText(socket)).split(' ', 2)[1]);
 }
 
-const post = (path: string, type: string) => (body: Buffer) =>
-  send([`POST ${path} HTTP/1.1`, `Origin: http://a`, `Content-Type: ${type}`], body);
+const post =
+  (path: string, type: string, token = '') =>
+  (body: Buffer) =>
+    send(
+      [
+        `POST ${path} HTTP/1.1`,
+        `Origin: http://a`,
+        `Content-Type: ${type}`,
+        ...(token && [`Authorization: Bearer ${token}`]),
+      ],
+      body,
+    );
 const JSON_TYPE = 'application/json';
 
 const header = (name: string) => (text: Buffer) =>
@@ -67,12 +79,22 @@ interface Way {
 }
 
 const WAYS: Way[] = [
-  { name: `JSON for ${TOKEN}`, texts: JSON_GRAMMAR, bytes: BODY_BYTES, send: post(TOKEN, JSON_TYPE) },
-  { name: `JSON for ${SESSION}`, texts: JSON_GRAMMAR, bytes: BODY_BYTES, send: post(SESSION, JSON_TYPE) },
+  {
+    name: `JSON for ${BILL}`,
+    texts: JSON_GRAMMAR,
+    bytes: BODY_BYTES,
+    send: (body) => post(BILL, JSON_TYPE, merchant.token)(body),
+  },
+  ...[TOKEN, SESSION].map((path) => ({
+    name: `JSON for ${path}`,
+    texts: JSON_GRAMMAR,
+    bytes: CREDENTIALS_LIMIT_BYTES,
+    send: post(path, JSON_TYPE),
+  })),
   {
     name: `a form for ${TOKEN}`,
     texts: FORM_GRAMMAR,
-    bytes: BODY_BYTES,
+    bytes: CREDENTIALS_LIMIT_BYTES,
     send: post(TOKEN, 'application/x-www-form-urlencoded'),
   },
   ...['Authorization', 'Cookie', 'X-Forwarded-For', 'Accept', 'traceparent'].map((name) => ({
@@ -108,7 +130,7 @@ it('twenty bodies of colons cost what twenty others cost, and meanwhile others g
     Promise.all(
       [TOKEN, SESSION].flatMap((path) => Array.from({ length: 10 }, () => post(path, JSON_TYPE)(body))),
     );
-  const colons = textOf(COLONS, BODY_BYTES);
+  const colons = textOf(COLONS, CREDENTIALS_LIMIT_BYTES);
   const client = { client_id: merchant.clientId, client_secret: merchant.clientSecret };
   const form = new URLSearchParams({ grant_type: 'client_credentials', ...client });
   const refused = sendAll(colons);
@@ -116,5 +138,5 @@ it('twenty bodies of colons cost what twenty others cost, and meanwhile others g
   const token = fetch(`${api.url}${TOKEN}`, { method: 'POST', body: form });
   expect([(await healthy).status, (await token).status]).toEqual([200, 200]);
   expect(new Set(await refused)).toEqual(new Set([400]));
-  expect(await excessOf(sendAll, Buffer.alloc(BODY_BYTES, 'a'), colons)).toBeUndefined();
+  expect(await excessOf(sendAll, Buffer.alloc(CREDENTIALS_LIMIT_BYTES, 'a'), colons)).toBeUndefined();
 });
