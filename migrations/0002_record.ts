@@ -105,9 +105,10 @@ export async function up(knex: Knex): Promise<void> {
     CREATE UNIQUE INDEX chain_keys_one_current ON chain_keys ((true)) WHERE retired_at IS NULL;
     GRANT SELECT, INSERT, UPDATE (retired_at) ON chain_keys TO assent_app;
 
-    -- Its argument is the form of the actions that may make the change.
+    -- Its argument is the form of the actions that may make the change. Postgres would rather sort
+    -- all acts of a party than read the newest.
     CREATE FUNCTION require_audit_event() RETURNS trigger LANGUAGE plpgsql
-      SET search_path = pg_catalog, pg_temp AS $$
+      SET search_path = pg_catalog, pg_temp SET enable_sort = off AS $$
     DECLARE
       -- An entity, or the entity of a client or an endpoint; null of the whole service.
       changed text := coalesce(to_jsonb(NEW) ->> 'entity_id', to_jsonb(NEW) ->> 'id');

@@ -293,7 +293,7 @@ describe('the schema', () => {
     const found = await rows(
       test.db,
       `SELECT proname, proconfig FROM pg_proc p WHERE ${OWN}
-         AND proconfig IS DISTINCT FROM ARRAY['search_path=pg_catalog, pg_temp']`,
+         AND proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp'`,
     );
     expect(found).toEqual([]);
   });

@@ -113,7 +113,7 @@ const ANONYMOUS_MAX = 400;
 export class AnonymousBodies {
   private readonly addressOf = new Map<Transform, string>();
 
-  /** @param body destroyed with a Failure, rate_limited or unavailable, once another has its place */
+  /** @param body destroyed with rate_limited or unavailable once another has its place */
   enter(body: Transform, address: string): void {
     const all = [...this.addressOf.keys()];
     const own = all.filter((one) => this.addressOf.get(one) === address);

@@ -141,7 +141,7 @@ interface Line {
  */
 const RANK = { anonymousBody: 0, waiting: 1, silent: 2, inHand: 3, stays: 4 };
 
-/** @param before a rank that the result is compared with: bytes are counted only if it may be lower */
+/** @param before a rank: bytes are counted only where the result may be a lower one */
 function rankOf({ serving, readBefore }: Line, before: number): number {
   if (serving === undefined) return RANK.silent;
   const { req, writableEnded } = serving;
