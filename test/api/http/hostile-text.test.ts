@@ -50,18 +50,10 @@ async function send(head: readonly string[], body: Buffer = Buffer.alloc(0)): Pr
   return Number((await readText(socket)).split(' ', 2)[1]);
 }
 
-const post =
-  (path: string, type: string, token = '') =>
-  (body: Buffer) =>
-    send(
-      [
-        `POST ${path} HTTP/1.1`,
-        `Origin: http://a`,
-        `Content-Type: ${type}`,
-        ...(token && [`Authorization: Bearer ${token}`]),
-      ],
-      body,
-    );
+const post = (path: string, type: string, credentials: string[] = []) => {
+  const head = [`POST ${path} HTTP/1.1`, `Origin: http://a`, `Content-Type: ${type}`, ...credentials];
+  return (body: Buffer) => send(head, body);
+};
 const JSON_TYPE = 'application/json';
 
 const header = (name: string) => (text: Buffer) =>
@@ -83,7 +75,7 @@ const WAYS: Way[] = [
     name: `JSON for ${BILL}`,
     texts: JSON_GRAMMAR,
     bytes: BODY_BYTES,
-    send: (body) => post(BILL, JSON_TYPE, merchant.token)(body),
+    send: (body) => post(BILL, JSON_TYPE, [`Authorization: Bearer ${merchant.token}`])(body),
   },
   ...[TOKEN, SESSION].map((path) => ({
     name: `JSON for ${path}`,
