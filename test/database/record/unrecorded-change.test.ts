@@ -1,7 +1,7 @@
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { recordEvents } from '../../../src/database/record/event';
-import { row, rows, type Transaction } from '../../../src/database/pool/connection';
+import { oneRow, row, rows, type Transaction } from '../../../src/database/pool/connection';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { makeSchedule, standingApproval } from '../../support/standing';
@@ -98,11 +98,19 @@ it('a party that has changed its address a thousand times has few of its acts re
   const read = await test.db.transaction(async (trx) => {
     await rows(trx, `${ENDPOINT} url = 'https://mine.example' WHERE entity_id = :merchantId`, { ...ids });
     await recordAuditEvent(trx, OPERATOR, act);
+    const before = await actsRead(trx);
     await rows(trx, 'SET CONSTRAINTS ALL IMMEDIATE');
-    return row<{ acts: number }>(
-      trx,
-      `SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS acts FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`,
-    );
+    return (await actsRead(trx)) - before;
   });
-  expect(read?.acts).toBeLessThan(10);
+  expect(read).toBeLessThan(10);
 });
+
+/** Also those that the connection has read before and not reported yet. */
+async function actsRead(trx: Transaction): Promise<number> {
+  const { acts } = await oneRow<{ acts: number }>(
+    trx,
+    `SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS acts
+     FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`,
+  );
+  return acts;
+}
