@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { readAuditEvents, type RecordedAuditEvent } from '../database/record/audit-event';
 import { findEntity, entityNames } from '../database/entity/create-entity';
+import type { Executor } from '../database/pool/connection';
 import { counted } from '../domain/words/counted';
 import { onEngine, takingJson, unknownEntity } from './command';
 import { anyRing } from './engine';
@@ -37,8 +38,7 @@ export function fill(audit: Command): void {
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
         const events = readAuditEvents(db, { entityId: entity, since });
         if (json) return writeJson(events);
-        const names = await entityNames(db);
-        await writeInWords(names, events);
+        await writeInWords(db, events);
       }, anyRing),
     );
 }
@@ -56,10 +56,7 @@ async function writeJson(pages: AsyncIterable<RecordedAuditEvent[]>): Promise<vo
   await write(']}\n');
 }
 
-async function writeInWords(
-  names: ReadonlyMap<string, string>,
-  pages: AsyncIterable<RecordedAuditEvent[]>,
-): Promise<void> {
+async function writeInWords(db: Executor, pages: AsyncIterable<RecordedAuditEvent[]>): Promise<void> {
   let latest: RecordedAuditEvent[] = [];
   let read = 0;
   for await (const page of pages) {
@@ -68,6 +65,8 @@ async function writeInWords(
     latest = [...latest, ...page].slice(-SHOWN_MAX);
   }
   progress.end();
+  const parties = latest.flatMap(({ actor, entityId }) => [actor, entityId ?? actor]);
+  const names = await entityNames(db, [...new Set(parties)]);
   await write(latest.map((event) => `${inWords(event, names)}\n`).join('\n'));
   if (read > SHOWN_MAX) {
     process.stderr.write(

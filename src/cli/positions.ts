@@ -47,7 +47,8 @@ export function fill(command: Command): void {
         }));
         const wrong = totals.filter(({ sums }) => sums.net !== 0n).map((total) => total.currency);
         if (wrong.length > 0) sayWrong(date, wrong);
-        const names = await entityNames(db);
+        const parties = positions.flatMap((one) => [one.partyId, one.counterpartyId ?? one.partyId]);
+        const names = await entityNames(db, [...new Set(parties)]);
         return {
           json: {
             date,

@@ -29,10 +29,11 @@ export function fill(command: Command): void {
         if (!story) throw new OperatorError(UNKNOWN);
         const look = workflowLinks(config);
         const lines = story.steps.map((moment) => shown(moment, look));
-        const names = await entityNames(db);
+        const text = inWords(story, lines);
+        const names = await entityNames(db, [...new Set(text.match(PARTY_ID))]);
         return {
           json: { about: story.about.map(inMajorUnits), lines, cut: story.cut },
-          text: inWords(story, lines).replaceAll(PARTY_ID, (party) =>
+          text: text.replaceAll(PARTY_ID, (party) =>
             names.has(party) ? `${names.get(party)} (${party})` : party,
           ),
         };

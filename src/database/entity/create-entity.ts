@@ -85,9 +85,10 @@ export async function listEntities(db: Executor): Promise<Entity[]> {
   return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
 }
 
-/** Names of all entities, by id. */
-export async function entityNames(db: Executor): Promise<ReadonlyMap<string, string>> {
-  return new Map((await listEntities(db)).map(({ entityId, name }) => [entityId, name]));
+/** Names by id; other ids than entities' have none. */
+export async function entityNames(db: Executor, ids: string[]): Promise<ReadonlyMap<string, string>> {
+  const found = await rows<Entity>(db, `SELECT ${COLUMNS} FROM entities WHERE id = ANY(:ids)`, { ids });
+  return new Map(found.map(({ entityId, name }) => [entityId, name]));
 }
 
 export interface Standing {
