@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { Database, Transaction } from '../../src/database/pool/connection';
+import { STATEMENTS } from '../../src/database/pool/statement';
 
 /** One statement's plan, as it ran. */
 export interface Plan {
@@ -91,6 +92,7 @@ export class Explainer {
       return result;
     };
     return {
+      ...STATEMENTS,
       // Here nobody waits.
       until: () => this.database(),
       on: () => this.database(),
@@ -98,7 +100,7 @@ export class Explainer {
       async transaction(work) {
         await query('BEGIN');
         try {
-          const result = await work({ isTransaction: true, commitId: randomUUID(), query });
+          const result = await work({ ...STATEMENTS, isTransaction: true, commitId: randomUUID(), query });
           await query('COMMIT');
           return result;
         } catch (error) {
@@ -158,6 +160,7 @@ export async function undone(db: Database, work: (db: Database) => Promise<void>
 /** For verbs that open a transaction of their own: they work in this one. */
 function asDatabase(trx: Transaction): Database {
   return {
+    ...STATEMENTS,
     until: () => asDatabase(trx),
     on: () => asDatabase(trx),
     query: (text, values, plan) => trx.query(text, values, plan),

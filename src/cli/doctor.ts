@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../settings/config';
 import { isUnavailable } from '../database/pool/availability';
-import { oneRow, openDatabase, type Database } from '../database/pool/connection';
+import { openDatabase, type Database } from '../database/pool/connection';
 import { readKeyring } from '../database/keys/keyring';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/engine/deployment';
@@ -108,10 +108,9 @@ async function examineDatabase(check: Check, { config, db }: Means): Promise<Fin
   const { NETWORK_TIMEZONE } = config;
   const postgres = await check('postgres', [], async () => {
     const before = performance.now();
-    const { version } = await oneRow<{ version: string }>(
-      db(),
-      `SELECT current_setting('server_version') AS version`,
-    );
+    const { version } = await db().oneRow<{
+      version: string;
+    }>`SELECT current_setting('server_version') AS version`;
     return `${version}, answered in ${Math.round(performance.now() - before)} ms`;
   });
   await check('clock', [postgres], () => judgeClock(db()));
@@ -170,11 +169,10 @@ async function judgeSchema(db: Database): Promise<string> {
 
 /** A restore by hand may forget to enable the triggers that keep rows from being changed. */
 async function judgeTriggers(db: Database): Promise<string> {
-  const { off } = await oneRow<{ off: string | null }>(
-    db,
-    `SELECT string_agg(DISTINCT format('ALTER TABLE %s ENABLE TRIGGER USER', tgrelid::regclass), '; ') AS off
-     FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'D'`,
-  );
+  const { off } = await db.oneRow<{
+    off: string | null;
+  }>`SELECT string_agg(DISTINCT format('ALTER TABLE %s ENABLE TRIGGER USER', tgrelid::regclass), '; ') AS off
+     FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'D'`;
   if (off !== null)
     throw new Wrong(`some are disabled, and rows can be changed that must not: as the owner, run ${off}`);
   return 'all are enabled';
@@ -182,7 +180,7 @@ async function judgeTriggers(db: Database): Promise<string> {
 
 async function judgeClock(db: Database): Promise<string> {
   const before = Date.now();
-  const server = await oneRow<{ now: Date }>(db, `SELECT clock_timestamp() AS now`);
+  const server = await db.oneRow<{ now: Date }>`SELECT clock_timestamp() AS now`;
   // Postgres answered at some moment between the two readings.
   const apartMs = Math.round(server.now.getTime() - (before + Date.now()) / 2);
   const words = `${Math.abs(apartMs)} ms ${apartMs < 0 ? 'ahead of' : 'behind'} that of Postgres`;

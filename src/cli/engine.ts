@@ -150,7 +150,7 @@ export async function asOwner<Result>(
       url,
       OWNER_CONNECTIONS,
       async (connection) => {
-        await requireMigratable(connection, deploymentOf(config));
+        await requireMigratable(executorOf(connection), deploymentOf(config));
         await connection.query('SET statement_timeout = 0');
       },
       OWNER_STATEMENT_WITHIN_MS,

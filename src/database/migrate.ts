@@ -6,7 +6,8 @@ import type { Mode } from '../domain/mode';
 import { deploymentWords } from '../domain/words/deployment-words';
 import type { Actor } from './record/audit-event';
 import { LOCK_NOT_AVAILABLE } from './pool/availability';
-import { rows, type Executor } from './pool/connection';
+import type { Executor } from './pool/connection';
+import { STATEMENTS } from './pool/statement';
 import { DeploymentError, requireMigratable } from './engine/deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
@@ -96,6 +97,7 @@ export async function migrateUp(
 /** knex has question marks where statements have `$1`, `$2`, …, which come in this order. */
 function executorOf(db: Knex): Executor {
   return {
+    ...STATEMENTS,
     query: (text, values = []) =>
       db.raw<{ rows: unknown[] }>(text.replaceAll(/\$\d+/g, '?'), values as Knex.RawBinding[]),
   };
@@ -152,7 +154,7 @@ async function record(db: Knex, { actor, reason }: Actor, migration: string): Pr
  */
 export async function schemaDifference(db: Executor): Promise<{ missing: string[]; unknown: string[] }> {
   const wanted = await source.getMigrations([]);
-  const done = (await rows<{ name: string }>(db, `SELECT name FROM knex_migrations ORDER BY name`)).map(
+  const done = (await db.rows<{ name: string }>`SELECT name FROM knex_migrations ORDER BY name`).map(
     ({ name }) => name,
   );
   return {

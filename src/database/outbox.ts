@@ -8,7 +8,8 @@ import {
   type WorkflowRun,
 } from '../domain/workflow/workflow-id';
 import { shownName } from './shown-name';
-import { oneRow, openDatabase, rows, type Executor, type PooledDatabase } from './pool/connection';
+import { openDatabase, type Executor, type PooledDatabase } from './pool/connection';
+import { raw } from './pool/statement';
 import { RELAYS_CHANNEL } from './pool/wake-relays';
 
 /**
@@ -73,7 +74,7 @@ export async function enqueueStarts(trx: Executor, starts: WorkflowStart[]): Pro
   if (starts.length === 0) return;
   const traceparent = trx.traceparent?.();
   const traced = starts.map((start) => ({ ...start, traceparent }));
-  await rows(trx, putStarts('call'), { starts: asRuns(traced) });
+  await trx.rows`${raw(putStarts('call'), { starts: asRuns(traced) })}`;
   trx.wakeRelays?.();
 }
 
@@ -87,13 +88,9 @@ export async function enqueueMissingStarts(
   starts: WorkflowStart[],
   rank: OutboxRank,
 ): Promise<number> {
-  const put = await rows(
-    db,
-    `${putStarts(rank)}
+  const put = await db.rows`${raw(putStarts(rank), { starts: asRuns(starts) })}
      WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = s->>'workflowId')
-     RETURNING id`,
-    { starts: asRuns(starts) },
-  );
+     RETURNING id`;
   db.wakeRelays?.();
   return put.length;
 }
@@ -120,12 +117,8 @@ const asRuns = (starts: WorkflowStart[]) =>
 export async function enqueueSignals(trx: Executor, signal: Signal, to: Addressee[]): Promise<void> {
   if (to.length === 0) return;
   const parties = new Map(to.map((one) => [one.workflowId, one.merchantId ?? one.bankId ?? null]));
-  await rows(
-    trx,
-    `INSERT INTO outbox (kind, workflow_id, signal, owner_id)
-     SELECT 'signal', id, :signal, ${ownerOf('party')} FROM unnest(:ids::text[], :parties::text[]) AS s (id, party)`,
-    { ids: [...parties.keys()], parties: [...parties.values()], signal },
-  );
+  await trx.rows`INSERT INTO outbox (kind, workflow_id, signal, owner_id)
+     SELECT 'signal', id, ${signal}, ${raw(ownerOf('party'))} FROM unnest(${[...parties.keys()]}::text[], ${[...parties.values()]}::text[]) AS s (id, party)`;
   trx.wakeRelays?.();
 }
 
@@ -140,13 +133,9 @@ export async function enqueueBulkSignals(
   found: string,
   bindings: Record<string, unknown>,
 ): Promise<void> {
-  await rows(
-    trx,
-    `INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
-     SELECT 'signal', found.workflow_id, :signal, ${RANK.later}, owner.id
-     FROM (${found}) AS found (workflow_id), (SELECT ${ownerOf(':partyId')} AS id) AS owner`,
-    { ...bindings, signal, partyId },
-  );
+  await trx.rows`INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
+     SELECT 'signal', found.workflow_id, ${signal}, ${raw(RANK.later)}, owner.id
+     FROM (${raw(found, bindings)}) AS found (workflow_id), (SELECT ${raw(ownerOf(':partyId'), { partyId })} AS id) AS owner`;
   trx.wakeRelays?.();
 }
 
@@ -209,12 +198,9 @@ export async function outboxBacklog(db: Executor): Promise<Record<OutboxRank, Ou
 }
 
 function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
-  return oneRow<OutboxBacklog>(
-    db,
-    `SELECT count(*)::int AS messages,
+  return db.oneRow<OutboxBacklog>`SELECT count(*)::int AS messages,
        coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS oldest_age_s
-     FROM (SELECT created_at FROM outbox WHERE rank = ${RANK[rank]} LIMIT ${BACKLOG_MAX}) AS waiting`,
-  );
+     FROM (SELECT created_at FROM outbox WHERE rank = ${raw(RANK[rank])} LIMIT ${raw(BACKLOG_MAX)}) AS waiting`;
 }
 
 /** A connection that fell silent holds all messages up until it is given up. */
@@ -260,25 +246,21 @@ export async function leaseOutboxRows(
   leaseS: number,
   after = '',
 ): Promise<{ leased: OutboxRow[]; after: string; more: boolean }> {
-  const leased = await rows<OutboxRow & { owners: number }>(
-    db,
-    `WITH RECURSIVE owners (owner_id, n) AS (
-       SELECT first.owner_id, 1 FROM (${nextOwner(rank, ':after')}) AS first
+  const leased = await db.rows<OutboxRow & { owners: number }>`WITH RECURSIVE owners (owner_id, n) AS (
+       SELECT first.owner_id, 1 FROM (${raw(nextOwner(rank, ':after'), { after })}) AS first
        UNION ALL
-       SELECT next.owner_id, o.n + 1 FROM owners o, LATERAL (${nextOwner(rank, 'o.owner_id')}) AS next
-       WHERE o.n < :limit::int
+       SELECT next.owner_id, o.n + 1 FROM owners o, LATERAL (${raw(nextOwner(rank, 'o.owner_id'))}) AS next
+       WHERE o.n < ${limit}::int
      ), turn AS (
        SELECT row.at FROM owners o, LATERAL (
          SELECT ctid AS at FROM outbox
-         WHERE rank = ${RANK[rank]} AND owner_id = o.owner_id AND ${DUE}
-         ORDER BY id LIMIT (SELECT :limit::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
+         WHERE rank = ${raw(RANK[rank])} AND owner_id = o.owner_id AND ${raw(DUE)}
+         ORDER BY id LIMIT (SELECT ${limit}::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
      )
-     UPDATE outbox SET not_before = statement_timestamp() + :leaseS::int * interval '1 second'
+     UPDATE outbox SET not_before = statement_timestamp() + ${leaseS}::int * interval '1 second'
      WHERE ctid = ANY(ARRAY(SELECT at FROM turn))
      RETURNING ctid::text AS at, not_before::text AS leased_until, workflow_id, start, signal, owner_id,
-       (SELECT count(*) FROM owners)::int AS owners`,
-    { limit, leaseS, after },
-  );
+       (SELECT count(*) FROM owners)::int AS owners`;
   const owners = leased[0]?.owners ?? 0;
   const counts = [...groupBy(leased, ({ ownerId }) => ownerId)].map(([id, own]) => [id, own.length] as const);
   const part = Math.floor(limit / owners);
@@ -305,11 +287,7 @@ export async function endLease(
     at: some.map(({ at }) => at),
     leasedUntil: some[0]?.leasedUntil,
   });
-  if (carried.length > 0) await rows(db, `DELETE FROM outbox WHERE ${leased}`, bindings(carried));
+  if (carried.length > 0) await db.rows`DELETE FROM outbox WHERE ${raw(leased, bindings(carried))}`;
   if (failed.length > 0)
-    await rows(
-      db,
-      `UPDATE outbox SET not_before = clock_timestamp() + :pauseS::int * interval '1 second' WHERE ${leased}`,
-      { pauseS, ...bindings(failed) },
-    );
+    await db.rows`UPDATE outbox SET not_before = clock_timestamp() + ${pauseS}::int * interval '1 second' WHERE ${raw(leased, bindings(failed))}`;
 }

@@ -1,6 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createBooksActivities } from '../../src/activities/books';
-import { row } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readLastResult } from '../../src/database/verify/nightly-result';
 import { asOwner, databaseOfFile } from '../support/database';
@@ -55,13 +54,10 @@ const putRight = () =>
 
 /** All that the database holds but the last result, as one number of each table. */
 const counts = () =>
-  row(
-    db,
-    `SELECT (SELECT count(*) FROM ledger_entries) AS entries, (SELECT count(*) FROM ledger_postings) AS postings,
+  db.row`SELECT (SELECT count(*) FROM ledger_entries) AS entries, (SELECT count(*) FROM ledger_postings) AS postings,
        (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM webhook_deliveries) AS webhooks,
        (SELECT count(*) FROM reconciliation_exceptions) AS exceptions, (SELECT count(*) FROM audit_events) AS acts,
-       (SELECT count(*) FROM statement_digests) AS digests, (SELECT count(*) FROM outbox) AS outbox`,
-  );
+       (SELECT count(*) FROM statement_digests) AS digests, (SELECT count(*) FROM outbox) AS outbox`;
 
 const differences = async () => (await readLastResult(db)).differences;
 

@@ -2,7 +2,6 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { createReconcileActivities, type Reconciled } from '../../src/activities/reconcile';
-import { rows } from '../../src/database/pool/connection';
 import { beginAdvance } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { restartsWaiting } from '../../src/database/reconcile/open-work';
 import { enqueueBulkSignals } from '../../src/database/outbox';
@@ -26,8 +25,8 @@ let logged: { fields: object; message: string }[];
 beforeEach(async () => {
   gone.clear();
   logged = [];
-  await rows(db, `UPDATE schedules SET acts_at = 'infinity'`);
-  await rows(db, `DELETE FROM outbox`);
+  await db.rows`UPDATE schedules SET acts_at = 'infinity'`;
+  await db.rows`DELETE FROM outbox`;
   standing = await standingApproval(db, keyring);
 });
 
@@ -58,7 +57,7 @@ async function runBesideRelay(): Promise<Reconciled> {
   const ended = new AbortController();
   const running = run().finally(() => ended.abort());
   while (!ended.signal.aborted) {
-    await rows(db, `DELETE FROM outbox WHERE kind = 'start'`);
+    await db.rows`DELETE FROM outbox WHERE kind = 'start'`;
     await new Promise(setImmediate);
   }
   return running;
@@ -75,7 +74,7 @@ test('after a loss of Temporal’s data all of a kind is started again at once, 
   const change = `SELECT 'recurring/sch_' || n FROM generate_series(1, 400) AS n`;
   await enqueueBulkSignals(db, 'termsChanged', 'bnk_large', change, {});
   await adoptNamespace(db, 'first');
-  await rows(db, `DELETE FROM outbox WHERE kind = 'start'`);
+  await db.rows`DELETE FROM outbox WHERE kind = 'start'`;
   const told = await Promise.all([adoptNamespace(db, 'second'), adoptNamespace(db, 'second')]);
   expect(told.toSorted()).toEqual(['known', 'lost']);
   expect(await restartProblems(db)).toEqual([
@@ -107,7 +106,7 @@ test('a loss of Temporal’s data is not over while a start waits to be carried'
   const running = environment.run(() => activities.restartMissing());
   await waits;
   expect((await readTemporalState(db)).restartingSince).not.toBeNull();
-  await rows(db, `DELETE FROM outbox`);
+  await db.rows`DELETE FROM outbox`;
   await running;
   expect((await readTemporalState(db)).restartingSince).toBeNull();
 });
@@ -144,7 +143,7 @@ test('a run says that it lives while Temporal is asked about much that is overdu
 });
 
 test('a run is known to have been, and one that cannot start anything again is not', async () => {
-  await rows(db, `UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '1 hour'`);
+  await db.rows`UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '1 hour'`;
   gone.add(workflowIds.recurring(await makeSchedule(db, keyring, standing)));
   await asOwner(database.url, `REVOKE INSERT ON outbox FROM assent_app`);
   await expect(run()).rejects.toThrow(/permission denied/);
@@ -170,12 +169,11 @@ test('what is ended by hand does not wait until hundreds of schedules have been 
   // And those, too, are gone through to the last.
   gone.add(workflowIds.recurring('sch_copy0600'));
   gone.add(workflowIds.recurring('sch_copy0001'));
-  await rows(db, `DELETE FROM outbox`);
+  await db.rows`DELETE FROM outbox`;
   for (let i = 0; i < 8; i++) await run();
-  const started = await rows<{ id: string }>(
-    db,
-    `SELECT DISTINCT workflow_id AS id FROM outbox WHERE workflow_id LIKE '%sch_copy%' ORDER BY 1`,
-  );
+  const started = await db.rows<{
+    id: string;
+  }>`SELECT DISTINCT workflow_id AS id FROM outbox WHERE workflow_id LIKE '%sch_copy%' ORDER BY 1`;
   expect(started.map((one) => one.id)).toEqual(
     ['sch_copy0001', 'sch_copy0600'].map((one) => workflowIds.recurring(one)),
   );

@@ -6,7 +6,7 @@ import {
   type SandboxClockActivities,
 } from '../../src/activities/sandbox-clock';
 import { readConfig, recurringRules } from '../../src/settings/config';
-import { rows, type Database } from '../../src/database/pool/connection';
+import type { Database } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { newId } from '../../src/database/identifier/new-id';
 import { beginAdvance, readClock } from '../../src/database/sandbox-clock/advance-sandbox-clock';
@@ -36,7 +36,7 @@ let owner: string;
 beforeEach(async () => {
   standing = await standingApproval(db, keyring);
   owner = standing.merchantId;
-  await rows(db, 'DELETE FROM outbox');
+  await db.rows`DELETE FROM outbox`;
 });
 
 function after(ms: number, from = new Date()): Date {
@@ -46,7 +46,7 @@ function after(ms: number, from = new Date()): Date {
 /** Its workflow has begun, and sleeps. */
 async function sleepingSchedule(): Promise<string> {
   const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
-  await rows(db, `UPDATE schedules SET waiting = true WHERE id = :id`, { id });
+  await db.rows`UPDATE schedules SET waiting = true WHERE id = ${id}`;
   return id;
 }
 
@@ -106,9 +106,7 @@ describe('an advance', () => {
     await idle();
     // The start; a week later, with its notice a day before; the same a week later; the target.
     expect([...days]).toEqual([0, 6, 7, 13, 14, 15]);
-    const charged = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id ORDER BY n`, {
-      id,
-    });
+    const charged = await db.rows`SELECT n, status FROM billings WHERE schedule_id = ${id} ORDER BY n`;
     expect(charged).toEqual([0, 1, 2].map((n) => ({ n, status: 'successful' })));
     expect(await readClock(db, owner)).toMatchObject({ target: null });
   });
@@ -129,7 +127,7 @@ describe('an advance', () => {
     await environment.run((ownerId: string) => activities.moveClock(ownerId), owner);
     await answered;
     await idle();
-    const charged = await rows(db, `SELECT n, status FROM billings WHERE schedule_id = :id`, { id });
+    const charged = await db.rows`SELECT n, status FROM billings WHERE schedule_id = ${id}`;
     expect(charged).toEqual([{ n: 0, status: 'successful' }]);
   });
 
@@ -148,17 +146,9 @@ describe('an advance', () => {
     async function tellBank(): Promise<void> {
       const id = newId('delivery');
       told += 1;
-      await rows(
-        db,
-        `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
-         VALUES (:id, :owner, 'billing.request', '', 'billing-request/of-a-merchant', gen_random_uuid())`,
-        { id, owner },
-      );
-      await rows(
-        db,
-        `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :owner AND (id <> :id OR :isLast)`,
-        { owner, id, isLast: told === most },
-      );
+      await db.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
+         VALUES (${id}, ${owner}, 'billing.request', '', 'billing-request/of-a-merchant', gen_random_uuid())`;
+      await db.rows`UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = ${owner} AND (id <> ${id} OR ${told === most})`;
     }
     await environment.run((ownerId: string) => activities.moveClock(ownerId), owner);
     await telling;

@@ -2,7 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import type { WebhookConnector } from '../../src/activities/webhook-connector';
 import { letAttemptsEnd } from '../../src/cli/attempts-under-way';
 import { changeEndpoint, changeStatus } from '../../src/database/entity-control/control-entity';
-import { row, rows, type Database } from '../../src/database/pool/connection';
+import type { Database } from '../../src/database/pool/connection';
+import { raw } from '../../src/database/pool/statement';
 import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { readDelivery, redeliver } from '../../src/database/webhook/list-deliveries';
 import {
@@ -63,12 +64,10 @@ const replaceSecret = (entityId: string, secret = newWebhookSecret()) =>
   db.transaction((trx) => replaceWebhookSecret(trx, sender.keyring, OPERATOR, entityId, secret));
 
 async function noticeTo(entityId: string): Promise<string> {
-  const notice = await row<{ id: string }>(
-    db,
-    `SELECT id FROM webhook_deliveries WHERE entity_id = :entityId AND webhook_type = 'webhook.endpoint_changed'
-     ORDER BY id DESC LIMIT 1`,
-    { entityId },
-  );
+  const notice = await db.row<{
+    id: string;
+  }>`SELECT id FROM webhook_deliveries WHERE entity_id = ${entityId} AND webhook_type = 'webhook.endpoint_changed'
+     ORDER BY id DESC LIMIT 1`;
   if (!notice) throw new Error('nothing was announced');
   return notice.id;
 }
@@ -125,9 +124,9 @@ describe('webhooks of a disabled entity', () => {
     });
     expect(received).toEqual([]);
     // Nothing of it was sent, so nothing counts as sent.
-    expect(
-      await row(db, `SELECT sent, claimed_until, status FROM webhook_deliveries WHERE id = :id`, { id }),
-    ).toEqual({ sent: 0, claimedUntil: null, status: 'pending' });
+    expect(await db.row`SELECT sent, claimed_until, status FROM webhook_deliveries WHERE id = ${id}`).toEqual(
+      { sent: 0, claimedUntil: null, status: 'pending' },
+    );
   });
 
   it('are waited for where they are on their way, and not for longer than they may be', async () => {
@@ -155,9 +154,7 @@ describe('webhooks of a disabled entity', () => {
     await waiting;
 
     // A worker that has died records nothing.
-    await rows(db, `UPDATE webhook_endpoints SET failing_since = NULL WHERE entity_id = :entityId`, {
-      entityId,
-    });
+    await db.rows`UPDATE webhook_endpoints SET failing_since = NULL WHERE entity_id = ${entityId}`;
     await announceTo(entityId, 'billing-batch/died');
     await claimUnattempted(db, 'billing-batch/died', 300, WEBHOOK_TYPES);
     expect(await attemptsUnderWay(db, entityId)).not.toEqual([]);
@@ -171,17 +168,13 @@ describe('webhooks of a disabled entity', () => {
     await announceTo(other.entityId);
     await set(bank.entityId, 'disabled');
     const id = await announceTo(bank.entityId);
-    await rows(
-      db,
-      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
+    await db.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
        SELECT 'dlv_' || lpad(n::text, 26, '0'), entity_id, webhook_type, body_encrypted,
          'webhook-delivery/dlv_' || lpad(n::text, 26, '0'), commit_id
-       FROM webhook_deliveries, generate_series(1, 2500) AS n WHERE id = :id`,
-      { id },
-    );
-    await rows(db, 'DELETE FROM outbox');
+       FROM webhook_deliveries, generate_series(1, 2500) AS n WHERE id = ${id}`;
+    await db.rows`DELETE FROM outbox`;
     await set(bank.entityId, 'active');
-    expect(await rows(db, 'SELECT id FROM outbox')).toHaveLength(2_501);
+    expect(await db.rows`SELECT id FROM outbox`).toHaveLength(2_501);
     // None of them stands before what others ask for.
     expect(await billIsAmongTheNext(db, 1)).toBe(true);
   });
@@ -307,13 +300,9 @@ describe('the old endpoint', () => {
     const old = await sender.receiver();
     const [bank, other] = [await sender.bankAt(old.url), await sender.bankAt(old.url)];
     await take(bank.entityId);
-    await rows(
-      db,
-      `WITH kept AS (DELETE FROM retired_webhook_secrets WHERE entity_id = :entityId RETURNING *)
+    await db.rows`WITH kept AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${bank.entityId} RETURNING *)
        INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
-       SELECT entity_id, secret_encrypted, retired_at - interval '72 hours' FROM kept`,
-      { entityId: bank.entityId },
-    );
+       SELECT entity_id, secret_encrypted, retired_at - interval '72 hours' FROM kept`;
     await rotate(other.entityId);
     await replaceSecret(other.entityId);
     for (const { entityId, webhookSecret } of [bank, other]) {
@@ -323,7 +312,7 @@ describe('the old endpoint', () => {
     }
     await forgetRetiredSecrets(db);
     const kept = `SELECT id FROM retired_webhook_secrets WHERE entity_id = ANY(:ids)`;
-    expect(await rows(db, kept, { ids: [bank.entityId, other.entityId] })).toEqual([]);
+    expect(await db.rows`${raw(kept, { ids: [bank.entityId, other.entityId] })}`).toEqual([]);
   });
 
   it('is not tried again where it does not answer well, and that says nothing of the new one', async () => {
@@ -339,9 +328,9 @@ describe('the old endpoint', () => {
       expect(result).toMatchObject({ status: 'failed', attempts: 1 });
     }
     expect(old.received).toHaveLength(1);
-    expect(
-      await row(db, `SELECT failing_since FROM webhook_endpoints WHERE entity_id = :entityId`, { entityId }),
-    ).toEqual({ failingSince: null });
+    expect(await db.row`SELECT failing_since FROM webhook_endpoints WHERE entity_id = ${entityId}`).toEqual({
+      failingSince: null,
+    });
 
     // By hand it goes where everything goes.
     await db.transaction((trx) => redeliver(trx, entityId, notice));
@@ -359,6 +348,6 @@ describe('the old endpoint', () => {
     expect(JSON.parse(old.received[0]?.body ?? '')).toMatchObject({ data: [{ cleared: true }] });
     await move(entityId, old.url);
     const all = `SELECT id FROM webhook_deliveries WHERE entity_id = :entityId`;
-    expect(await rows(db, all, { entityId })).toHaveLength(1);
+    expect(await db.rows`${raw(all, { entityId })}`).toHaveLength(1);
   });
 });

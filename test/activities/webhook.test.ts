@@ -4,7 +4,6 @@ import { Webhook } from 'standardwebhooks';
 import { changeStatus } from '../../src/database/entity-control/control-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { decrypt, encrypt } from '../../src/database/keys/encrypt';
-import { rows } from '../../src/database/pool/connection';
 import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../src/database/webhook/list-deliveries';
 import type { DeliveryProgress } from '../../src/domain/workflow/messages';
@@ -12,6 +11,7 @@ import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { asOwner, databaseOfFile } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { broken, taken, webhookSender, type Received } from '../support/webhook-sender';
+import { raw } from '../../src/database/pool/statement';
 
 const database = databaseOfFile();
 const { db } = database;
@@ -37,17 +37,13 @@ async function patientReceiver() {
 }
 
 async function attemptsOf(deliveryId: string) {
-  const attempts = await rows<{
+  const attempts = await db.rows<{
     n: number;
     httpStatus: number | null;
     error: string | null;
     head: Buffer | null;
-  }>(
-    db,
-    `SELECT n, http_status AS "httpStatus", error, response_head_encrypted AS head FROM webhook_attempts
-     WHERE delivery_id = :deliveryId ORDER BY n`,
-    { deliveryId },
-  );
+  }>`SELECT n, http_status AS "httpStatus", error, response_head_encrypted AS head FROM webhook_attempts
+     WHERE delivery_id = ${deliveryId} ORDER BY n`;
   return attempts.map(({ head, ...one }) => ({
     ...one,
     head:
@@ -58,14 +54,13 @@ async function attemptsOf(deliveryId: string) {
 
 /** All that is in any table, as a dump has it. */
 async function dump(): Promise<string> {
-  const tables = await rows<{ name: string }>(
-    db,
-    `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
+  const tables = await db.rows<{
+    name: string;
+  }>`SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
      WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
-       AND has_table_privilege(format('%I.%I', table_schema, table_name), 'SELECT')`,
-  );
+       AND has_table_privilege(format('%I.%I', table_schema, table_name), 'SELECT')`;
   const lines = await Promise.all(
-    tables.map(({ name }) => rows<{ line: string }>(db, `SELECT one::text AS line FROM ${name} AS one`)),
+    tables.map(({ name }) => db.rows<{ line: string }>`SELECT one::text AS line FROM ${raw(name)} AS one`),
   );
   return lines
     .flat()
@@ -76,7 +71,7 @@ async function dump(): Promise<string> {
 const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
 const askAgain = (entityId: string, id: string) => db.transaction((trx) => redeliver(trx, entityId, id));
 const setFailing = (entityId: string) =>
-  rows(db, `UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = :entityId`, { entityId });
+  db.rows`UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = ${entityId}`;
 const retryInMs = (result: object) => (result as DeliveryProgress).retryInMs;
 
 describe('a webhook as its receiver sees it', () => {
@@ -341,7 +336,7 @@ describe('an attempt of a delivery workflow', () => {
         expect(retryInMs(await made.attemptDelivery(id))).toBeLessThanOrEqual(turnMs);
     }
     const later = `UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at + interval '1 hour' WHERE id = ANY(:ids)`;
-    await rows(db, later, { ids });
+    await db.rows`${raw(later, { ids })}`;
     expect(await made.attemptDelivery(asked)).toMatchObject({
       status: 'pending',
       why: 'no attempt could be begun',

@@ -1,4 +1,3 @@
-import { rows } from '../../src/database/pool/connection';
 import { apiOfFile, enter, send, serveApi, tokenOf, type Party } from '../support/api';
 import { eventually } from '../support/engine';
 import { openTransaction } from '../support/open-transaction';
@@ -37,13 +36,7 @@ test('an advance is begun, and left to its workflow; another one meanwhile is a 
   expect(Date.parse(target) - Date.parse(now)).toBe(DAY_MS);
   expect((await merchant.send('GET', CLOCK)).body.data).toMatchObject({ target, status: 'advancing' });
   expect(
-    await rows(
-      db,
-      `SELECT workflow_id AS id FROM outbox WHERE kind = 'start' AND start->'args' = :args::jsonb`,
-      {
-        args: JSON.stringify([merchant.entityId]),
-      },
-    ),
+    await db.rows`SELECT workflow_id AS id FROM outbox WHERE kind = 'start' AND start->'args' = ${JSON.stringify([merchant.entityId])}::jsonb`,
   ).toEqual([{ id: `sandbox-clock/${merchant.entityId}/${target}` }]);
   for (const jump of [false, true]) {
     expect(await merchant.send('POST', ADVANCE, { by: 'P2D', jump })).toMatchObject({
@@ -57,25 +50,23 @@ test('a jump is heard by a schedule that has read the clock before it, and start
   const standing = await standingApproval(db, api.deps.ring);
   const scheduleId = await makeSchedule(db, api.deps.ring, standing);
   const token = await tokenOf(api, standing.credentials.merchant);
-  await rows(db, 'DELETE FROM outbox');
+  await db.rows`DELETE FROM outbox`;
   const step = await openTransaction(db);
-  await rows(step.trx, `UPDATE schedules SET waiting = true WHERE id = :scheduleId`, { scheduleId });
+  await step.trx.rows`UPDATE schedules SET waiting = true WHERE id = ${scheduleId}`;
   const jump = { by: 'P2M', jump: true };
   const jumped = send(api.url, 'POST', ADVANCE, jump, { authorization: `Bearer ${token}` });
   await Promise.race([jumped, eventually(isBlocked)]);
   await step.commit();
   expect(await jumped).toMatchObject({ status: 202 });
-  expect(await rows(db, `SELECT workflow_id AS id FROM outbox WHERE signal = 'clockMoved'`)).toEqual([
+  expect(await db.rows`SELECT workflow_id AS id FROM outbox WHERE signal = 'clockMoved'`).toEqual([
     { id: `recurring/${scheduleId}` },
   ]);
 });
 
 /** Whether some session waits for another. */
 async function isBlocked(): Promise<boolean> {
-  const found = await rows(
-    db,
-    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
-  );
+  const found =
+    await db.rows`SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`;
   return found.length > 0;
 }
 
@@ -89,9 +80,7 @@ test('a clock goes no way that is none, and stays where it is', async () => {
 
 test('ten years are the most, and nobody gets beyond the year 9998', async () => {
   expect(await merchant.send('POST', ADVANCE, { by: 'P10Y', jump: true })).toMatchObject({ status: 202 });
-  await rows(db, `UPDATE entities SET clock_offset = '9995-01-01'::timestamptz - now() WHERE id = :id`, {
-    id: merchant.entityId,
-  });
+  await db.rows`UPDATE entities SET clock_offset = '9995-01-01'::timestamptz - now() WHERE id = ${merchant.entityId}`;
   expect(await merchant.send('POST', ADVANCE, { by: 'P10Y' })).toMatchObject({ status: 400 });
   expect(await merchant.send('POST', ADVANCE, { by: 'P4Y' })).toMatchObject({ status: 400 });
   expect(await merchant.send('POST', ADVANCE, { by: 'P3Y' })).toMatchObject({ status: 202 });

@@ -1,5 +1,4 @@
 import type { Page, Route } from 'playwright-core';
-import { row, rows } from '../../src/database/pool/connection';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, tabTo, takeProblems, type TestBrowser } from '../support/browser';
 import { consoleHistory, type ConsoleHistory } from '../support/console-data';
@@ -10,6 +9,7 @@ import { recordOutcome } from '../support/record-outcome';
 import { answerBill, charge } from '../support/settled';
 import { callerAt } from '../support/shared-api';
 import { lookupIdOf, standingApproval } from '../support/standing';
+import { raw } from '../../src/database/pool/statement';
 
 /*
  * The console with something of each kind to look at. Each role signs in once. A mouse is used in
@@ -119,9 +119,7 @@ async function loseAnswer(asked: Route): Promise<void> {
 }
 
 const exceptionState = () =>
-  row(test.db, 'SELECT state, resolution FROM reconciliation_exceptions WHERE id = :exceptionId', {
-    exceptionId: data.exceptionId,
-  });
+  test.db.row`SELECT state, resolution FROM reconciliation_exceptions WHERE id = ${data.exceptionId}`;
 
 const ANY_ID = /(?<![\w-])(?:bnk|brq|cus|dlv|exc|mch|prv|txn)_/;
 
@@ -420,11 +418,9 @@ describe('the console', () => {
     const other = await signedIn('merchant', await standingApproval(test.db, api.deps.ring));
     await shows(other, /Nothing was charged, declined or refunded/);
     await shows(other, 'No schedule will charge in this time.');
-    const charged = await row<{ id: string }>(
-      test.db,
-      'SELECT transaction_id AS id FROM billing_requests WHERE reference = :reference',
-      { reference: data.reference },
-    );
+    const charged = await test.db.row<{
+      id: string;
+    }>`SELECT transaction_id AS id FROM billing_requests WHERE reference = ${data.reference}`;
     for (const id of [data.reference, charged?.id ?? '', intentId]) {
       await other.goto(`${api.url}/console#/payments/${id}`);
       await shows(other, `Nothing of yours goes by “${id}”`);
@@ -506,12 +502,9 @@ describe('the console', () => {
     await tabAndPress(page, 'Yes, send it');
     await shows(page, 'is sent once more.');
     const deliveryId = name.split(' ').at(-1);
-    const outbox = await rows(
-      test.db,
-      `SELECT d.status FROM webhook_deliveries d JOIN outbox o ON o.workflow_id = 'webhook-delivery/' || d.id
-       WHERE d.id = :deliveryId`,
-      { deliveryId },
-    );
+    const outbox = await test.db
+      .rows`SELECT d.status FROM webhook_deliveries d JOIN outbox o ON o.workflow_id = 'webhook-delivery/' || d.id
+       WHERE d.id = ${deliveryId}`;
     expect(outbox).toEqual([{ status: 'pending' }]);
   });
 
@@ -781,9 +774,9 @@ describe('the console', () => {
     await amount.fill('0.20');
     await page.getByRole('button', { name: /^Yes, refund NGN\s0.20$/ }).click();
     await page.getByText(/An earlier try may have arrived|0.20 is on its way back/).waitFor();
-    expect(
-      await rows(test.db, 'SELECT amount::int FROM refunds WHERE billing_request_id = :id', { id }),
-    ).toEqual([{ amount: 25 }]);
+    expect(await test.db.rows`SELECT amount::int FROM refunds WHERE billing_request_id = ${id}`).toEqual([
+      { amount: 25 },
+    ]);
   });
 
   it('saves a merchant’s last month as CSV, which adds up to its statements', async () => {
@@ -841,7 +834,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await page.getByLabel('Reason, which the customer’s bank reads').fill('Too small');
     await page.getByRole('button', { name: 'No, go back' }).and(page.locator(':visible')).click();
     const refunds = () =>
-      rows(test.db, 'SELECT amount::int, reason, status FROM refunds WHERE billing_request_id = :id', { id });
+      test.db.rows`SELECT amount::int, reason, status FROM refunds WHERE billing_request_id = ${id}`;
     expect(await refunds()).toEqual([]);
     await button(page, 'Refund …').click();
     await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
@@ -859,9 +852,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await button(page, 'Yes, cancel it').click();
     await shows(page, 'Declined', 'Cancelled by the merchant.');
     expect(
-      await row(test.db, 'SELECT status, decline_reason FROM billing_requests WHERE reference = :reference', {
-        reference,
-      }),
+      await test.db.row`SELECT status, decline_reason FROM billing_requests WHERE reference = ${reference}`,
     ).toEqual({ status: 'declined', declineReason: 'cancelled' });
     await link(page, 'Schedules').click();
     await choose(page, 'Active');
@@ -876,11 +867,9 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
 
   it('a merchant sees why a webhook failed and what it says, and has it sent again', async () => {
     const { id, reference } = await charge(test.db, api.deps.ring, data);
-    const told = await row<{ id: string }>(
-      test.db,
-      `SELECT id FROM webhook_deliveries WHERE entity_id = :merchantId ORDER BY event_id DESC LIMIT 1`,
-      { merchantId: data.merchantId },
-    );
+    const told = await test.db.row<{
+      id: string;
+    }>`SELECT id FROM webhook_deliveries WHERE entity_id = ${data.merchantId} ORDER BY event_id DESC LIMIT 1`;
     const deliveryId = told?.id ?? '';
     const refused = { httpStatus: 503, error: 'HTTP 503', responseHead: '' };
     await recordOutcome(test.db, api.deps.ring, deliveryId, 1, refused);
@@ -897,7 +886,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await button(page, 'Yes, send it').click();
     await shows(page, 'billing.response is sent once more.');
     const again = `SELECT earlier_attempts AS attempts, status FROM webhook_deliveries WHERE id = :deliveryId`;
-    expect(await row(test.db, again, { deliveryId })).toEqual({ attempts: 1, status: 'pending' });
+    expect(await test.db.row`${raw(again, { deliveryId })}`).toEqual({ attempts: 1, status: 'pending' });
   });
 
   it('a bank resolves an exception of a payment with both of its answers in sight', async () => {
@@ -914,9 +903,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await button(page, 'Yes, resolve it').click();
     await shows(page, 'It is resolved: No money moved.', 'Reversal', 'Reversal in whole');
     expect(
-      await rows(test.db, 'SELECT resolution FROM reconciliation_exceptions WHERE billing_request_id = :id', {
-        id,
-      }),
+      await test.db.rows`SELECT resolution FROM reconciliation_exceptions WHERE billing_request_id = ${id}`,
     ).toEqual([{ resolution: 'no_money_moved' }]);
   });
 });

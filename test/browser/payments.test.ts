@@ -1,5 +1,4 @@
 import type { Page, Route } from 'playwright-core';
-import { rows } from '../../src/database/pool/connection';
 import { momentIn } from '../../src/console/parts/time';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
 import { eventually } from '../support/engine';
@@ -13,6 +12,7 @@ import {
   type Parties,
 } from '../support/shared-api';
 import { lookupIdOf } from '../support/standing';
+import { raw } from '../../src/database/pool/statement';
 
 /* Payments in the console: what a clerk finds, sees become of them, and must not be misled by. */
 
@@ -158,7 +158,7 @@ describe('a payment', () => {
     await refund('75.00', () => page.getByLabel(/^Amount, of NGN\s75.00 that is left/).waitFor());
     await shows(page, /Refund in whole: NGN\s100\.00/);
     const made = 'SELECT amount::int FROM refunds WHERE billing_request_id = :id ORDER BY amount';
-    expect(await rows(served.db, made, { id })).toEqual([{ amount: 2500 }, { amount: 7500 }]);
+    expect(await served.db.rows`${raw(made, { id })}`).toEqual([{ amount: 2500 }, { amount: 7500 }]);
   });
 
   it('that is pending says until when, and what is waited for', async () => {

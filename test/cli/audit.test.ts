@@ -1,5 +1,4 @@
 import { userInfo } from 'node:os';
-import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
@@ -156,11 +155,8 @@ describe('the audit record', () => {
   });
 
   it('is read whole, however long it is, in the order of the acts', async () => {
-    await rows(
-      test.db,
-      `INSERT INTO audit_events (actor, action, after)
-       SELECT 'many', 'thing.done', jsonb_build_object('n', n) FROM generate_series(1, 2500) AS n`,
-    );
+    await test.db.rows`INSERT INTO audit_events (actor, action, after)
+       SELECT 'many', 'thing.done', jsonb_build_object('n', n) FROM generate_series(1, 2500) AS n`;
     const all = (await audit()).filter(({ actor }) => actor === 'many');
     expect(all.map(({ after }) => after?.['n'])).toEqual(Array.from({ length: 2500 }, (_, i) => i + 1));
     const { out, err } = await cli.run('audit');

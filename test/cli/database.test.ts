@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { row, rows } from '../../src/database/pool/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
@@ -65,13 +64,13 @@ it('"database copied" and "database restored" put right what a copy or a dump ha
   const ring = readKeyring(keys);
   const cli = createCli(test, keys, { DATABASE_OWNER_URL: test.url });
   await charge(test.db, ring, await standingApproval(test.db, ring));
-  const id = () => row(test.db, `SELECT installation FROM temporal_state`);
+  const id = () => test.db.row`SELECT installation FROM temporal_state`;
   const before = await id();
   await cli.json('database', 'copied');
   expect(await id()).not.toEqual(before);
   const { webhooks } = await cli.json<{ webhooks: number }>('database', 'restored');
   expect(webhooks).toBeGreaterThan(0);
-  expect(await rows(test.db, `SELECT FROM webhook_deliveries WHERE created_xid <> '3'`)).toEqual([]);
+  expect(await test.db.rows`SELECT FROM webhook_deliveries WHERE created_xid <> '3'`).toEqual([]);
   const { events } = await cli.json<{ events: object[] }>('audit');
   expect(events.slice(-2)).toMatchObject([
     { action: 'database.copied' },

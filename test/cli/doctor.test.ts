@@ -7,7 +7,6 @@ import { runAssent } from '../support/cli';
 import { asOwner, createTestDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { freePort } from '../support/free-port';
-import { rows } from '../../src/database/pool/connection';
 import { postingsOf } from '../support/ledger';
 import {
   createProductionDatabase,
@@ -182,13 +181,9 @@ describe('assent doctor', () => {
     ],
   ])('judges of what is not handed to Temporal: %s', async (_, rank, age, says, code) => {
     const { db, url } = engine.database;
-    await rows(
-      db,
-      // Leased, so that the worker leaves it there.
-      `INSERT INTO outbox (kind, workflow_id, signal, rank, not_before)
-       VALUES ('signal', 'recurring/sch_stuck', 'termsChanged', :rank, clock_timestamp() + interval '50 seconds')`,
-      { rank },
-    );
+    // Leased, so that the worker leaves it there.
+    await db.rows`INSERT INTO outbox (kind, workflow_id, signal, rank, not_before)
+       VALUES ('signal', 'recurring/sch_stuck', 'termsChanged', ${rank}, clock_timestamp() + interval '50 seconds')`;
     await asOwner(
       url,
       `UPDATE outbox SET created_at = created_at - interval '${age}' WHERE workflow_id = 'recurring/sch_stuck'`,

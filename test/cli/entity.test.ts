@@ -1,4 +1,3 @@
-import { row } from '../../src/database/pool/connection';
 import { authenticateClients } from '../../src/database/entity/client-credential';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
@@ -22,11 +21,9 @@ const good = async (clientId: string, clientSecret: string) =>
 
 const hasOldWebhookSecret = async (entityId: string) =>
   (
-    await row<{ has: boolean }>(
-      test.db,
-      `SELECT previous_secret_encrypted IS NOT NULL AS has FROM webhook_endpoints WHERE entity_id = :entityId`,
-      { entityId },
-    )
+    await test.db.row<{
+      has: boolean;
+    }>`SELECT previous_secret_encrypted IS NOT NULL AS has FROM webhook_endpoints WHERE entity_id = ${entityId}`
   )?.has;
 
 it('makes entities, a merchant also below its provider, and shows their secrets once', async () => {
@@ -59,7 +56,7 @@ it('suspends a merchant’s schedules when it disables it, and resumes them when
   const { merchantId, bankId, ...standing } = await standingApproval(test.db, ring);
   const id = await makeSchedule(test.db, ring, { merchantId, bankId, ...standing });
   const status = async () =>
-    (await row<{ status: string }>(test.db, 'SELECT status FROM schedules WHERE id = :id', { id }))?.status;
+    (await test.db.row<{ status: string }>`SELECT status FROM schedules WHERE id = ${id}`)?.status;
 
   expect(await cli.json('entity', 'disable', merchantId)).toEqual({
     entityId: merchantId,

@@ -1,5 +1,4 @@
 import { userInfo } from 'node:os';
-import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { databaseOfFile } from '../support/database';
@@ -35,11 +34,7 @@ const show = () =>
   cli.json<Shown & { events: { type: string; cause: string }[] }>('exceptions', 'show', exceptionId);
 
 async function actsOn(entityId: string): Promise<Shown[]> {
-  return rows<Shown>(
-    db,
-    `SELECT actor, action, reason, before, after FROM audit_events WHERE entity_id = :entityId ORDER BY id`,
-    { entityId },
-  );
+  return db.rows<Shown>`SELECT actor, action, reason, before, after FROM audit_events WHERE entity_id = ${entityId} ORDER BY id`;
 }
 
 test('an operator finds what is open, takes it, and resolves it: each act is on record, and the money is free', async () => {
@@ -107,11 +102,7 @@ test('a charge whose money the bank took back is reversed once, however often an
   for (const _ of [1, 2]) expect(await cli.run(...resolve.split(' '))).toMatchObject({ code: 0 });
 
   expect(
-    await rows(
-      db,
-      `SELECT amount::bigint, bank_transaction_id AS id FROM reversals WHERE exception_id = :exceptionId`,
-      { exceptionId },
-    ),
+    await db.rows`SELECT amount::bigint, bank_transaction_id AS id FROM reversals WHERE exception_id = ${exceptionId}`,
   ).toEqual([{ amount: 100n, id: 'back-1' }]);
   expect(await actsOn(standing.bankId)).toHaveLength(1);
 });

@@ -1,6 +1,5 @@
 import { Client } from 'pg';
 import { digestOf } from '../../src/files/statement-file';
-import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readDigest, readFinality } from '../../src/database/ledger/read-statement';
 import { createCli } from '../support/cli';
@@ -44,7 +43,7 @@ it('leaves a month open whose close was interrupted before its long statements w
   expect(await closing).toMatchObject({ code: 1 });
   await holder.query('COMMIT');
   await holder.end();
-  expect(await rows(test.db, `SELECT FROM ledger_periods WHERE month = '2025-12-01'`)).toEqual([]);
+  expect(await test.db.rows`SELECT FROM ledger_periods WHERE month = '2025-12-01'`).toEqual([]);
 
   expect(await cli.json('period', 'close', '2025-12')).toMatchObject({ changed: true, statements: 3 });
   const { kept, made } = await digestsOf({ entityId: merchantId, role: 'merchant' }, '2025-12-30');
@@ -81,7 +80,7 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
     code: 0,
     out: '2026-01 is closed already: 3 statements of more than 10000 lines kept by SHA-256\n',
   });
-  expect(await rows(test.db, `SELECT FROM statement_digests WHERE day >= '2026-01-01'`)).toHaveLength(3);
+  expect(await test.db.rows`SELECT FROM statement_digests WHERE day >= '2026-01-01'`).toHaveLength(3);
   const first = await files();
   for (const { kept, made } of first) expect(kept).toBe(made);
 

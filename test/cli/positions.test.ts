@@ -1,5 +1,4 @@
 import { addDays, calendarDay } from '../../src/domain/calendar';
-import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readNetworkPositions, readPositions } from '../../src/database/ledger/read-positions';
 import { createCli } from '../support/cli';
@@ -52,10 +51,10 @@ describe('assent positions', () => {
     const today = await dayOf(test.db, standing.bankId);
 
     const { positions, ...whole } = await told(today);
-    const parties = await rows<{ entityId: string; name: string }>(
-      test.db,
-      `SELECT id AS "entityId", name FROM entities WHERE id IN (SELECT party_id FROM ledger_postings) ORDER BY id`,
-    );
+    const parties = await test.db.rows<{
+      entityId: string;
+      name: string;
+    }>`SELECT id AS "entityId", name FROM entities WHERE id IN (SELECT party_id FROM ledger_postings) ORDER BY id`;
     expect(parties).toHaveLength(6);
     const byApi = await Promise.all(
       parties.map(async ({ entityId, name }) => {

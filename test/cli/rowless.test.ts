@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import { scanRowless } from '../../src/cli/rowless';
-import { row, rows } from '../../src/database/pool/connection';
 import { newId } from '../../src/database/identifier/new-id';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { operatorActor } from '../../src/process/operator';
@@ -44,11 +43,10 @@ function temporalWith(listed: string[], diesAt: string) {
 }
 
 async function onRecord(): Promise<string[]> {
-  const found = await row<{ ids: string[] }>(
-    test.db,
-    `SELECT ARRAY(SELECT jsonb_array_elements_text(after->'workflowIds') FROM audit_events
-       WHERE action = 'reconcile.rowless_ended') AS ids`,
-  );
+  const found = await test.db.row<{
+    ids: string[];
+  }>`SELECT ARRAY(SELECT jsonb_array_elements_text(after->'workflowIds') FROM audit_events
+       WHERE action = 'reconcile.rowless_ended') AS ids`;
   return (found?.ids ?? []).toSorted();
 }
 
@@ -76,6 +74,6 @@ it('that dies midway leaves on record what it has ended, and who had it', async 
   expect(ended.get(all[0] ?? '')).toEqual(all.slice(0, 200));
   expect([...ended].filter(([id, recorded]) => !recorded.includes(id))).toEqual([]);
   expect(
-    await rows(test.db, `SELECT DISTINCT reason FROM audit_events WHERE action = 'reconcile.rowless_ended'`),
+    await test.db.rows`SELECT DISTINCT reason FROM audit_events WHERE action = 'reconcile.rowless_ended'`,
   ).toEqual([{ reason: 'restored, ticket 4' }]);
 });

@@ -1,4 +1,3 @@
-import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
@@ -14,15 +13,10 @@ const cli = createCli(test, keys, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
 const told = async <Told>() => JSON.parse((await cli.run('status', '--json')).out) as Told;
 
 it('tells what has waited for Temporal, of calls before the rest, and exits with 1 where not ready', async () => {
-  await rows(
-    test.db,
-    `INSERT INTO outbox (kind, workflow_id, signal, rank)
-     SELECT 'signal', 'recurring/sch_' || n, 'termsChanged', 1 FROM generate_series(1, 100) AS n`,
-  );
-  await rows(
-    test.db,
-    `INSERT INTO outbox (kind, workflow_id, start) VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`,
-  );
+  await test.db.rows`INSERT INTO outbox (kind, workflow_id, signal, rank)
+     SELECT 'signal', 'recurring/sch_' || n, 'termsChanged', 1 FROM generate_series(1, 100) AS n`;
+  await test.db
+    .rows`INSERT INTO outbox (kind, workflow_id, start) VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`;
   await asOwner(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
   const { code, out } = await cli.run('status');
   expect([code, out]).toEqual([1, expect.stringMatching(/^Service +temporal: does not answer/m)]);
@@ -35,7 +29,7 @@ it('counts exceptions by kind, hides no kind behind more of another, and says wh
   const standing = await standingApproval(test.db, ring);
   const { id: chargeId } = await charge(test.db, ring, standing);
   await answerBill(test.db, ring, standing, chargeId, null);
-  const found = await row<{ id: string }>(test.db, 'SELECT id FROM reconciliation_exceptions');
+  const found = await test.db.row<{ id: string }>`SELECT id FROM reconciliation_exceptions`;
   await cli.json('exceptions', 'take', found?.id ?? '');
   await asOwner(
     test.url,

@@ -1,7 +1,6 @@
 import { readConfig, recurringRules } from '../../src/settings/config';
 import { changeEndpoint } from '../../src/database/entity-control/control-entity';
 import { OPERATOR } from '../support/operator';
-import { row, rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { beginAttempt, deliveryToAttempt } from '../../src/database/webhook/attempt-delivery';
 import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
@@ -116,12 +115,9 @@ async function billByApi(): Promise<Billed> {
     'x-request-id': 'shop-42',
   });
   const [item] = body as unknown as { billingRequestId: string }[];
-  const found = await row<Billed>(
-    db,
-    `SELECT id, reference, transaction_id AS "transactionId", bank_delivery_id AS "deliveryId"
-     FROM billing_requests WHERE id = :id`,
-    { id: item?.billingRequestId },
-  );
+  const found =
+    await db.row<Billed>`SELECT id, reference, transaction_id AS "transactionId", bank_delivery_id AS "deliveryId"
+     FROM billing_requests WHERE id = ${item?.billingRequestId}`;
   if (!found) throw new Error('the bill was refused');
   return found;
 }
@@ -386,12 +382,8 @@ it('tells of an agreement what was asked, what was decided and by whom, and that
 });
 
 test('what nothing has ends with 1, and says what is accepted', async () => {
-  await rows(
-    db,
-    `INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-     VALUES (:bankId, 'FT-GONE', 'brq_gone')`,
-    { bankId: standing.bankId },
-  );
+  await db.rows`INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+     VALUES (${standing.bankId}, 'FT-GONE', 'brq_gone')`;
   for (const id of ['AAAABBBBCCCCDDDDEEEEFFFF', `bat_${'0'.repeat(26)}`, 'ada@example.test', 'FT-GONE']) {
     const { code, out, err } = await cli.run('why', id);
     expect({ id, code, out }).toEqual({ id, code: 1, out: '' });
@@ -409,12 +401,8 @@ it('finds a webhook that is forgotten by its event, as by its own id', async () 
     `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.bankId}'`,
   );
   await forgetDeliveries(db, ring, 0);
-  const told = await row<{ deliveryId: string }>(
-    db,
-    `SELECT delivery_id AS "deliveryId" FROM webhook_receipts
-     WHERE webhook_type = 'refund.request' AND entity_id = :bankId`,
-    { bankId: standing.bankId },
-  );
+  const told = await db.row<{ deliveryId: string }>`SELECT delivery_id AS "deliveryId" FROM webhook_receipts
+     WHERE webhook_type = 'refund.request' AND entity_id = ${standing.bankId}`;
   const { deliveryId } = told ?? { deliveryId: '' };
   const byId = await why(deliveryId);
   expect(byId.lines).not.toEqual([]);

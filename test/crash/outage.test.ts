@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { row, rows } from '../../src/database/pool/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { runAssent } from '../support/cli';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 import { startOwnServers, type OwnServers } from '../support/own-servers';
+import { raw } from '../../src/database/pool/statement';
 
 /**
  * What the network says and does while Temporal, Postgres or the worker is away, and when it is
@@ -61,12 +61,9 @@ async function askedCharge(payer: { paymentIDs: [string] } | { lookupIDs: [strin
   const { billingRequestId } = await merchant.charge(payer, 10);
   await bank.hears('billing.request', billingRequestId);
   await eventually(async () => {
-    const asked = await row(
-      engine.database.db,
-      `SELECT FROM billing_requests b JOIN webhook_deliveries d ON d.id = b.bank_delivery_id
-       WHERE b.id = :billingRequestId AND d.status = 'delivered' AND b.waiting`,
-      { billingRequestId },
-    );
+    const asked = await engine.database.db
+      .row`SELECT FROM billing_requests b JOIN webhook_deliveries d ON d.id = b.bank_delivery_id
+       WHERE b.id = ${billingRequestId} AND d.status = 'delivered' AND b.waiting`;
     return asked !== undefined;
   });
   return billingRequestId;
@@ -90,7 +87,7 @@ describe('while Temporal is away', () => {
     // Past its due date, and nobody has charged it.
     await eventually(async () => {
       const due = `SELECT FROM schedules WHERE id = :scheduleId AND next_due_at < clock_timestamp()`;
-      return (await row(engine.database.db, due, { scheduleId })) !== undefined;
+      return (await engine.database.db.row`${raw(due, { scheduleId })}`) !== undefined;
     });
     expect(await chargesOf(scheduleId)).toEqual([]);
     const told = await metrics.worker();
@@ -140,10 +137,9 @@ describe('while Postgres is away', () => {
     expect(await bank.respondToCharge(asked, { bankTransactionId: 'tx-2' })).toMatchObject({ status: 200 });
     await expectPaidOnce(asked);
     await expectExpiredOnce(expiring);
-    const made = await rows<{ id: string }>(
-      engine.database.db,
-      `SELECT id FROM billing_requests WHERE description = 'cut off'`,
-    );
+    const made = await engine.database.db.rows<{
+      id: string;
+    }>`SELECT id FROM billing_requests WHERE description = 'cut off'`;
     expect(made).toHaveLength(1);
     await expectPaidOnce(made[0]?.id ?? '');
     await expectReady();
@@ -191,7 +187,7 @@ describe('once Temporal’s disk is gone, and all that waited in it', () => {
       /is not the one that the workflows of this database/,
     );
     expect(await running()).toEqual([]);
-    expect(await rows(engine.database.db, `SELECT FROM outbox WHERE start->>'again' = 'true'`)).toEqual([]);
+    expect(await engine.database.db.rows`SELECT FROM outbox WHERE start->>'again' = 'true'`).toEqual([]);
 
     engine.worker.thaw();
     await eventually(async () => {
@@ -216,10 +212,8 @@ describe('once Temporal’s disk is gone, and all that waited in it', () => {
       told: { ok: true, found, restarted: 1, remaining: 0 },
     });
     expect(await running()).toEqual(open);
-    const acts = await rows(
-      engine.database.db,
-      `SELECT action, after FROM audit_events WHERE reason = 'ticket 7' ORDER BY id`,
-    );
+    const acts = await engine.database.db
+      .rows`SELECT action, after FROM audit_events WHERE reason = 'ticket 7' ORDER BY id`;
     expect(acts).toMatchObject([
       { action: 'reconcile.begun', after: { namespace: engine.namespace } },
       { action: 'reconcile.ended', after: { ok: true, restarted: 1, remaining: 0 } },
@@ -251,17 +245,15 @@ async function cutOffInTheMiddle(send: () => Promise<Answered>): Promise<Answere
   const { db } = engine.database;
   let sent: Promise<Answered> | undefined;
   const holding = db.transaction(async (trx) => {
-    await rows(trx, `SELECT FROM agreements FOR UPDATE`);
+    await trx.rows`SELECT FROM agreements FOR UPDATE`;
     sent = send();
-    await eventually(async () => (await rows(db, WAITING)).length > 0);
+    await eventually(async () => (await db.rows`SELECT FROM pg_locks WHERE NOT granted`).length > 0);
     await servers.postgres.kill();
   });
   await expect(holding).rejects.toThrow(/connection/i);
   if (!sent) throw new Error('the call was not made');
   return sent;
 }
-
-const WAITING = `SELECT FROM pg_locks WHERE NOT granted`;
 
 interface Answered {
   status: number;
@@ -336,13 +328,13 @@ async function expectWhole(billingRequestId: string): Promise<void> {
   expect((await bank.server.received()).filter(of('billing.request'))).toHaveLength(1);
   const debits = (await bank.server.ledger()).filter((entry) => entry.billingRequestId === billingRequestId);
   expect(debits.length).toBeLessThanOrEqual(1);
-  const kept = await row<{ workflowId: string; scheduleId: string | null; sequences: number[] }>(
-    engine.database.db,
-    `SELECT workflow_id AS "workflowId", schedule_id AS "scheduleId",
+  const kept = await engine.database.db.row<{
+    workflowId: string;
+    scheduleId: string | null;
+    sequences: number[];
+  }>`SELECT workflow_id AS "workflowId", schedule_id AS "scheduleId",
        ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences
-     FROM billing_requests b WHERE id = :billingRequestId`,
-    { billingRequestId },
-  );
+     FROM billing_requests b WHERE id = ${billingRequestId}`;
   expect(kept?.sequences).toEqual([1, 2]);
   await eventually(async () => (await waitingForTemporal()).size === 0);
   await eventually(async () => (await stateOf(kept?.workflowId ?? '')) === 'COMPLETED');
@@ -359,14 +351,14 @@ const stateOf = (workflowId: string) =>
 
 /** Workflows that something in the outbox is for. */
 async function waitingForTemporal(): Promise<Set<string>> {
-  const found = await rows<{ id: string }>(engine.database.db, `SELECT workflow_id AS id FROM outbox`);
+  const found = await engine.database.db.rows<{ id: string }>`SELECT workflow_id AS id FROM outbox`;
   return new Set(found.map(({ id }) => id));
 }
 
 /** Whether the workflow of the schedule has begun, and sleeps. */
 async function isWaiting(scheduleId: string): Promise<boolean> {
   const sleeping = `SELECT FROM schedules WHERE id = :scheduleId AND waiting`;
-  return (await row(engine.database.db, sleeping, { scheduleId })) !== undefined;
+  return (await engine.database.db.row`${raw(sleeping, { scheduleId })}`) !== undefined;
 }
 
 /** A schedule whose only billing is due at once. */
@@ -389,11 +381,9 @@ async function schedule(terms: object = {}): Promise<string> {
 }
 
 async function chargesOf(scheduleId: string): Promise<string[]> {
-  const charges = await rows<{ id: string }>(
-    engine.database.db,
-    `SELECT id FROM billing_requests WHERE schedule_id = :scheduleId`,
-    { scheduleId },
-  );
+  const charges = await engine.database.db.rows<{
+    id: string;
+  }>`SELECT id FROM billing_requests WHERE schedule_id = ${scheduleId}`;
   return charges.map(({ id }) => id);
 }
 

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import type { ApiClient } from '../../examples/demo/api-client';
 import type { PartyControl } from '../../examples/demo/parties/control';
-import { row, rows } from '../../src/database/pool/connection';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { asOwner } from '../support/database';
@@ -198,12 +197,12 @@ function refund(
       at: at(of),
       begin: () => begin(of, initiate),
       async expectWhole() {
-        const made = await rows<{ id: string; status: string; entries: number }>(
-          engine.database.db,
-          `SELECT id, status, (SELECT count(*)::int FROM ledger_entries WHERE resource_id = r.id) AS entries
-           FROM refunds r WHERE merchant_id = :id`,
-          { id: merchant.entityId },
-        );
+        const made = await engine.database.db.rows<{
+          id: string;
+          status: string;
+          entries: number;
+        }>`SELECT id, status, (SELECT count(*)::int FROM ledger_entries WHERE resource_id = r.id) AS entries
+           FROM refunds r WHERE merchant_id = ${merchant.entityId}`;
         expect(made).toHaveLength(1);
         const [{ id: refundId, status, entries }] = made as [(typeof made)[0]];
         expect(await merchant.hears('refund.response', refundId)).toMatchObject(told);
@@ -262,14 +261,12 @@ function batch(total: number, at: (bank: Bank) => DatabaseStep): Step['make'] {
         expect(await bank.hears('migration.completed', batchId)).toMatchObject({ summary });
         const { body } = await bank.api.get(`/v1/bank/customers/batches/${batchId}`);
         expect(body.data).toMatchObject({ status: 'completed', summary });
-        const made = await rows(
-          engine.database.db,
-          `SELECT client_ref, batch_id FROM customers WHERE bank_id = :id AND client_ref LIKE 'batch-%' ORDER BY id`,
-          { id: bank.entityId },
-        );
+        const made = await engine.database.db
+          .rows`SELECT client_ref, batch_id FROM customers WHERE bank_id = ${bank.entityId} AND client_ref LIKE 'batch-%' ORDER BY id`;
         expect(made).toEqual(customers.map(({ clientRef }) => ({ clientRef, batchId })));
-        const left = `SELECT 1 FROM staged_customers WHERE batch_id = :batchId`;
-        expect(await rows(engine.database.db, left, { batchId })).toEqual([]);
+        expect(
+          await engine.database.db.rows`SELECT 1 FROM staged_customers WHERE batch_id = ${batchId}`,
+        ).toEqual([]);
         const { events } = await temporal.workflow.getHandle(idOf.customerMigration(batchId)).fetchHistory();
         const payloads = JSON.stringify(
           events,
@@ -465,14 +462,11 @@ interface Charge {
 }
 
 function chargesOf({ entityId }: Merchant): Promise<Charge[]> {
-  return rows<Charge>(
-    engine.database.db,
-    `SELECT id, status, waiting, schedule_id, batch_id, workflow_id, bank_transaction_id,
+  return engine.database.db
+    .rows<Charge>`SELECT id, status, waiting, schedule_id, batch_id, workflow_id, bank_transaction_id,
        (SELECT count(*)::int FROM ledger_entries WHERE resource_id = b.id) AS entries,
        ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences
-     FROM billing_requests b WHERE merchant_id = :entityId`,
-    { entityId },
-  );
+     FROM billing_requests b WHERE merchant_id = ${entityId}`;
 }
 
 async function chargeOf(merchant: Merchant): Promise<Charge> {
@@ -502,13 +496,9 @@ async function expectWholeCharge({ bank, merchant }: Parties, outcome: 'successf
 /** Nothing of it is left to carry, to send or to wait for. */
 async function atRest({ batchId, scheduleId, workflowId }: Charge): Promise<void> {
   await eventually(async () => {
-    const left = await row<{ left: number }>(
-      engine.database.db,
-      `SELECT ((SELECT count(*) FROM outbox)
-         + (SELECT count(*) FROM webhook_deliveries WHERE batch_id = :batchId AND status = 'pending')
-         + (SELECT count(*) FROM schedules WHERE id = :scheduleId AND status <> 'completed'))::int AS left`,
-      { batchId, scheduleId },
-    );
+    const left = await engine.database.db.row<{ left: number }>`SELECT ((SELECT count(*) FROM outbox)
+         + (SELECT count(*) FROM webhook_deliveries WHERE batch_id = ${batchId} AND status = 'pending')
+         + (SELECT count(*) FROM schedules WHERE id = ${scheduleId} AND status <> 'completed'))::int AS left`;
     return left?.left === 0;
   });
   const handle = temporal.workflow.getHandle(workflowId);
@@ -526,25 +516,19 @@ async function expectToldOnce(server: PartyControl, type: string, idName: string
 
 /** Agreements whose sum is not that of the charges which count in it. */
 function wrongSums(): Promise<unknown[]> {
-  return rows(
-    engine.database.db,
-    `SELECT a.id, a.spent_day_total, counted.total
+  return engine.database.db.rows`SELECT a.id, a.spent_day_total, counted.total
      FROM agreements a,
        LATERAL (SELECT coalesce(sum(amount), 0) AS total FROM billing_requests
                 WHERE agreement_id = a.id AND counted_day = a.spent_day AND status <> 'declined') AS counted
-     WHERE a.spent_day_total <> counted.total`,
-  );
+     WHERE a.spent_day_total <> counted.total`;
 }
 
 /** One billing, which ran at its first attempt, and a history without gaps. */
 async function expectBilledOnce(scheduleId: string): Promise<void> {
-  const found = await rows(
-    engine.database.db,
-    `SELECT status, (SELECT jsonb_agg(jsonb_build_array(n, status, attempts)) FROM billings WHERE schedule_id = s.id) AS billings,
+  const found = await engine.database.db
+    .rows`SELECT status, (SELECT jsonb_agg(jsonb_build_array(n, status, attempts)) FROM billings WHERE schedule_id = s.id) AS billings,
        ARRAY(SELECT sequence FROM events WHERE resource_id = s.id ORDER BY sequence) = ARRAY(SELECT generate_series(1, s.sequence))
          AS without_gaps
-     FROM schedules s WHERE id = :scheduleId`,
-    { scheduleId },
-  );
+     FROM schedules s WHERE id = ${scheduleId}`;
   expect(found).toEqual([{ status: 'completed', billings: [[0, 'successful', 1]], withoutGaps: true }]);
 }

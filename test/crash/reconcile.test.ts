@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
-import { row, rows } from '../../src/database/pool/connection';
 import { newId } from '../../src/database/identifier/new-id';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { triggerReconcile } from '../../src/temporal/schedules';
@@ -116,10 +115,8 @@ async function makeSchedule(paymentID: string): Promise<string> {
 
 const temporalSchedule = () => client.schedule.getHandle('reconcile');
 const lastRanLongAgo = () =>
-  rows(
-    engine.database.db,
-    `UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`,
-  );
+  engine.database.db
+    .rows`UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`;
 const reconcileAgeS = async () => valueOf(await metrics.api(), 'assent_reconcile_age_seconds') ?? Infinity;
 
 const silent = (ageS: string) =>
@@ -129,16 +126,14 @@ test('reconcile and chain that were paused by hand stay paused, and status, metr
   const chain = client.schedule.getHandle('chain');
   // A second run might end after the pause. A head is the last thing that a run writes.
   await chain.trigger();
-  await eventually(async () => (await rows(engine.database.db, `SELECT number FROM chain_heads`)).length > 0);
+  await eventually(async () => (await engine.database.db.rows`SELECT number FROM chain_heads`).length > 0);
   for (const schedule of [temporalSchedule(), chain]) {
     await schedule.pause();
     await eventually(async () => (await schedule.describe()).info.runningActions.length === 0);
   }
   await lastRanLongAgo();
-  await rows(
-    engine.database.db,
-    `UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'audit'`,
-  );
+  await engine.database.db
+    .rows`UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'audit'`;
   const { told } = await assent(['status']);
   expect(told).toMatchObject({
     ready: true,
@@ -249,11 +244,8 @@ test('what is overdue while no worker runs shows in the metrics of the API, and 
   await engine.worker.stop();
   const { billingRequestId: charge } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
   const run = await beginAsAnotherVersion(charge);
-  await rows(
-    engine.database.db,
-    `UPDATE entities SET clock_offset = clock_offset + interval '1 hour', clock_moved_at = NULL WHERE id = :id`,
-    { id: merchant.entityId },
-  );
+  await engine.database.db
+    .rows`UPDATE entities SET clock_offset = clock_offset + interval '1 hour', clock_moved_at = NULL WHERE id = ${merchant.entityId}`;
 
   const told = await metrics.api();
   for (const kind of ['intents', 'charges']) {
@@ -268,7 +260,7 @@ test('what is overdue while no worker runs shows in the metrics of the API, and 
   expect(end).toMatchObject({ declineReason: expect.stringMatching(/^(expired|not_delivered)$/) as string });
   // Its task would have been tried for ever.
   expect((await run.describe()).status.name).toBe('TERMINATED');
-  expect(await row(engine.database.db, `SELECT 1 FROM intents WHERE status = 'pending'`)).toBeUndefined();
+  expect(await engine.database.db.row`SELECT 1 FROM intents WHERE status = 'pending'`).toBeUndefined();
 });
 
 test('reconcile whose Schedule was deleted by hand has it created again', async () => {
@@ -339,10 +331,10 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
       cause: { message: 'reconcile --end-rowless: its row is gone' },
     });
   }
-  const acts = await rows<{ action: string; after: Record<string, unknown> }>(
-    engine.database.db,
-    `SELECT action, after FROM audit_events WHERE reason = 'restored, ticket 4' ORDER BY id`,
-  );
+  const acts = await engine.database.db.rows<{
+    action: string;
+    after: Record<string, unknown>;
+  }>`SELECT action, after FROM audit_events WHERE reason = 'restored, ticket 4' ORDER BY id`;
   expect(acts).toMatchObject([
     { action: 'reconcile.begun', after: { endRowless: 2 } },
     {
@@ -357,7 +349,7 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
   // A copy of the database passes for the original, whose namespace it names, and lacks what was
   // begun since.
   const copy = await createTestDatabase();
-  const [original] = await rows(engine.database.db, `SELECT installation, namespace_id FROM temporal_state`);
+  const [original] = await engine.database.db.rows`SELECT installation, namespace_id FROM temporal_state`;
   const { installation: id, namespaceId } = original as Record<string, string>;
   await asOwner(
     copy.url,

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient, type Answer } from '../../examples/demo/api-client';
 import { kobo } from '../../examples/demo/kobo';
-import { rows } from '../../src/database/pool/connection';
 import { agreement, Cast, type Bank, type Customer, type Item, type Merchant } from '../support/cast';
 import { asOwner } from '../support/database';
 import { eventually, startEngine, type EngineProcess, type TestEngine } from '../support/engine';
@@ -84,11 +83,9 @@ const debit = () => ({ bankTransactionId: `tx-${randomUUID()}` });
 
 /** All that the merchant's agreements have counted this month. */
 async function spent(): Promise<bigint> {
-  const [found] = await rows<{ total: string }>(
-    engine.database.db,
-    `SELECT sum(spent_month_total) AS total FROM agreements WHERE merchant_id = :merchantId`,
-    { merchantId: merchant.entityId },
-  );
+  const [found] = await engine.database.db.rows<{
+    total: string;
+  }>`SELECT sum(spent_month_total) AS total FROM agreements WHERE merchant_id = ${merchant.entityId}`;
   return BigInt(found?.total ?? 0);
 }
 
@@ -102,14 +99,10 @@ interface Kept {
 
 /** The merchant's charges. */
 const keptCharges = () =>
-  rows<Kept>(
-    engine.database.db,
-    `SELECT id, status, decline_reason,
+  engine.database.db.rows<Kept>`SELECT id, status, decline_reason,
        ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences,
        ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id) AS exceptions
-     FROM billing_requests b WHERE merchant_id = :merchantId ORDER BY id`,
-    { merchantId: merchant.entityId },
-  );
+     FROM billing_requests b WHERE merchant_id = ${merchant.entityId} ORDER BY id`;
 
 describe('what only one of many may have, asked of two APIs at once', () => {
   interface Raced {
@@ -237,12 +230,11 @@ describe('what only one of many may have, asked of two APIs at once', () => {
     expect(new Set(answers.map(({ body }) => body.data['status']))).toEqual(new Set([status]));
     expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({ status });
     expect(await spent()).toBe(status === 'successful' ? kobo(10) : 0n);
-    const kept = await rows<{ kind: string; answers: number }>(
-      engine.database.db,
-      `SELECT kind, (SELECT count(*)::int FROM exception_answers a WHERE a.exception_id = x.id) AS answers
-       FROM reconciliation_exceptions x WHERE billing_request_id = :billingRequestId`,
-      { billingRequestId },
-    );
+    const kept = await engine.database.db.rows<{
+      kind: string;
+      answers: number;
+    }>`SELECT kind, (SELECT count(*)::int FROM exception_answers a WHERE a.exception_id = x.id) AS answers
+       FROM reconciliation_exceptions x WHERE billing_request_id = ${billingRequestId}`;
     // Each debit that did not count is money of its own; a repeated refusal adds nothing.
     expect(kept).toEqual([{ kind: 'conflicting_answer', answers: status === 'successful' ? 17 + 1 : 18 }]);
   });

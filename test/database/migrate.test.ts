@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { migrateUp } from '../../src/database/migrate';
-import { openDatabase, row, rows } from '../../src/database/pool/connection';
+import { openDatabase } from '../../src/database/pool/connection';
+import { customPlan, raw } from '../../src/database/pool/statement';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { asOwner, databaseOfFile, emptySchema } from '../support/database';
 import { eventually } from '../support/engine';
@@ -15,12 +16,10 @@ const test = databaseOfFile();
 
 /** The migrations on record, and their operators. */
 async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
-  const acts = await rows<{ actor: string; after: { migrations: string[] } }>(
-    test.db,
-    `SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`,
-    {},
-    'custom plan',
-  );
+  const acts = await customPlan(test.db).rows<{
+    actor: string;
+    after: { migrations: string[] };
+  }>`SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`;
   return {
     by: [...new Set(acts.map(({ actor }) => actor))],
     migrations: acts.flatMap(({ after }) => after.migrations),
@@ -29,12 +28,9 @@ async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
 
 /** Names of those that have run, in their order. */
 async function standing(): Promise<string[]> {
-  const found = await rows<{ name: string }>(
-    test.db,
-    `SELECT name FROM knex_migrations ORDER BY name`,
-    {},
-    'custom plan',
-  );
+  const found = await customPlan(test.db).rows<{
+    name: string;
+  }>`SELECT name FROM knex_migrations ORDER BY name`;
   return found.map(({ name }) => name);
 }
 
@@ -204,32 +200,28 @@ describe('the schema', () => {
       announce(trx, keyring, [{ entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] }]),
     );
     const attempted = `INSERT INTO webhook_attempts (delivery_id, n, duration_ms) VALUES (:deliveryId, 1, 1)`;
-    await rows(test.db, attempted, { deliveryId });
+    await test.db.rows`${raw(attempted, { deliveryId })}`;
     for (const [table, time, keys] of [
       ['events', 'recorded_at', { id: 'evt_2', resource_id: 'thing' }],
       ['schedules', 'recorded_at', { id: 'sch_2' }],
       ['webhook_attempts', 'at', { n: 2 }],
     ] as const) {
       // A row of the table again, under other keys and as of long ago.
-      const forged = await row<{ isOfNow: boolean }>(
-        test.db,
-        `INSERT INTO ${table} SELECT (jsonb_populate_record(t, :changes::jsonb)).* FROM ${table} AS t LIMIT 1
-         RETURNING clock_timestamp() - ${time} BETWEEN '0' AND '1 minute' AS "isOfNow"`,
-        { changes: JSON.stringify({ ...keys, [time]: '2001-01-01T00:00:00Z' }) },
-      );
+      const forged = await test.db.row<{
+        isOfNow: boolean;
+      }>`INSERT INTO ${raw(table)} SELECT (jsonb_populate_record(t, ${JSON.stringify({ ...keys, [time]: '2001-01-01T00:00:00Z' })}::jsonb)).* FROM ${raw(table)} AS t LIMIT 1
+         RETURNING clock_timestamp() - ${raw(time)} BETWEEN '0' AND '1 minute' AS "isOfNow"`;
       expect({ table, ...forged }).toEqual({ table, isOfNow: true });
     }
   });
 
   it('has every time of record guarded like that, in each table that the serving role may write to', async () => {
-    const unguarded = await rows(
-      test.db,
-      `SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    const unguarded = await test.db
+      .rows`SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
        WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'recorded_at'
          AND has_table_privilege('assent_app', c.oid, 'INSERT')
          AND NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-                         WHERE t.tgrelid = c.oid AND p.proname = 'set_record_time_recorded_at')`,
-    );
+                         WHERE t.tgrelid = c.oid AND p.proname = 'set_record_time_recorded_at')`;
     expect(unguarded).toEqual([]);
   });
 
@@ -261,7 +253,7 @@ describe('the schema', () => {
     await thief.query(`SELECT replace_unseen_body('dlv_1', 'x')`);
     await thief.destroy();
     const rewritten = `SELECT FROM audit_events WHERE action = 'entity.disabled'`;
-    expect(await rows(test.db, rewritten)).toEqual([]);
+    expect(await test.db.rows`${raw(rewritten)}`).toEqual([]);
   });
 
   it('runs nothing of a function that fits better than a built-in one by the rights of its owner', async () => {
@@ -283,27 +275,22 @@ describe('the schema', () => {
       `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
        DROP FUNCTION public.hashtextextended(text, int), public.date_trunc(text, date)`,
     );
-    expect(await rows(test.db, `SELECT FROM audit_events WHERE action = 'entity.disabled'`)).toEqual([]);
+    expect(await test.db.rows`SELECT FROM audit_events WHERE action = 'entity.disabled'`).toEqual([]);
   });
 
   const OWN = `pronamespace = 'public'::regnamespace AND NOT EXISTS (
     SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`;
 
   it('has functions that find nothing without its schema but what is built in', async () => {
-    const found = await rows(
-      test.db,
-      `SELECT proname, proconfig FROM pg_proc p WHERE ${OWN}
-         AND proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp'`,
-    );
+    const found = await test.db.rows`SELECT proname, proconfig FROM pg_proc p WHERE ${raw(OWN)}
+         AND proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp'`;
     expect(found).toEqual([]);
   });
 
   it('has functions with the rights of the owner that the serving role alone may call', async () => {
-    const found = await rows(
-      test.db,
-      `SELECT proname FROM pg_proc p, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-       WHERE ${OWN} AND prosecdef AND grantee NOT IN (proowner, 'assent_app'::regrole)`,
-    );
+    const found = await test.db
+      .rows`SELECT proname FROM pg_proc p, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+       WHERE ${raw(OWN)} AND prosecdef AND grantee NOT IN (proowner, 'assent_app'::regrole)`;
     expect(found).toEqual([]);
   });
 });
@@ -322,19 +309,15 @@ describe('docs/retention.md, which an auditor is given', () => {
   const named = new Set(lines.flatMap(({ tables }) => tables));
 
   it('says of each table of the schema how long it is kept, and of no other', async () => {
-    const found = await rows<{ name: string }>(
-      test.db,
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
-    );
+    const found = await test.db.rows<{
+      name: string;
+    }>`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`;
     expect([...named].toSorted()).toEqual(found.map(({ name }) => name));
   });
 
   it('calls for good what no process can delete, and nothing else', async () => {
-    const found = await rows<{ name: string }>(
-      test.db,
-      `SELECT tablename AS name FROM pg_tables
-       WHERE schemaname = 'public' AND has_table_privilege('assent_app', format('%I.%I', schemaname, tablename), 'DELETE')`,
-    );
+    const found = await test.db.rows<{ name: string }>`SELECT tablename AS name FROM pg_tables
+       WHERE schemaname = 'public' AND has_table_privilege('assent_app', format('%I.%I', schemaname, tablename), 'DELETE')`;
     const deletable = new Set(found.map(({ name }) => name));
     // The owner may take a key of the ring away.
     const apart = ['encryption_keys'];

@@ -1,5 +1,4 @@
 import { once, EventEmitter } from 'node:events';
-import { row, rows } from '../../src/database/pool/connection';
 import {
   endLease,
   enqueueBulkSignals,
@@ -28,7 +27,7 @@ describe('a message that Temporal refuses again and again', () => {
       await enqueueStarts(trx, [{ workflowId: 'intent/int_1', ...start }]);
       await enqueueSignals(trx, 'bankAnswered', [{ workflowId: 'intent/int_2' }]);
     });
-    await rows(test.db, `UPDATE outbox SET created_at = created_at - interval '1 hour'`);
+    await test.db.rows`UPDATE outbox SET created_at = created_at - interval '1 hour'`;
     for (let refusals = 0; refusals < 2; refusals++) {
       const { leased } = await leaseOutboxRows(test.db, 'call', 10, 60);
       expect(leased.toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1))).toMatchObject([
@@ -66,7 +65,7 @@ const countByOwner = (taken: { ownerId: string }[]) =>
   Object.fromEntries([...groupBy(taken, ({ ownerId }) => ownerId)].map(([id, own]) => [id, own.length]));
 
 describe('owners', () => {
-  beforeEach(() => rows(test.db, `DELETE FROM outbox`));
+  beforeEach(() => test.db.rows`DELETE FROM outbox`);
 
   it('have equal parts of a batch, the oldest first, whoever has written more', async () => {
     await signals('bnk_busy', 300);
@@ -142,14 +141,14 @@ describe('a lease', () => {
     expect(next.leased).toHaveLength(2);
     await endLease(test.db, dead.leased.slice(1), dead.leased.slice(0, 1), 0);
     expect((await leaseOutboxRows(test.db, 'call', 10, 60)).leased).toEqual([]);
-    expect(await rows(test.db, `SELECT FROM outbox`)).toHaveLength(2);
+    expect(await test.db.rows`SELECT FROM outbox`).toHaveLength(2);
     await endLease(test.db, next.leased, [], 0);
-    expect(await rows(test.db, `SELECT FROM outbox`)).toEqual([]);
+    expect(await test.db.rows`SELECT FROM outbox`).toEqual([]);
     // Other messages, in the places of those.
     await asOwner(test.url, `VACUUM outbox`);
     await signals('bnk_1', 10);
     await endLease(test.db, dead.leased, [], 0);
-    expect(await rows(test.db, `SELECT FROM outbox`)).toHaveLength(10);
+    expect(await test.db.rows`SELECT FROM outbox`).toHaveLength(10);
   });
 
   it.each([
@@ -188,11 +187,11 @@ it('wakes the relays once messages are committed', async () => {
 });
 
 it('is carried though the clock that leased it was an hour ahead', async () => {
-  await rows(test.db, `DELETE FROM outbox`);
+  await test.db.rows`DELETE FROM outbox`;
   await signals('bnk_1', 1);
   await leaseOutboxRows(test.db, 'call', 10, 10);
   expect(await take(test.db, 'call', 10)).toEqual([]);
-  await rows(test.db, `UPDATE outbox SET not_before = not_before + interval '1 hour'`);
+  await test.db.rows`UPDATE outbox SET not_before = not_before + interval '1 hour'`;
   expect(await take(test.db, 'call', 10)).toHaveLength(1);
 });
 
@@ -210,7 +209,7 @@ it('takes no messages out of a database that is not its own', async () => {
 });
 
 describe('what goes later', () => {
-  beforeEach(() => rows(test.db, `DELETE FROM outbox`));
+  beforeEach(() => test.db.rows`DELETE FROM outbox`);
 
   it('are the workflows of webhooks, and what one act writes without a bound, in turn', async () => {
     await inBulk(300);
@@ -258,10 +257,9 @@ describe('what goes later', () => {
           const { leased } = await leaseOutboxRows(trx, 'later', 100, 60);
           expect(leased).toHaveLength(100);
           await endLease(trx, leased.slice(50), leased.slice(0, 50), 60);
-          return row<{ rows: number }>(
-            trx,
-            `SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'outbox'`,
-          );
+          return trx.row<{
+            rows: number;
+          }>`SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'outbox'`;
         });
         expect(read?.rows).toBeGreaterThanOrEqual(100);
         expect(read?.rows).toBeLessThan(1_000);

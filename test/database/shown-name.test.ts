@@ -1,8 +1,8 @@
 import MarkdownIt from 'markdown-it';
 import { enqueueStarts } from '../../src/database/outbox';
-import { row } from '../../src/database/pool/connection';
 import { shownPart } from '../../src/database/shown-name';
 import { asOwner, databaseOfFile } from '../support/database';
+import { raw } from '../../src/database/pool/statement';
 
 /** Temporal's UI reads titles, summaries and details of workflows as Markdown. */
 
@@ -12,7 +12,7 @@ const markdown = new MarkdownIt({ html: true, linkify: true });
 markdown.linkify.set({ fuzzyLink: false });
 
 const shown = async (name: string) =>
-  (await row<{ shown: string }>(test.db, `SELECT ${shownPart(':name::text')} AS shown`, { name }))?.shown ??
+  (await test.db.row<{ shown: string }>`SELECT ${raw(shownPart(':name::text'), { name })} AS shown`)?.shown ??
   '';
 
 /** GitHub's dialect looks for links in the text that is left once all else is read. */
@@ -78,6 +78,6 @@ it('a workflow’s title has no link of a merchant’s making', async () => {
     { workflowId: 'billing-batch/bat_1', attributes, summary: 'mch_1 charges NGN 1' },
   ]);
   const title = `SELECT start->>'summary' AS title FROM outbox`;
-  const { title: text = '' } = (await row<{ title: string }>(test.db, title)) ?? {};
+  const { title: text = '' } = (await test.db.row<{ title: string }>`${raw(title)}`) ?? {};
   expect(markdown.render(text).trim()).toBe('<p>[Refund](http\u200b://evil.example) charges NGN 1</p>');
 });

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, ScheduleOverlapPolicy, type WorkflowHandle } from '@temporalio/client';
-import { rows } from '../../src/database/pool/connection';
 import { calendarDay, formatInstant } from '../../src/domain/calendar';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { send } from '../support/api';
@@ -83,14 +82,12 @@ async function schedule(
 }
 
 async function isWaiting(id: string): Promise<boolean> {
-  const found = await rows(engine.database.db, `SELECT FROM schedules WHERE id = :id AND waiting`, { id });
+  const found = await engine.database.db.rows`SELECT FROM schedules WHERE id = ${id} AND waiting`;
   return found.length > 0;
 }
 
 async function hasBilled(id: string): Promise<boolean> {
-  const found = await rows(engine.database.db, `SELECT FROM billings WHERE schedule_id = :id LIMIT 1`, {
-    id,
-  });
+  const found = await engine.database.db.rows`SELECT FROM billings WHERE schedule_id = ${id} LIMIT 1`;
   return found.length > 0;
 }
 
@@ -101,11 +98,9 @@ async function retrieve(id: string): Promise<Record<string, unknown>> {
 
 const charges = async () =>
   (
-    await rows<{ status: string }>(
-      engine.database.db,
-      `SELECT status FROM billing_requests WHERE merchant_id = :id ORDER BY id`,
-      { id: merchant.entityId },
-    )
+    await engine.database.db.rows<{
+      status: string;
+    }>`SELECT status FROM billing_requests WHERE merchant_id = ${merchant.entityId} ORDER BY id`
   ).map(({ status }) => status);
 
 async function questions(): Promise<number> {
@@ -205,11 +200,9 @@ async function resetAtEachPoint(
 
 /** The workflow that moves the merchant's test clock. */
 async function advanceUnderWay(): Promise<WorkflowHandle> {
-  const [clock] = await rows<{ target: Date }>(
-    engine.database.db,
-    `SELECT clock_target AS target FROM entities WHERE id = :id`,
-    { id: merchant.entityId },
-  );
+  const [clock] = await engine.database.db.rows<{
+    target: Date;
+  }>`SELECT clock_target AS target FROM entities WHERE id = ${merchant.entityId}`;
   if (!clock) throw new Error('the merchant has a clock');
   const handle = temporal.workflow.getHandle(
     idOf.sandboxClock(merchant.entityId, formatInstant(clock.target)),
@@ -242,11 +235,8 @@ test('Request Cancellation of a schedule cancels it, tells both sides, and is on
   for (const side of [merchant, bank]) {
     expect(await side.hears('recurring.updated', id)).toMatchObject({ status: 'cancelled' });
   }
-  const acts = await rows(
-    engine.database.db,
-    `SELECT actor, action FROM audit_events WHERE entity_id = :id AND action = 'schedule.cancelled'`,
-    { id: merchant.entityId },
-  );
+  const acts = await engine.database.db
+    .rows`SELECT actor, action FROM audit_events WHERE entity_id = ${merchant.entityId} AND action = 'schedule.cancelled'`;
   expect(acts).toEqual([{ actor: 'operator:temporal', action: 'schedule.cancelled' }]);
   expect(await charges()).toEqual([]);
 });
@@ -404,9 +394,7 @@ const UNDER_WAY: Record<string, () => UnderWay> = {
       const { statementId } = body.data as { statementId: string };
       const statement = async () => (await bank.api.get(`/v1/bank/statements/${statementId}`)).body.data;
       const exceptions = () =>
-        rows(engine.database.db, `SELECT kind FROM reconciliation_exceptions WHERE bank_id = :id`, {
-          id: bank.entityId,
-        });
+        engine.database.db.rows`SELECT kind FROM reconciliation_exceptions WHERE bank_id = ${bank.entityId}`;
       return {
         handle: temporal.workflow.getHandle(idOf.bankStatement(statementId)),
         status: async () => (await statement())['status'],
@@ -492,11 +480,8 @@ const RUNS: Record<'reconcile' | 'chain', () => Promise<Run>> = {
     return {
       step: { on: 'INSERT', table: 'event_chain', at: 'row' },
       isDone: async () => {
-        const unchained = await rows(
-          engine.database.db,
-          `SELECT FROM events e WHERE resource_id = :id AND NOT EXISTS (SELECT FROM event_chain WHERE row_id = e.id)`,
-          { id },
-        );
+        const unchained = await engine.database.db
+          .rows`SELECT FROM events e WHERE resource_id = ${id} AND NOT EXISTS (SELECT FROM event_chain WHERE row_id = e.id)`;
         return unchained.length === 0;
       },
     };

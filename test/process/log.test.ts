@@ -1,5 +1,4 @@
 import { Failure } from '../../src/domain/failures';
-import { row } from '../../src/database/pool/connection';
 import { createLogger, describeError } from '../../src/process/log';
 import { databaseOfFile } from '../support/database';
 
@@ -8,16 +7,13 @@ const test = databaseOfFile();
 describe('an error in the log', () => {
   it('of Postgres names what was hit, and never the values', async () => {
     const insert = () =>
-      row(test.db, `INSERT INTO entities (id, type, name) VALUES (:id, 'bank', :name)`, {
-        id: 'bnk_1',
-        name: 'Secret Bank',
-      });
+      test.db.row`INSERT INTO entities (id, type, name) VALUES (${'bnk_1'}, 'bank', ${'Secret Bank'})`;
     await insert();
     const error: unknown = await insert().catch((thrown: unknown) => thrown);
     const described = describeError(error);
     expect(described).toMatchObject({ code: '23505', table: 'entities', constraint: 'entities_pkey' });
     expect(JSON.stringify(described)).not.toMatch(/bnk_1|Secret/);
-    const cast: unknown = await row(test.db, `SELECT CAST(:name AS int)`, { name: 'Secret Bank' }).catch(
+    const cast: unknown = await test.db.row`SELECT CAST(${'Secret Bank'} AS int)`.catch(
       (thrown: unknown) => thrown,
     );
     expect(JSON.stringify(describeError(cast))).not.toContain('Secret');

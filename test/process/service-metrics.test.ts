@@ -1,4 +1,3 @@
-import { rows } from '../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
@@ -18,12 +17,8 @@ it('a batch that is not done is measured by its age, for nobody else may notice 
   const ageOf = async (kind: string) =>
     valueOf(await registry.metrics(), `assent_upload_oldest_age_seconds{kind="${kind}"}`);
   const insert = (id: string, status: string, age: string) =>
-    rows(
-      test.db,
-      `INSERT INTO customer_batches (id, bank_id, total, status, created_at)
-       VALUES (:id, :bankId, 600, :status, now() - :age::interval)`,
-      { id, bankId: standing.bankId, status, age },
-    );
+    test.db.rows`INSERT INTO customer_batches (id, bank_id, total, status, created_at)
+       VALUES (${id}, ${standing.bankId}, 600, ${status}, now() - ${age}::interval)`;
   await insert('bat_01', 'failed', '9 hours');
   expect(await ageOf('customer-migrations')).toBe(0);
   await insert('bat_02', 'processing', '2 hours');
@@ -43,14 +38,11 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
     return Math.round(overdue / 3600);
   };
   const insert = (id: string, entityId: string, attempts: number, due: string) =>
-    rows(
-      test.db,
-      `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, attempts,
+    test.db
+      .rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, attempts,
          next_attempt_at)
-       VALUES ('dlv_' || :id, :entityId, 'webhook.test', '', 'webhook-delivery/dlv_' || :id, gen_random_uuid(), :attempts,
-         now() + :due::interval)`,
-      { id, entityId, attempts, due },
-    );
+       VALUES ('dlv_' || ${id}, ${entityId}, 'webhook.test', '', 'webhook-delivery/dlv_' || ${id}, gen_random_uuid(), ${attempts},
+         now() + ${due}::interval)`;
   const { bankId, merchantId } = standing;
   // That it comes again in a while does not make it any younger.
   await insert('r0', merchantId, 0, '5 minutes');
@@ -72,14 +64,11 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
   await unrecorded(test.url, `UPDATE entities SET status = 'disabled' WHERE id = '${bankId}'`);
   expect(await measured()).toBe(3);
   // More than are read, and older than those of a receiver that is let in.
-  await rows(
-    test.db,
-    `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, attempts,
+  await test.db
+    .rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, attempts,
        next_attempt_at)
-     SELECT 'dlv_q' || n, :bankId, 'webhook.test', '', 'webhook-delivery/dlv_q' || n, gen_random_uuid(), 2, now()
-     FROM generate_series(1, 10001) AS n`,
-    { bankId },
-  );
+     SELECT 'dlv_q' || n, ${bankId}, 'webhook.test', '', 'webhook-delivery/dlv_q' || n, gen_random_uuid(), 2, now()
+     FROM generate_series(1, 10001) AS n`;
   expect(await measured()).toBe(3);
   await unrecorded(test.url, `UPDATE entities SET status = 'active' WHERE id = '${bankId}'`);
   // Nor does one hide another that is let in as it is.

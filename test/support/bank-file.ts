@@ -2,7 +2,7 @@ import { completeStatement, openDifferences } from '../../src/database/bank-file
 import type { BookingInDoubt } from '../../src/database/ledger/end-expected-booking';
 import { endExceptionsOfFile, matchLines, type Matching } from '../../src/database/bank-file/match-lines';
 import { findMissing } from '../../src/database/bank-file/find-missing';
-import { rows, type Database, type Executor } from '../../src/database/pool/connection';
+import type { Database, Executor } from '../../src/database/pool/connection';
 import type { Keyring } from '../../src/database/keys/keyring';
 import {
   openExceptions,
@@ -39,9 +39,7 @@ export async function openBookingCase(
   keyring: Keyring,
   { kind, billingRequestId, refundId, ...booking }: Omit<NewException, 'booking'> & BookingInDoubt,
 ): Promise<string> {
-  await rows(trx, `SELECT FROM billing_requests WHERE id = :billingRequestId FOR UPDATE`, {
-    billingRequestId,
-  });
+  await trx.rows`SELECT FROM billing_requests WHERE id = ${billingRequestId} FOR UPDATE`;
   const cases = [{ kind, billingRequestId, refundId, booking }];
   return String((await openExceptions(trx, keyring, 'bank', cases, 'bank-statement/stm_1')).get(0));
 }

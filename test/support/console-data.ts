@@ -1,7 +1,8 @@
 import { recurringRules } from '../../src/settings/config';
 import { changeEndpoint } from '../../src/database/entity-control/control-entity';
 import { OPERATOR } from './operator';
-import { row, rows, type Database } from '../../src/database/pool/connection';
+import type { Database } from '../../src/database/pool/connection';
+import { raw } from '../../src/database/pool/statement';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { send, tokenOf, type ServedApi } from './api';
 import { runSchedule } from './schedule';
@@ -73,11 +74,9 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
   ]);
   const exceptionWhere = async (condition: string) =>
     (
-      await row<{ id: string }>(
-        db,
-        `SELECT id FROM reconciliation_exceptions WHERE bank_id = :bankId AND ${condition} ORDER BY id LIMIT 1`,
-        { bankId: data.bankId },
-      )
+      await db.row<{
+        id: string;
+      }>`SELECT id FROM reconciliation_exceptions WHERE bank_id = ${data.bankId} AND ${raw(condition)} ORDER BY id LIMIT 1`
     )?.id ?? '';
 
   const tell = (count: number) =>
@@ -98,13 +97,9 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
   await recordOutcome(db, ring, deliveryId, 1, { httpStatus: 503, error: 'HTTP 503', responseHead: '' });
   await recordOutcome(db, ring, arrivedId, 1, { responseHead: '' });
   // A month by the clocks of the network: by UTC it may be two, for an hour of the night.
-  await rows(
-    db,
-    `UPDATE entities SET clock_offset =
-       ((clock_timestamp() AT TIME ZONE :timeZone) + interval '1 month') AT TIME ZONE :timeZone - clock_timestamp()
-     WHERE id = :merchantId`,
-    { merchantId, timeZone: api.deps.config.NETWORK_TIMEZONE },
-  );
+  await db.rows`UPDATE entities SET clock_offset =
+       ((clock_timestamp() AT TIME ZONE ${api.deps.config.NETWORK_TIMEZONE}) + interval '1 month') AT TIME ZONE ${api.deps.config.NETWORK_TIMEZONE} - clock_timestamp()
+     WHERE id = ${merchantId}`;
   return {
     ...data,
     day,

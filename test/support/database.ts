@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import knex from 'knex';
 import { Client } from 'pg';
 import { openDatabase, type Database } from '../../src/database/pool/connection';
+import { STATEMENTS } from '../../src/database/pool/statement';
 import { servers, TEMPLATE } from './servers';
 
 export interface TestDatabase {
@@ -49,6 +50,7 @@ export function databaseOfFile(): Omit<TestDatabase, 'drop'> {
       return there().url;
     },
     db: {
+      ...STATEMENTS,
       query: (...statement) => there().db.query(...statement),
       transaction: (work) => there().db.transaction(work),
       until: (deadline) => there().db.until(deadline),

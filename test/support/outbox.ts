@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rows, type Database, type Executor } from '../../src/database/pool/connection';
+import type { Database, Executor } from '../../src/database/pool/connection';
 import { endLease, enqueueStarts, leaseOutboxRows, type OutboxRank } from '../../src/database/outbox';
 
 /** As a relay does that reaches Temporal: the messages are gone then. */
@@ -29,19 +29,16 @@ export async function billIsAmongTheNext(db: Database, limit: number, merchantId
 
 /** Signals on their way to a workflow, oldest first. */
 export async function signalsTo(db: Executor, workflowId: string): Promise<string[]> {
-  const found = await rows<{ signal: string }>(
-    db,
-    `SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = :workflowId ORDER BY id`,
-    { workflowId },
-  );
+  const found = await db.rows<{
+    signal: string;
+  }>`SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = ${workflowId} ORDER BY id`;
   return found.map(({ signal }) => signal);
 }
 
 /** @returns the workflows that were signalled since the last time */
 export async function takeSignals(db: Executor): Promise<string[]> {
-  const taken = await rows<{ id: string }>(
-    db,
-    `DELETE FROM outbox WHERE kind = 'signal' RETURNING workflow_id AS id`,
-  );
+  const taken = await db.rows<{
+    id: string;
+  }>`DELETE FROM outbox WHERE kind = 'signal' RETURNING workflow_id AS id`;
   return taken.map(({ id }) => id);
 }

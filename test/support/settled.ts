@@ -1,7 +1,7 @@
 import { billingRules, readConfig } from '../../src/settings/config';
 import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
 import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
-import { row, rows, type Database } from '../../src/database/pool/connection';
+import type { Database } from '../../src/database/pool/connection';
 import { createIntents } from '../../src/database/intent/ask-intents';
 import { settleCredits } from '../../src/database/credit/follow-credit';
 import { acceptCustomerPayments } from '../../src/database/billing-request/accept-payment';
@@ -173,11 +173,9 @@ export async function payAnother(
   if (!item || !('accepted' in item)) throw new Error('the payment was refused');
   const id = item.accepted.billingRequestId;
   await answerBill(db, keyring, payer, id, `tx-${id}`);
-  const told = await row<{ deliveryId: string }>(
-    db,
-    `SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = :id`,
-    { id },
-  );
+  const told = await db.row<{
+    deliveryId: string;
+  }>`SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;
   return { id, deliveryId: told?.deliveryId ?? '' };
 }
 
@@ -187,11 +185,9 @@ export const settleCredit = (db: Database, keyring: Keyring, deliveryId: string)
 
 /** Exceptions that are open, by their own id or that of their charge or refund. */
 async function openExceptionsOf(db: Database, id: string): Promise<string[]> {
-  const found = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM reconciliation_exceptions WHERE :id IN (id, billing_request_id, refund_id) AND state <> 'resolved'`,
-    { id },
-  );
+  const found = await db.rows<{
+    id: string;
+  }>`SELECT id FROM reconciliation_exceptions WHERE ${id} IN (id, billing_request_id, refund_id) AND state <> 'resolved'`;
   return found.map((one) => one.id);
 }
 

@@ -1,7 +1,7 @@
 import { recordAuditEvent } from '../../src/database/record/audit-event';
 import { openAgreements } from '../../src/database/agreement/agreement';
 import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
-import { row, rows, type Database, type Executor } from '../../src/database/pool/connection';
+import type { Database, Executor } from '../../src/database/pool/connection';
 import { onboardBatch } from '../../src/database/customer/migrate-customers';
 import { applyDecision } from '../../src/database/decision/apply-decision';
 import { authenticateClients, renewHash } from '../../src/database/entity/client-credential';
@@ -109,10 +109,7 @@ export async function standingApproval(
  * anybody.
  */
 export async function moveClock(db: Database, ownerId: string, by: string): Promise<void> {
-  await rows(db, `UPDATE entities SET clock_offset = clock_offset + :by::interval WHERE id = :ownerId`, {
-    by,
-    ownerId,
-  });
+  await db.rows`UPDATE entities SET clock_offset = clock_offset + ${by}::interval WHERE id = ${ownerId}`;
 }
 
 /**
@@ -122,14 +119,10 @@ export async function moveClock(db: Database, ownerId: string, by: string): Prom
  * @returns the day that it is then
  */
 export async function toNoon(db: Database, ownerId: string): Promise<string> {
-  const moved = await row<{ day: string }>(
-    db,
-    `UPDATE entities SET clock_offset =
+  const moved = await db.row<{ day: string }>`UPDATE entities SET clock_offset =
        (noon.at AT TIME ZONE 'Africa/Lagos') - clock_timestamp()
      FROM (SELECT date_trunc('day', clock_timestamp() AT TIME ZONE 'Africa/Lagos') + interval '36 hours' AS at) AS noon
-     WHERE id = :ownerId RETURNING noon.at::date::text AS day`,
-    { ownerId },
-  );
+     WHERE id = ${ownerId} RETURNING noon.at::date::text AS day`;
   return moved?.day ?? '';
 }
 
@@ -178,11 +171,9 @@ export async function answerCharges(
   { bankId }: Standing,
   declineReason?: string,
 ): Promise<number> {
-  const asked = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM billing_requests WHERE bank_id = :bankId AND status = 'pending'`,
-    { bankId },
-  );
+  const asked = await db.rows<{
+    id: string;
+  }>`SELECT id FROM billing_requests WHERE bank_id = ${bankId} AND status = 'pending'`;
   for (const { id } of asked) {
     const answer =
       declineReason === undefined
@@ -195,11 +186,9 @@ export async function answerCharges(
 
 /** A customer is found by it. */
 export async function lookupIdOf(db: Executor, customerId: string): Promise<string> {
-  const customer = await row<{ lookupId: string }>(
-    db,
-    `SELECT lookup_id AS "lookupId" FROM customers WHERE id = :customerId`,
-    { customerId },
-  );
+  const customer = await db.row<{
+    lookupId: string;
+  }>`SELECT lookup_id AS "lookupId" FROM customers WHERE id = ${customerId}`;
   if (!customer) throw new Error(`there is no customer ${customerId}`);
   return customer.lookupId;
 }
@@ -213,12 +202,13 @@ export interface Announced {
 
 /** Webhooks of a party, oldest first. */
 export async function announcedTo(db: Database, keyring: Keyring, entityId: string): Promise<Announced[]> {
-  const deliveries = await rows<{ id: string; type: string; body: Buffer; workflowId: string }>(
-    db,
-    `SELECT id, webhook_type AS type, body_encrypted AS body, workflow_id AS "workflowId" FROM webhook_deliveries
-     WHERE entity_id = :entityId ORDER BY event_id`,
-    { entityId },
-  );
+  const deliveries = await db.rows<{
+    id: string;
+    type: string;
+    body: Buffer;
+    workflowId: string;
+  }>`SELECT id, webhook_type AS type, body_encrypted AS body, workflow_id AS "workflowId" FROM webhook_deliveries
+     WHERE entity_id = ${entityId} ORDER BY event_id`;
   return deliveries.map(({ id, type, body, workflowId }) => {
     const { data } = JSON.parse(decrypt(keyring, body, `webhook_deliveries.body_encrypted:${id}`)) as {
       data: Record<string, unknown>[];

@@ -1,5 +1,5 @@
 import { newId } from '../../src/database/identifier/new-id';
-import { row, rows, type Database } from '../../src/database/pool/connection';
+import type { Database } from '../../src/database/pool/connection';
 import { postEntries } from '../../src/database/ledger/post-entries';
 import { calendarDay } from '../../src/domain/calendar';
 import { entryOf } from '../../src/domain/books/ledger';
@@ -15,7 +15,7 @@ export const totalOf = (file: string) => file.split('\r\n').at(-2)?.split(',').s
 
 /** The day that it is for a party. */
 export async function dayOf(db: Database, ownerId: string): Promise<string> {
-  const found = await row<{ now: Date }>(db, 'SELECT business_now(:ownerId) AS now', { ownerId });
+  const found = await db.row<{ now: Date }>`SELECT business_now(${ownerId}) AS now`;
   return calendarDay(found?.now ?? new Date(0), timeZone);
 }
 
@@ -49,28 +49,19 @@ export async function settleMany(
 ): Promise<void> {
   const ids = Array.from({ length: count }, () => newId('billingRequest'));
   await db.transaction(async (trx) => {
-    await rows(
-      trx,
-      `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
+    await trx.rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
          agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
        SELECT given, upper(substr(md5(given), 1, 24)), 'bat_1', a.merchant_id,
          (SELECT provider_id FROM entities WHERE id = a.merchant_id), a.customer_id, a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes',
          false, clock_timestamp() + interval '1 day', 'billing-request/' || given, clock_timestamp()
-       FROM agreements a, unnest(:ids::text[]) AS given WHERE a.id = :agreementId`,
-      { ids, agreementId },
-    );
-    await rows(
-      trx,
-      `INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id) SELECT :bankId, 'tx-' || id, id FROM unnest(:ids::text[]) AS id`,
-      { ids, bankId },
-    );
-    const closed = await rows<{ id: string; settledAt: Date }>(
-      trx,
-      `UPDATE billing_requests SET status = 'successful', closed_by = 'bank', bank_transaction_id = 'tx-' || id,
+       FROM agreements a, unnest(${ids}::text[]) AS given WHERE a.id = ${agreementId}`;
+    await trx.rows`INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id) SELECT ${bankId}, 'tx-' || id, id FROM unnest(${ids}::text[]) AS id`;
+    const closed = await trx.rows<{
+      id: string;
+      settledAt: Date;
+    }>`UPDATE billing_requests SET status = 'successful', closed_by = 'bank', bank_transaction_id = 'tx-' || id,
          closed_at = settling_now(owner_id), sequence = sequence + 1
-       WHERE id = ANY(:ids) RETURNING id, closed_at AS "settledAt"`,
-      { ids },
-    );
+       WHERE id = ANY(${ids}) RETURNING id, closed_at AS "settledAt"`;
     const paid = { amount: 100n, currency: 'NGN', bankId, merchantId, ownerId: merchantId };
     await postEntries(
       trx,

@@ -6,7 +6,7 @@ import { createWebhookConnector, type WebhookConnector } from '../../src/activit
 import { createEntity, type EntityCredentials } from '../../src/database/entity/create-entity';
 import { newId } from '../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { rows, type Database } from '../../src/database/pool/connection';
+import type { Database } from '../../src/database/pool/connection';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 
 export interface Received {
@@ -53,9 +53,7 @@ export function webhookSender(db: Database) {
 
     /** An attempt that is made when it is due. */
     async attemptInTime(id: string, made = activities()) {
-      await rows(db, `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = :id`, {
-        id,
-      });
+      await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = ${id}`;
       return made.attemptDelivery(id);
     },
 
@@ -102,11 +100,9 @@ export function webhookSender(db: Database) {
 
     /** Starts of a delivery's own workflow, oldest first. */
     startsOf: (deliveryId: string) =>
-      rows<{ again: string | null }>(
-        db,
-        `SELECT start->'again' AS again FROM outbox WHERE workflow_id = :id ORDER BY id`,
-        { id: `webhook-delivery/${deliveryId}` },
-      ),
+      db.rows<{
+        again: string | null;
+      }>`SELECT start->'again' AS again FROM outbox WHERE workflow_id = ${`webhook-delivery/${deliveryId}`} ORDER BY id`,
 
     async closeReceivers(): Promise<void> {
       const closed = servers.splice(0).map((server) => {

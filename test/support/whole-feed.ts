@@ -1,5 +1,5 @@
 import type { Keyring } from '../../src/database/keys/keyring';
-import { row, type Database, type Executor } from '../../src/database/pool/connection';
+import type { Database, Executor } from '../../src/database/pool/connection';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { FEED_START, readFeed, type FeedEvent } from '../../src/database/webhook/read-event-feed';
 import { eventually } from './engine';
@@ -10,11 +10,8 @@ import { eventually } from './engine';
  */
 export async function wholeFeed(db: Executor): Promise<void> {
   await eventually(async () => {
-    const held = await row<{ any: boolean }>(
-      db,
-      `SELECT EXISTS (SELECT 1 FROM webhook_deliveries
-         WHERE created_xid >= pg_snapshot_xmin(pg_current_snapshot())) AS any`,
-    );
+    const held = await db.row<{ any: boolean }>`SELECT EXISTS (SELECT 1 FROM webhook_deliveries
+         WHERE created_xid >= pg_snapshot_xmin(pg_current_snapshot())) AS any`;
     return held?.any === false;
   });
 }
@@ -28,11 +25,9 @@ export async function toldInFeed(
   const [last] = await db.transaction((trx) =>
     announce(trx, keyring, [{ entityId, webhookType: 'webhook.test', items: [{ sequence: 1 }] }]),
   );
-  const shown = await row<{ eventId: string }>(
-    db,
-    `SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = :last`,
-    { last },
-  );
+  const shown = await db.row<{
+    eventId: string;
+  }>`SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = ${last}`;
   let events: FeedEvent[] = [];
   await eventually(async () => {
     events = await readFeed(db, keyring, entityId, FEED_START, 100);

@@ -2,7 +2,6 @@ import { EventEmitter, once } from 'node:events';
 import { Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
-import { rows } from '../../src/database/pool/connection';
 import { createEntity, type NewEntity } from '../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
@@ -63,10 +62,7 @@ async function carry(message: 'start' | 'start again' | 'signal'): Promise<void>
 async function carried(): Promise<void> {
   await eventually(async () => {
     relay.kick();
-    return (
-      (await rows(database.db, `SELECT 1 FROM outbox WHERE workflow_id = :workflowId`, { workflowId }))
-        .length === 0
-    );
+    return (await database.db.rows`SELECT 1 FROM outbox WHERE workflow_id = ${workflowId}`).length === 0;
   });
 }
 
@@ -223,7 +219,7 @@ test('a message is carried as soon as it is committed, where the relay neither p
   await database.db.transaction((trx) => enqueueStarts(trx, [{ workflowId, attributes, summary: '' }]));
   await eventually(() => handle.describe().then(Boolean, () => false));
   await woken.stop();
-  expect(await rows(database.db, `SELECT 1 FROM outbox`)).toEqual([]);
+  expect(await database.db.rows`SELECT 1 FROM outbox`).toEqual([]);
   await outbox.destroy();
 });
 
@@ -244,10 +240,10 @@ test('a clock that is set back does not keep a message waiting', async () => {
   await enqueueSignals(db, 'bankAnswered', [{ workflowId }]);
   await eventually(async () => {
     patient.kick();
-    return (await rows(db, `SELECT 1 FROM outbox`)).length === 0;
+    return (await db.rows`SELECT 1 FROM outbox`).length === 0;
   });
   await patient.stop();
-  expect(await rows(db, `SELECT 1 FROM outbox`)).toEqual([]);
+  expect(await db.rows`SELECT 1 FROM outbox`).toEqual([]);
 });
 
 test('all that waits is carried in one go, however unequal the owners’ parts are', async () => {
@@ -263,7 +259,7 @@ test('all that waits is carried in one go, however unequal the owners’ parts a
       Array.from({ length: n }, (_, i) => ({ workflowId: `${workflowId}-${i}`, bankId })),
     );
   relay.kick();
-  const waiting = () => rows(database.db, `SELECT 1 FROM outbox`);
+  const waiting = () => database.db.rows`SELECT 1 FROM outbox`;
   await eventually(async () => (await waiting()).length === 0);
   expect(await waiting()).toEqual([]);
 });
@@ -311,7 +307,7 @@ async function carryAll(): Promise<string[]> {
   const all = createRelay(database.db, watching, pino({ enabled: false }));
   await eventually(async () => {
     all.kick();
-    return (await rows(database.db, `SELECT 1 FROM outbox`)).length === 0;
+    return (await database.db.rows`SELECT 1 FROM outbox`).length === 0;
   });
   await all.stop();
   return order;
@@ -352,7 +348,7 @@ describe('what one change writes without a bound', () => {
       return Promise.resolve(stopping !== undefined);
     });
     await stopping;
-    const left = await rows(database.db, `DELETE FROM outbox RETURNING id`);
+    const left = await database.db.rows`DELETE FROM outbox RETURNING id`;
     expect(left.length).toBeGreaterThanOrEqual(550);
   });
 });
@@ -412,7 +408,7 @@ describe('a Temporal that is slow', () => {
     slow.start();
     await eventually(async () => {
       hanging.emit('bill');
-      return (await rows(database.db, `SELECT 1 FROM outbox`)).length === 0;
+      return (await database.db.rows`SELECT 1 FROM outbox`).length === 0;
     });
     await slow.stop();
     expect((await client.workflow.getHandle(bill).describe()).status.name).toBe('RUNNING');
@@ -436,7 +432,7 @@ describe('a Temporal that is slow', () => {
     );
     await database.db.transaction((trx) => enqueueStarts(trx, deliveries(30)));
     slow.start();
-    await eventually(async () => (await rows(database.db, `SELECT 1 FROM outbox`)).length === 0);
+    await eventually(async () => (await database.db.rows`SELECT 1 FROM outbox`).length === 0);
     await slow.stop();
     const last = deliveries(30).map((one) => client.workflow.getHandle(one.workflowId).describe());
     expect((await Promise.all(last)).map(({ status }) => status.name)).toEqual(

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { readTemporalState } from '../../src/database/engine/temporal-state';
 import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { rows } from '../../src/database/pool/connection';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { prepareNamespace } from '../../src/temporal/namespace';
 import { ensureSchedules } from '../../src/temporal/schedules';
@@ -143,8 +142,8 @@ test('worker, "assent migrate" and "npm start" of an installation that was given
   expect(started.output()).not.toContain('Starting the API');
 
   expect(await readTemporalState(mine.db)).toMatchObject({ namespaceId: 'its own', restartingSince: null });
-  expect(await rows(mine.db, `SELECT FROM outbox WHERE start->>'again' IS NOT NULL`)).toEqual([]);
-  expect(await rows(mine.db, `SELECT FROM worker_heartbeats`)).toEqual([]);
+  expect(await mine.db.rows`SELECT FROM outbox WHERE start->>'again' IS NOT NULL`).toEqual([]);
+  expect(await mine.db.rows`SELECT FROM worker_heartbeats`).toEqual([]);
   const workflow = client.workflow.getHandle(workflowIds.recurring(scheduleId));
   await expect(workflow.describe()).rejects.toThrow(/not found/);
   await Promise.all([remove(), mine.drop()]);

@@ -1,7 +1,8 @@
 import { businessDaysBefore } from '../../domain/business-day';
-import { row, rows } from '../pool/connection';
 import type { Matching } from './match-lines';
 import { ROOM } from './kept-differences';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { workOnFile } from './receive-bank-file';
 
 /**
@@ -12,34 +13,40 @@ import { workOnFile } from './receive-bank-file';
 
 /** Bookings of one transaction, and of one page of differences. */
 const PAGE = 1_000;
-
 /** A bank keeps the business days of its customers' country. */
-const REACHES = `
+const reachesOf = (trx: Executor, bankId: string, statementId: string) =>
+  trx.rows<{ currency: string; day: string; country: string | null }>`
   SELECT r.key AS currency, max(r.value) AS day,
-    (SELECT country FROM customers WHERE bank_id = :bankId ORDER BY id LIMIT 1) AS country
+    (SELECT country FROM customers WHERE bank_id = ${bankId} ORDER BY id LIMIT 1) AS country
   FROM bank_statements s, jsonb_each_text(s.reaches) AS r
-  WHERE s.bank_id = :bankId AND (s.status = 'completed' OR s.id = :statementId) GROUP BY 1`;
+  WHERE s.bank_id = ${bankId} AND (s.status = 'completed' OR s.id = ${statementId}) GROUP BY 1`;
 
 /**
  * Reports a page of the bookings that the bank's files have passed, while there is room to keep
  * them. While several files are in work, only the last of them reports, for all.
  */
-const TELL_MISSING = `
+const tellMissing = (
+  trx: Executor,
+  bankId: string,
+  statementId: string,
+  dueBy: ReadonlyMap<string, string>,
+) =>
+  trx.row`
   WITH due AS (
     SELECT e.* FROM expected_bookings e
-      LEFT JOIN unnest(:currencies::text[], :days::date[]) AS r (currency, day) ON r.currency = e.currency
-    WHERE (SELECT for_held FROM (${ROOM}) AS room)
-      AND e.bank_id = :bankId AND e.matched_by IS NULL AND e.told_in IS NULL AND e.ended_at IS NULL
-      AND e.settlement_day <= greatest(r.day, :ofAll::date)
+      LEFT JOIN unnest(${[...dueBy.keys()]}::text[], ${[...dueBy.values()]}::date[]) AS r (currency, day) ON r.currency = e.currency
+    WHERE (SELECT for_held FROM (${raw(ROOM, { statementId })}) AS room)
+      AND e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.told_in IS NULL AND e.ended_at IS NULL
+      AND e.settlement_day <= greatest(r.day, ${dueBy.get('*') ?? null}::date)
       AND e.settlement_day >= (
-        SELECT begins FROM bank_statements WHERE bank_id = :bankId AND begins IS NOT NULL
+        SELECT begins FROM bank_statements WHERE bank_id = ${bankId} AND begins IS NOT NULL
         ORDER BY recorded_at, id LIMIT 1)
       AND NOT EXISTS (
         SELECT FROM bank_statements o JOIN bank_statement_pages p ON p.statement_id = o.id
-        WHERE o.bank_id = :bankId AND o.id <> :statementId AND o.status = 'processing')
-    ORDER BY e.settlement_day, e.identifier LIMIT ${PAGE}),
+        WHERE o.bank_id = ${bankId} AND o.id <> ${statementId} AND o.status = 'processing')
+    ORDER BY e.settlement_day, e.identifier LIMIT ${raw(PAGE)}),
   missing AS (
-    UPDATE expected_bookings e SET told_in = :statementId FROM due d
+    UPDATE expected_bookings e SET told_in = ${statementId} FROM due d
     WHERE e.bank_id = d.bank_id AND e.identified_by = d.identified_by AND e.identifier = d.identifier
     RETURNING e.*),
   page AS (
@@ -52,10 +59,10 @@ const TELL_MISSING = `
     HAVING count(*) > 0),
   kept AS (
     INSERT INTO bank_statement_differences (statement_id, position, differences)
-    SELECT s.id, s.lines + s.missing_at_bank, page.differences FROM page, bank_statements s WHERE s.id = :statementId)
+    SELECT s.id, s.lines + s.missing_at_bank, page.differences FROM page, bank_statements s WHERE s.id = ${statementId})
   UPDATE bank_statements s SET missing_at_bank = s.missing_at_bank + page.bookings,
     kept_bytes = s.kept_bytes + pg_column_size(page.differences) FROM page
-  WHERE s.id = :statementId RETURNING s.id`;
+  WHERE s.id = ${statementId} RETURNING s.id`;
 
 export async function findMissing(matching: Matching, statementId: string): Promise<void> {
   while (await findNextMissing(matching, statementId)) matching.beat();
@@ -66,23 +73,14 @@ function findNextMissing({ db, bookingDays }: Matching, statementId: string): Pr
   return workOnFile(db, statementId, async (trx, { bankId, done, summary }) => {
     // A restored back-up may have lost lines of the file, which the bank does not lack.
     if (done < summary.lines) return false;
-    const reaches = await rows<{ currency: string; day: string; country: string | null }>(trx, REACHES, {
-      bankId,
-      statementId,
-    });
+    const reaches = await reachesOf(trx, bankId, statementId);
     const due = new Map(
       reaches.map(({ currency, day, country }) => [
         currency,
         businessDaysBefore(day, bookingDays, country ?? ''),
       ]),
     );
-    const told = await row(trx, TELL_MISSING, {
-      bankId,
-      statementId,
-      currencies: [...due.keys()],
-      days: [...due.values()],
-      ofAll: due.get('*') ?? null,
-    });
+    const told = await tellMissing(trx, bankId, statementId, due);
     return told !== undefined;
   });
 }

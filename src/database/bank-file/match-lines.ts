@@ -1,4 +1,5 @@
-import { row, rows, type Database } from '../pool/connection';
+import type { Database, Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { Keyring } from '../keys/keyring';
 import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { ROOM } from './kept-differences';
@@ -76,22 +77,22 @@ const FOUND = `
 
 /** The longest of ISO 20022. A longer reference is none of the network's. */
 const REFERENCE_KEPT = 35;
-
 /**
  * A line that an earlier file had is matched again; a line repeated in this file is a duplicate. A
  * difference without room holds nothing, and the bank's next file tells it again.
  */
-const MATCH_PAGE = `
-  WITH room AS MATERIALIZED (${ROOM}),
+const matchPage = (trx: Executor, bankId: string, statementId: string) =>
+  trx.row`
+  WITH room AS MATERIALIZED (${raw(ROOM, { statementId })}),
   page AS (
     DELETE FROM bank_statement_pages WHERE (statement_id, position) = (
-      SELECT statement_id, position FROM bank_statement_pages WHERE statement_id = :statementId ORDER BY position LIMIT 1)
+      SELECT statement_id, position FROM bank_statement_pages WHERE statement_id = ${statementId} ORDER BY position LIMIT 1)
     RETURNING position, lines),
   line AS MATERIALIZED (
     SELECT page.position + n::int - 1 AS position, (v->>0)::int AS line, (v->>1)::date AS day, (v->>2)::bigint AS amount,
       v->>3 AS currency, v->>4 AS direction, v->>5 AS id, v->>6 AS reference, v->>7 AS problem
     FROM page, jsonb_array_elements(page.lines) WITH ORDINALITY AS e (v, n)),
-  found AS MATERIALIZED (${FOUND}),
+  found AS MATERIALIZED (${raw(FOUND, { bankId })}),
   keyed AS (
     SELECT f.*, is_booking, CASE WHEN is_booking THEN concat_ws(' ', identified_by, identifier)
       ELSE concat_ws(' ', direction, amount, currency, id) END AS key
@@ -99,20 +100,20 @@ const MATCH_PAGE = `
   judged AS MATERIALIZED (
     SELECT *, hashtextextended(key, 0) AS hash,
       row_number() OVER (PARTITION BY key ORDER BY position) > 1
-        OR (is_booking AND matched_by IS NOT DISTINCT FROM :statementId) AS is_repeat
+        OR (is_booking AND matched_by IS NOT DISTINCT FROM ${statementId}) AS is_repeat
     FROM keyed),
   matched AS (
     UPDATE expected_bookings e SET
-      matched_by = CASE WHEN j.is_matched THEN :statementId ELSE e.matched_by END,
-      told_in = CASE WHEN j.is_matched THEN e.told_in ELSE :statementId END
+      matched_by = CASE WHEN j.is_matched THEN ${statementId} ELSE e.matched_by END,
+      told_in = CASE WHEN j.is_matched THEN e.told_in ELSE ${statementId} END
     FROM (SELECT identified_by, identifier, bool_or(is_booking) AS is_matched FROM judged
       WHERE identifier IS NOT NULL AND NOT is_repeat
         AND (verdict = 'matched' OR (verdict = 'amount_differs' AND (SELECT for_held FROM room)))
       GROUP BY identified_by, identifier) AS j
-    WHERE e.bank_id = :bankId AND e.identified_by = j.identified_by AND e.identifier = j.identifier),
+    WHERE e.bank_id = ${bankId} AND e.identified_by = j.identified_by AND e.identifier = j.identifier),
   told AS (
     INSERT INTO bank_statement_told (statement_id, line_hash)
-    SELECT DISTINCT :statementId, hash FROM judged WHERE NOT is_booking AND NOT is_repeat AND verdict <> 'malformed'
+    SELECT DISTINCT ${statementId}, hash FROM judged WHERE NOT is_booking AND NOT is_repeat AND verdict <> 'malformed'
     ON CONFLICT DO NOTHING RETURNING line_hash),
   said AS MATERIALIZED (
     SELECT j.*, CASE
@@ -122,9 +123,9 @@ const MATCH_PAGE = `
     FROM judged j LEFT JOIN told t ON t.line_hash = j.hash),
   kept AS (
     INSERT INTO bank_statement_differences (statement_id, position, differences)
-    SELECT :statementId, min(s.position), jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+    SELECT ${statementId}, min(s.position), jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
         'line', s.line, 'difference', s.difference, 'bankTransactionId', s.id, 'bookingDate', s.day, 'direction', s.direction,
-        'amount', s.amount::text, 'currency', s.currency, 'reference', left(s.reference, ${REFERENCE_KEPT}),
+        'amount', s.amount::text, 'currency', s.currency, 'reference', left(s.reference, ${raw(REFERENCE_KEPT)}),
         'networkReference', coalesce(r.reference, b.reference), 'networkAmount', s.network_amount::text,
         'networkCurrency', s.network_currency, 'billingRequestId', s.charge, 'refundId', s.refund, 'problem', s.problem))
         ORDER BY s.position)
@@ -143,7 +144,7 @@ const MATCH_PAGE = `
       count(*) FILTER (WHERE difference = 'amount_differs') AS amount_differs,
       count(*) FILTER (WHERE difference = 'malformed') AS malformed
     FROM said) AS c LEFT JOIN kept k ON true
-  WHERE s.id = :statementId AND c.lines > 0 RETURNING s.id`;
+  WHERE s.id = ${statementId} AND c.lines > 0 RETURNING s.id`;
 
 export async function matchLines(matching: Matching, statementId: string): Promise<void> {
   while (await matchNextPage(matching, statementId)) matching.beat();
@@ -154,35 +155,33 @@ const matchNextPage = ({ db }: Matching, statementId: string): Promise<boolean> 
   workOnFile(
     db,
     statementId,
-    async (trx, { bankId }) => (await row(trx, MATCH_PAGE, { statementId, bankId })) !== undefined,
+    async (trx, { bankId }) => (await matchPage(trx, bankId, statementId)) !== undefined,
   );
-
 /** Lines that came before their bank's answer match by now, and are missing in no file. */
-const KNOWN_BY_NOW = `
+const knownByNow = (trx: Executor, bankId: string, statementId: string) =>
+  trx.rows<{ id: string }>`
   WITH line AS MATERIALIZED (
     SELECT id AS exception_id, booked_amount::bigint AS amount, booked_currency::text AS currency, direction,
       bank_transaction_id AS id, reference, NULL AS problem
-    FROM reconciliation_exceptions WHERE bank_id = :bankId AND kind = 'unknown_here' AND state <> 'resolved'),
-  found AS MATERIALIZED (${FOUND}),
+    FROM reconciliation_exceptions WHERE bank_id = ${bankId} AND kind = 'unknown_here' AND state <> 'resolved'),
+  found AS MATERIALIZED (${raw(FOUND, { bankId })}),
   matched AS (
-    UPDATE expected_bookings e SET matched_by = :statementId FROM found f
-    WHERE f.verdict = 'matched' AND e.bank_id = :bankId AND e.identified_by = f.identified_by AND e.identifier = f.identifier
+    UPDATE expected_bookings e SET matched_by = ${statementId} FROM found f
+    WHERE f.verdict = 'matched' AND e.bank_id = ${bankId} AND e.identified_by = f.identified_by AND e.identifier = f.identifier
       AND e.matched_by IS NULL)
   SELECT exception_id AS id FROM found WHERE verdict = 'matched'`;
-
-const MISSING_NO_MORE = `
-  SELECT x.id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = :bankId
-    AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-    AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
-  WHERE :bankId IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${IS_ALL_SAID}`;
 
 export async function endExceptionsOfFile(
   { db, keyring, beat }: Matching,
   statementId: string,
 ): Promise<void> {
   const explained = await workOnFile(db, statementId, async (trx, { bankId }) => [
-    ...(await rows<{ id: string }>(trx, KNOWN_BY_NOW, { statementId, bankId })),
-    ...(await rows<{ id: string }>(trx, MISSING_NO_MORE, { bankId })),
+    ...(await knownByNow(trx, bankId, statementId)),
+    ...(await trx.rows<{ id: string }>`
+  SELECT x.id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = ${bankId}
+    AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
+    AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL
+  WHERE ${bankId} IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${raw(IS_ALL_SAID)}`),
   ]);
   for (const { id } of explained || []) {
     beat();

@@ -1,6 +1,7 @@
 import type { Difference, Direction } from '../../domain/books/bank-statement';
 import { isReference } from '../../domain/identifier/reference';
-import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { recordsOf } from '../pool/json';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { SWEEP } from '../query/sweep';
@@ -88,15 +89,11 @@ function openNext(
 ): Promise<Place | false> {
   return workOnFile(db, statementId, async (trx, { bankId, exceptions }) => {
     const found = (
-      await rows<Omit<Found, 'of'>>(
-        trx,
-        `SELECT d.position, e.n::int, e.one
+      await trx.rows<Omit<Found, 'of'>>`SELECT d.position, e.n::int, e.one
          FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
-         WHERE d.statement_id = :statementId AND d.position >= :position AND (d.position, e.n) > (:position, :n)
-           AND e.one->>'difference' = ANY(:kinds) AND e.one->>'exceptionId' IS NULL
-         ORDER BY d.position, e.n LIMIT ${LOOKED_AT}`,
-        { statementId, kinds, ...after },
-      )
+         WHERE d.statement_id = ${statementId} AND d.position >= ${after.position} AND (d.position, e.n) > (${after.position}, ${after.n})
+           AND e.one->>'difference' = ANY(${kinds}) AND e.one->>'exceptionId' IS NULL
+         ORDER BY d.position, e.n LIMIT ${raw(LOOKED_AT)}`
     ).map((at) => ({ ...at, of: exceptionOf(bankId, at.one) }));
     await lockCharges(
       trx,
@@ -114,7 +111,22 @@ function openNext(
       bankTransactionId: one.bankTransactionId ?? null,
       networkReference: one.networkReference ?? null,
     }));
-    await rows(trx, KEEP_OPENED, { statementId, bankId, opened: opened.size, looked: recordsOf(looked) });
+    // A booking without room is marked for the bank's next file to report again.
+    await trx.rows`
+  WITH looked AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(${recordsOf(looked)}::jsonb) AS d
+      (position int, n int, exception_id text, bank_transaction_id text, network_reference text)),
+  counted AS (
+    UPDATE bank_statements SET exceptions = exceptions + ${opened.size} WHERE id = ${statementId}),
+  untold AS (
+    UPDATE expected_bookings e SET told_in = NULL FROM looked d
+    WHERE d.exception_id IS NULL AND ${raw(IS_BOOKING, { bankId })} AND e.told_in = ${statementId})
+  UPDATE bank_statement_differences d SET differences = (
+    SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l.exception_id)) ORDER BY e.n)
+    FROM jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
+      LEFT JOIN looked l ON l.position = d.position AND l.n = e.n)
+  WHERE d.statement_id = ${statementId}
+    AND d.position IN (SELECT position FROM looked WHERE exception_id IS NOT NULL)`;
     // Unknown lines without room hold nothing back; a missing booking is to be reported again.
     const isFull = opened.size === room && kinds.includes('unknown_here');
     return !isFull && found.length === LOOKED_AT && (found.at(-1) ?? false);
@@ -153,7 +165,7 @@ const subjectOf = (of: NewException): unknown =>
 
 /** Several charges are locked by ascending id, which is the order everywhere. */
 async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
-  await rows(trx, `SELECT FROM billing_requests WHERE id = ANY(:ids) ORDER BY id FOR UPDATE`, { ids });
+  await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
 }
 
 /** SQL: the booking `e` that a difference `d` is about. */
@@ -166,23 +178,6 @@ const IS_BOOKING = `e.bank_id = :bankId
  * of the same line, even if resolved. No exception is opened for a booking that another file has
  * matched meanwhile, or whose money was found not to have moved.
  */
-const THERE = `
-  SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
-    SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${IS_BOOKING}
-      AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL))) AS is_new
-  FROM jsonb_to_recordset(:found::jsonb) AS d (n int, kind text, billing_request_id text, refund_id text,
-      bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, network_reference text),
-    LATERAL (SELECT coalesce(
-      (SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = d.billing_request_id
-         AND x.refund_id IS NOT DISTINCT FROM d.refund_id AND x.state <> 'resolved'),
-      (SELECT x.id FROM reconciliation_exceptions x
-       WHERE x.bank_id = :bankId AND x.bank_transaction_id = d.bank_transaction_id AND x.kind = d.kind
-         AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = d.direction
-         AND x.booked_amount IS NOT DISTINCT FROM d.booked_amount AND x.booked_currency IS NOT DISTINCT FROM d.booked_currency
-         AND x.billing_request_id IS NOT DISTINCT FROM d.billing_request_id AND x.refund_id IS NOT DISTINCT FROM d.refund_id))
-      AS id) AS x
-  ORDER BY d.n`;
-
 function findThere(
   trx: Transaction,
   bankId: string,
@@ -194,41 +189,35 @@ function findThere(
     networkReference,
     n,
   }));
-  return rows(trx, THERE, { bankId, found: recordsOf(given) });
+  return trx.rows`
+  SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
+    SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${raw(IS_BOOKING, { bankId })}
+      AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL))) AS is_new
+  FROM jsonb_to_recordset(${recordsOf(given)}::jsonb) AS d (n int, kind text, billing_request_id text, refund_id text,
+      bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, network_reference text),
+    LATERAL (SELECT coalesce(
+      (SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = d.billing_request_id
+         AND x.refund_id IS NOT DISTINCT FROM d.refund_id AND x.state <> 'resolved'),
+      (SELECT x.id FROM reconciliation_exceptions x
+       WHERE x.bank_id = ${bankId} AND x.bank_transaction_id = d.bank_transaction_id AND x.kind = d.kind
+         AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = d.direction
+         AND x.booked_amount IS NOT DISTINCT FROM d.booked_amount AND x.booked_currency IS NOT DISTINCT FROM d.booked_currency
+         AND x.billing_request_id IS NOT DISTINCT FROM d.billing_request_id AND x.refund_id IS NOT DISTINCT FROM d.refund_id))
+      AS id) AS x
+  ORDER BY d.n`;
 }
 
 /** @param ofFile exceptions that the file has opened before */
 async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promise<number> {
-  const { unresolved } = await oneRow<{ unresolved: number }>(
-    trx,
-    `SELECT count(*)::int AS unresolved FROM (
+  const { unresolved } = await trx.oneRow<{ unresolved: number }>`SELECT count(*)::int AS unresolved FROM (
        SELECT FROM reconciliation_exceptions x
        WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
-         AND :bankId IN (x.bank_id, x.payee_bank_id)
+         AND ${bankId} IN (x.bank_id, x.payee_bank_id)
          -- Counts for the file's bank alone: a missing credit without an id is the payee's bank's.
-         AND :bankId = CASE WHEN x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
-       LIMIT ${OF_BANK}) AS all_of_bank`,
-    { bankId },
-  );
+         AND ${bankId} = CASE WHEN x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
+       LIMIT ${raw(OF_BANK)}) AS all_of_bank`;
   return Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved));
 }
-
-/** A booking without room is marked for the bank's next file to report again. */
-const KEEP_OPENED = `
-  WITH looked AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(:looked::jsonb) AS d
-      (position int, n int, exception_id text, bank_transaction_id text, network_reference text)),
-  counted AS (
-    UPDATE bank_statements SET exceptions = exceptions + :opened WHERE id = :statementId),
-  untold AS (
-    UPDATE expected_bookings e SET told_in = NULL FROM looked d
-    WHERE d.exception_id IS NULL AND ${IS_BOOKING} AND e.told_in = :statementId)
-  UPDATE bank_statement_differences d SET differences = (
-    SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l.exception_id)) ORDER BY e.n)
-    FROM jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
-      LEFT JOIN looked l ON l.position = d.position AND l.n = e.n)
-  WHERE d.statement_id = :statementId
-    AND d.position IN (SELECT position FROM looked WHERE exception_id IS NOT NULL)`;
 
 /**
  * Ends the work on a file. The file has failed if it has lines that no page has: a restored back-up
@@ -238,11 +227,7 @@ export async function completeStatement({ db, beat }: Matching, statementId: str
   while (await forgetTold(db, statementId)) beat();
   await workOnFile(db, statementId, async (trx, { done, summary }) => {
     const status = done < summary.lines ? 'failed' : 'completed';
-    await rows(
-      trx,
-      `UPDATE bank_statements SET status = :status, ended_at = clock_timestamp() WHERE id = :statementId`,
-      { statementId, status },
-    );
+    await trx.rows`UPDATE bank_statements SET status = ${status}, ended_at = clock_timestamp() WHERE id = ${statementId}`;
   });
 }
 
@@ -251,13 +236,9 @@ const FORGOTTEN_AT_ONCE = 10_000;
 
 /** No line is matched any more, so no line is a duplicate. @returns whether there may be more */
 async function forgetTold(db: Executor, statementId: string): Promise<boolean> {
-  const gone = await rows(
-    db,
-    `DELETE FROM bank_statement_told WHERE (statement_id, line_hash) IN (
-       SELECT statement_id, line_hash FROM bank_statement_told WHERE statement_id = :statementId LIMIT ${FORGOTTEN_AT_ONCE})
-     RETURNING true`,
-    { statementId },
-  );
+  const gone = await db.rows`DELETE FROM bank_statement_told WHERE (statement_id, line_hash) IN (
+       SELECT statement_id, line_hash FROM bank_statement_told WHERE statement_id = ${statementId} LIMIT ${raw(FORGOTTEN_AT_ONCE)})
+     RETURNING true`;
   return gone.length === FORGOTTEN_AT_ONCE;
 }
 
@@ -269,23 +250,20 @@ const KEPT_DAYS = 35;
  * more
  */
 export async function deleteCounted(db: Executor): Promise<boolean> {
-  const old = await rows(
-    db,
-    `WITH old AS (
+  const old = await db.rows`WITH old AS (
        SELECT statement_id, position, (
          SELECT jsonb_agg(d ORDER BY n) FROM jsonb_array_elements(differences) WITH ORDINALITY AS e (d, n)
          WHERE d ? 'exceptionId') AS kept
        FROM bank_statement_differences
-       WHERE counted_at < (SELECT clock_timestamp()) - interval '${KEPT_DAYS} days'
-       ORDER BY counted_at LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED),
+       WHERE counted_at < (SELECT clock_timestamp()) - interval '${raw(KEPT_DAYS)} days'
+       ORDER BY counted_at LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED),
      gone AS (
        DELETE FROM bank_statement_differences d USING old
        WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NULL),
      shortened AS (
        UPDATE bank_statement_differences d SET differences = old.kept, counted_at = 'infinity' FROM old
        WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NOT NULL)
-     SELECT FROM old`,
-  );
+     SELECT FROM old`;
   return old.length === SWEEP;
 }
 
@@ -294,12 +272,11 @@ export async function* readDifferences(
   statementId: string,
 ): AsyncGenerator<DifferenceRecord[], void, void> {
   for (let after = -1; ;) {
-    const page = await row<{ position: number; differences: DifferenceRecord[] }>(
-      db,
-      `SELECT position, differences FROM bank_statement_differences
-       WHERE statement_id = :statementId AND position > :after ORDER BY position LIMIT 1`,
-      { statementId, after },
-    );
+    const page = await db.row<{
+      position: number;
+      differences: DifferenceRecord[];
+    }>`SELECT position, differences FROM bank_statement_differences
+       WHERE statement_id = ${statementId} AND position > ${after} ORDER BY position LIMIT 1`;
     if (!page) return;
     yield page.differences;
     after = page.position;

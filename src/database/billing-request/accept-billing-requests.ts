@@ -7,7 +7,7 @@ import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
 import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
 import { announceDeclinedAtOnce } from './announce-billing-requests';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 import { moneyFacts, recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
@@ -261,58 +261,46 @@ async function insertRequests(
   const asked = requests.filter((request) => !request.declined);
   const questions = await prepareDeliveries(trx, keyring, questionsToBanks(keyring, batch, asked, expiresAt));
   const deliveryIds = new Map(questions.map(({ id, receiver }) => [receiver.entityId, id]));
-  const insertRows = () =>
-    rows(
-      trx,
-      `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
+  const inserted = recordsOf(
+    requests.map((request) => ({
+      id: request.id,
+      reference: request.reference,
+      customerId: request.payer.customerId,
+      bankId: request.payer.bankId,
+      lookupId: request.payer.lookupId,
+      agreementId: request.agreement?.id,
+      scheduleId: request.schedule?.id,
+      billingN: request.schedule?.n,
+      attempt: request.schedule?.attempt,
+      amount: request.amount,
+      currency: request.currency,
+      description: request.description,
+      metadata: request.metadata,
+      approvalRequired: request.approvalRequired,
+      declineReason: request.declined,
+      countedDay: request.counted?.day,
+      countedMonth: request.counted?.month,
+      expiresAt: expiresAt(request),
+      bankDeliveryId: deliveryIds.get(request.payer.bankId),
+    })),
+  );
+  const insertRows =
+    () => trx.rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
        lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description, approval_required,
        status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id, bank_delivery_id,
        created_at, payee_customer_id, payee_bank_id, payee_lookup_id, metadata)
-     SELECT r.id, r.reference, :batchId, :merchantId, r.customer_id, r.bank_id,
+     SELECT r.id, r.reference, ${batch.id}, ${merchant?.id ?? null}, r.customer_id, r.bank_id,
        r.lookup_id, r.agreement_id, r.schedule_id, r.billing_n, r.attempt, r.amount, r.currency, r.description,
        r.approval_required, CASE WHEN r.decline_reason IS NULL THEN 'pending' ELSE 'declined' END,
        CASE WHEN r.decline_reason IS NULL THEN NULL ELSE 'network' END, r.decline_reason,
        r.counted_day, r.counted_month, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
-       :workflowId, r.bank_delivery_id, at, :payeeCustomerId, :payeeBankId, :payeeLookupId,
+       ${batch.workflowId}, r.bank_delivery_id, at, ${payee?.customerId ?? null}, ${payee?.shown.bankId ?? null}, ${payee?.shown.lookupID ?? null},
        coalesce(r.metadata, (SELECT metadata FROM schedules WHERE id = r.schedule_id), '{}')
-     FROM CAST(:at AS timestamptz) AS at, jsonb_to_recordset(:requests::jsonb) AS r (id text,
+     FROM CAST(${at} AS timestamptz) AS at, jsonb_to_recordset(${inserted}::jsonb) AS r (id text,
        reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
        billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
        decline_reason text, counted_day date, counted_month date, expires_at timestamptz, bank_delivery_id text,
-       metadata jsonb)`,
-      {
-        batchId: batch.id,
-        merchantId: merchant?.id ?? null,
-        payeeCustomerId: payee?.customerId ?? null,
-        payeeBankId: payee?.shown.bankId ?? null,
-        payeeLookupId: payee?.shown.lookupID ?? null,
-        workflowId: batch.workflowId,
-        at,
-        requests: recordsOf(
-          requests.map((request) => ({
-            id: request.id,
-            reference: request.reference,
-            customerId: request.payer.customerId,
-            bankId: request.payer.bankId,
-            lookupId: request.payer.lookupId,
-            agreementId: request.agreement?.id,
-            scheduleId: request.schedule?.id,
-            billingN: request.schedule?.n,
-            attempt: request.schedule?.attempt,
-            amount: request.amount,
-            currency: request.currency,
-            description: request.description,
-            metadata: request.metadata,
-            approvalRequired: request.approvalRequired,
-            declineReason: request.declined,
-            countedDay: request.counted?.day,
-            countedMonth: request.counted?.month,
-            expiresAt: expiresAt(request),
-            bankDeliveryId: deliveryIds.get(request.payer.bankId),
-          })),
-        ),
-      },
-    );
+       metadata jsonb)`;
   const insertEvents = () =>
     recordEvents(
       trx,

@@ -2,7 +2,8 @@ import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
 import { chargeClosedSequence, chargeEndSequence } from '../../domain/webhook/webhook-sequence';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
 import { expectCredits } from '../credit/follow-credit';
 import type { Keyring } from '../keys/keyring';
@@ -56,11 +57,8 @@ export async function announceDeclinedAtOnce(
   billingRequestIds: string[],
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  const ended = await rows<Outcome>(
-    trx,
-    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = ANY(:billingRequestIds)`,
-    { billingRequestIds },
-  );
+  const ended =
+    await trx.rows<Outcome>`SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ANY(${billingRequestIds})`;
   await announceOutcomes(trx, keyring, ended, cause, new Set());
 }
 

@@ -10,7 +10,8 @@ import {
 } from '../agreement/agreement';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
-import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { announceDecision, applyDecision, type NewDecision } from '../decision/apply-decision';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
@@ -102,20 +103,15 @@ async function lockAgreementForAnswer(
   billingRequestId: string,
   answer: BankAnswer,
 ) {
+  const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
   const [asked, [charged]] = await Promise.all([
-    row<Outcome & { trusted: boolean | null; duplicate: boolean }>(
-      trx,
-      `SELECT ${OUTCOME_COLUMNS}, m.trust_level = 'trusted' AS trusted,
+    trx.row<
+      Outcome & { trusted: boolean | null; duplicate: boolean }
+    >`SELECT ${raw(OUTCOME_COLUMNS)}, m.trust_level = 'trusted' AS trusted,
          EXISTS (SELECT FROM bank_transactions t WHERE t.bank_id = b.bank_id
-                 AND t.bank_transaction_id = :bankTransactionId AND t.resource_id <> b.id) AS duplicate
+                 AND t.bank_transaction_id = ${bankTransactionId} AND t.resource_id <> b.id) AS duplicate
        FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
-       WHERE b.id = :billingRequestId AND b.bank_id = :bankId`,
-      {
-        billingRequestId,
-        bankId,
-        bankTransactionId: answer.outcome === 'approved' ? answer.bankTransactionId : null,
-      },
-    ),
+       WHERE b.id = ${billingRequestId} AND b.bank_id = ${bankId}`,
     lockAgreementsWhere(
       trx,
       'a.id = (SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND bank_id = :bankId)',
@@ -154,33 +150,23 @@ async function decide(
   metadata: Record<string, unknown> | undefined,
 ): Promise<Outcome | undefined> {
   const approved = answer.outcome === 'approved';
-  return row<Outcome>(
-    trx,
-    `WITH asked AS (
+  const bankTransactionId = approved ? answer.bankTransactionId : null;
+  return trx.row<Outcome>`WITH asked AS (
        SELECT id, bank_id FROM billing_requests
-       WHERE id = :billingRequestId AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),
+       WHERE id = ${billingRequestId} AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),
      claimed AS (
        INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       SELECT bank_id, ${bankTransactionId}, id FROM asked WHERE ${bankTransactionId}::text IS NOT NULL
        ON CONFLICT DO NOTHING RETURNING resource_id)
      UPDATE billing_requests b SET
-       status = :status, closed_by = 'bank', bank_transaction_id = :bankTransactionId, decline_reason = :declineReason,
-       answer_action = :action, bank_metadata = :metadata::jsonb, closed_at = settling_now(b.owner_id),
+       status = ${STATUS_AFTER[answer.outcome]}, closed_by = 'bank', bank_transaction_id = ${bankTransactionId}, decline_reason = ${approved ? null : answer.declineReason},
+       answer_action = ${answer.action}, bank_metadata = ${metadata ? JSON.stringify(metadata) : null}::jsonb, closed_at = settling_now(b.owner_id),
        sequence = b.sequence + 1
      -- Joined, not a subquery: if the row changes meanwhile, Postgres evaluates this again, and a
      -- subquery would claim again.
      FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
-     WHERE b.id = asked.id AND (:bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL)
-     RETURNING ${OUTCOME_COLUMNS}`,
-    {
-      billingRequestId,
-      status: STATUS_AFTER[answer.outcome],
-      bankTransactionId: approved ? answer.bankTransactionId : null,
-      declineReason: approved ? null : answer.declineReason,
-      action: answer.action,
-      metadata: metadata ? JSON.stringify(metadata) : null,
-    },
-  );
+     WHERE b.id = asked.id AND (${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL)
+     RETURNING ${raw(OUTCOME_COLUMNS)}`;
 }
 
 /**
@@ -196,11 +182,8 @@ async function answerRefused(
   const billingRequestId = asked.id;
   // The window may have passed before the workflow closed the request.
   await closeExpiredRequests(trx, keyring, [billingRequestId], 'by its bank');
-  const found = await oneRow<Outcome>(
-    trx,
-    `SELECT ${OUTCOME_COLUMNS} FROM billing_requests b WHERE b.id = :billingRequestId FOR UPDATE OF b`,
-    { billingRequestId },
-  );
+  const found =
+    await trx.oneRow<Outcome>`SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${billingRequestId} FOR UPDATE OF b`;
   const { bankId, status, closedBy } = found;
   const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
   const duplicate =
@@ -265,38 +248,28 @@ export async function closeExpiredRequests(
   ids: string[],
   found: 'by its bank' | 'by the network' = 'by the network',
 ): Promise<void> {
-  const agreements = await rows<{ id: string }>(
-    trx,
-    `SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(:ids) AND agreement_id IS NOT NULL`,
-    { ids },
-  );
+  const agreements = await trx.rows<{
+    id: string;
+  }>`SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(${ids}) AND agreement_id IS NOT NULL`;
   await lockAgreements(
     trx,
     agreements.map((agreement) => agreement.id),
   );
   // Exceptions are opened under this lock, so the statements after it see all that there are.
-  const due = await rows<{ id: string }>(
-    trx,
-    `SELECT id FROM billing_requests
-     WHERE id = ANY(:ids) AND status = 'pending' AND business_now(owner_id) >= expires_at
-     ORDER BY id FOR NO KEY UPDATE`,
-    { ids },
-  );
+  const due = await trx.rows<{ id: string }>`SELECT id FROM billing_requests
+     WHERE id = ANY(${ids}) AND status = 'pending' AND business_now(owner_id) >= expires_at
+     ORDER BY id FOR NO KEY UPDATE`;
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);
   const undelivered = await withdraw(trx, keyring, 'charges', dueIds);
-  const closed = await rows<Outcome>(
-    trx,
-    // A bank with an exception has answered before, so its request was delivered.
-    `UPDATE billing_requests b SET
+  // A bank with an exception has answered before, so its request was delivered.
+  const closed = await trx.rows<Outcome>`UPDATE billing_requests b SET
        status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
-       decline_reason = CASE WHEN b.id = ANY(:undelivered) AND NOT :known::boolean
+       decline_reason = CASE WHEN b.id = ANY(${[...undelivered]}) AND NOT ${found === 'by its bank'}::boolean
            AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
                              THEN 'not_delivered' ELSE 'expired' END
-     WHERE b.id = ANY(:dueIds) AND b.status = 'pending'
-     RETURNING ${OUTCOME_COLUMNS}`,
-    { dueIds, undelivered: [...undelivered], known: found === 'by its bank' },
-  );
+     WHERE b.id = ANY(${dueIds}) AND b.status = 'pending'
+     RETURNING ${raw(OUTCOME_COLUMNS)}`;
   await close(trx, keyring, closed, 'network', undelivered);
   // The bank may have moved the money; only an exception makes an operator look.
   const silent = closed.filter((request) => request.declineReason === 'expired');

@@ -1,4 +1,5 @@
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { Indexes, Keyring } from '../keys/keyring';
 import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
 import { SWEEP, sweep } from '../query/sweep';
@@ -35,21 +36,17 @@ const SECRETS_SHOWN = '1 hour';
 
 /** Looks the key up; a new key stays locked until the transaction ends. */
 export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRequest): Promise<Claim> {
-  const found = await row<{
+  const found = await trx.row<{
     locked: boolean;
     requestHash: Buffer | null;
     status: number | null;
     encrypted: Buffer | null;
-  }>(
-    trx,
-    `SELECT pg_try_advisory_xact_lock(:lock::bigint) AS locked, k.request_hash, k.http_status AS status,
-            CASE WHEN k.created_at < clock_timestamp() - :shown::interval
+  }>`SELECT pg_try_advisory_xact_lock(${lockOf(ring, request)}::bigint) AS locked, k.request_hash, k.http_status AS status,
+            CASE WHEN k.created_at < clock_timestamp() - ${SECRETS_SHOWN}::interval
                  THEN coalesce(k.secret_free_encrypted, k.answer_encrypted) ELSE k.answer_encrypted END AS encrypted
      FROM (VALUES (1)) AS one
-     LEFT JOIN idempotency_keys k ON k.caller_id = :callerId AND k.path = :path AND k.key = :key
-       AND k.expires_at > clock_timestamp()`,
-    { ...request, lock: lockOf(ring, request), shown: SECRETS_SHOWN },
-  );
+     LEFT JOIN idempotency_keys k ON k.caller_id = ${request.callerId} AND k.path = ${request.path} AND k.key = ${request.key}
+       AND k.expires_at > clock_timestamp()`;
   if (!found?.requestHash || found.status === null || !found.encrypted) {
     return { outcome: found?.locked ? 'new' : 'running' };
   }
@@ -73,27 +70,15 @@ export async function storeAnswer(
   secretFree: unknown,
 ): Promise<boolean> {
   const encrypted = (body: unknown) => encrypt(ring, JSON.stringify(body), answerPlace(request));
-  const stored = await row(
-    trx,
-    `INSERT INTO idempotency_keys AS k
+  const stored = await trx.row`INSERT INTO idempotency_keys AS k
        (caller_id, path, key, request_hash, http_status, answer_encrypted, secret_free_encrypted, commit_id, expires_at)
-     VALUES (:callerId, :path, :key, :hash, :status, :answer, :secretFree, :commitId, clock_timestamp() + :kept::interval)
+     VALUES (${request.callerId}, ${request.path}, ${request.key}, ${request.bodyIndexes[0]}, ${answer.status}, ${encrypted(answer.body)}, ${secretFree === undefined ? null : encrypted(secretFree)}, ${trx.commitId}, clock_timestamp() + ${KEPT}::interval)
      ON CONFLICT (caller_id, path, key) DO UPDATE SET
        request_hash = excluded.request_hash, http_status = excluded.http_status,
        answer_encrypted = excluded.answer_encrypted, secret_free_encrypted = excluded.secret_free_encrypted,
        commit_id = excluded.commit_id, created_at = excluded.created_at, expires_at = excluded.expires_at
      WHERE k.expires_at <= clock_timestamp()
-     RETURNING k.key`,
-    {
-      ...request,
-      hash: request.bodyIndexes[0],
-      commitId: trx.commitId,
-      status: answer.status,
-      answer: encrypted(answer.body),
-      secretFree: secretFree === undefined ? null : encrypted(secretFree),
-      kept: KEPT,
-    },
-  );
+     RETURNING k.key`;
   return stored !== undefined;
 }
 
@@ -109,15 +94,12 @@ export async function expireKeys(db: Executor): Promise<boolean> {
     'caller_id, path, key',
     'expires_at <= (SELECT clock_timestamp()) ORDER BY expires_at',
   );
-  const hidden = await rows(
-    db,
-    `UPDATE idempotency_keys SET answer_encrypted = secret_free_encrypted, secret_free_encrypted = NULL
+  const hidden =
+    await db.rows`UPDATE idempotency_keys SET answer_encrypted = secret_free_encrypted, secret_free_encrypted = NULL
      WHERE (caller_id, path, key) IN (
        SELECT caller_id, path, key FROM idempotency_keys
-       WHERE secret_free_encrypted IS NOT NULL AND created_at < (SELECT clock_timestamp()) - :shown::interval
-       LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED) RETURNING true`,
-    { shown: SECRETS_SHOWN },
-  );
+       WHERE secret_free_encrypted IS NOT NULL AND created_at < (SELECT clock_timestamp()) - ${SECRETS_SHOWN}::interval
+       LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED) RETURNING true`;
   return moreToDelete || hidden.length === SWEEP;
 }
 

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import {
   currentKey,
@@ -32,9 +32,7 @@ export async function chainSigner(db: Executor, ring: Keyring): Promise<{ kid: s
 
 /** Public keys whose private half the keyring decrypts. Nothing proves that other keys are ours. */
 export async function chainKeys(db: Executor, ring: Keyring): Promise<PublicJwk[]> {
-  const all = await rows<StoredKey>(
-    db,
-    `SELECT kid, private_key_encrypted AS encrypted FROM chain_keys ORDER BY created_at, kid`,
-  );
+  const all =
+    await db.rows<StoredKey>`SELECT kid, private_key_encrypted AS encrypted FROM chain_keys ORDER BY created_at, kid`;
   return all.flatMap((one) => openPublicJwk(ring, 'chain_keys', one) ?? []);
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { decode, sign, verify } from 'jsonwebtoken';
 import { headHash, STREAMS, type Head, type Stream, type Tip } from '../../domain/books/chain';
-import { oneRow, row, rows, type Database, type Executor } from '../pool/connection';
+import type { Database, Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import type { PublicJwk } from '../keys/signing-key';
 import { lastLink } from './extend-chain';
@@ -34,16 +34,16 @@ export interface StoredHead {
 export async function signHead(db: Database, ring: Keyring, timeZone: string): Promise<Head | undefined> {
   return db.transaction(async (trx) => {
     // Locked, so that no other run adds a link or signs meanwhile.
-    await rows(trx, `SELECT FROM chain_progress ORDER BY stream FOR UPDATE`);
+    await trx.rows`SELECT FROM chain_progress ORDER BY stream FOR UPDATE`;
     const signed = await lastSigned(trx);
     const before = await lastHead(trx);
     const tips = await readTips(trx);
-    const here = await oneRow<{ installation: string; day: string; now: Date }>(
-      trx,
-      `SELECT installation, (now AT TIME ZONE :timeZone)::date::text AS day, now
-       FROM temporal_state, clock_timestamp() AS now`,
-      { timeZone },
-    );
+    const here = await trx.oneRow<{
+      installation: string;
+      day: string;
+      now: Date;
+    }>`SELECT installation, (now AT TIME ZONE ${timeZone})::date::text AS day, now
+       FROM temporal_state, clock_timestamp() AS now`;
     const said = before && readHead(before.jws);
     const moved = STREAMS.some((stream) => tips[stream].n !== (said?.tips?.[stream]?.n ?? 0));
     if (!moved && before?.day === here.day) return undefined;
@@ -62,12 +62,8 @@ export async function signHead(db: Database, ring: Keyring, timeZone: string): P
       noTimestamp: true,
       header: { alg: 'ES256', typ: TYPE },
     });
-    await rows(trx, `INSERT INTO chain_heads (number, day, jws) VALUES (:number, :day, :jws)`, {
-      number: head.number,
-      day: head.day,
-      jws,
-    });
-    await rows(trx, `UPDATE chain_progress SET last_head = :number`, { number: head.number });
+    await trx.rows`INSERT INTO chain_heads (number, day, jws) VALUES (${head.number}, ${head.day}, ${jws})`;
+    await trx.rows`UPDATE chain_progress SET last_head = ${head.number}`;
     return head;
   });
 }
@@ -83,35 +79,21 @@ async function readTips(db: Executor): Promise<Record<Stream, Tip>> {
 
 /** The number of the last head that was signed, even if the head was deleted since. */
 export async function lastSigned(db: Executor): Promise<bigint> {
-  const { number } = await oneRow<{ number: bigint }>(
-    db,
-    `SELECT max(last_head) AS number FROM chain_progress`,
-  );
+  const { number } = await db.oneRow<{ number: bigint }>`SELECT max(last_head) AS number FROM chain_progress`;
   return number;
 }
 
 /** @param before a day; heads of that day and later do not count */
 export async function lastHead(db: Executor, before = 'infinity'): Promise<StoredHead | undefined> {
-  return row<StoredHead>(
-    db,
-    `SELECT number, day::text AS day, jws FROM chain_heads WHERE day < :before ORDER BY number DESC LIMIT 1`,
-    { before },
-  );
+  return db.row<StoredHead>`SELECT number, day::text AS day, jws FROM chain_heads WHERE day < ${before} ORDER BY number DESC LIMIT 1`;
 }
 
 export async function readHeads(db: Executor, after: bigint, limit: number): Promise<StoredHead[]> {
-  return rows<StoredHead>(
-    db,
-    `SELECT number, day::text AS day, jws FROM chain_heads WHERE number > :after ORDER BY number LIMIT :limit`,
-    { after, limit },
-  );
+  return db.rows<StoredHead>`SELECT number, day::text AS day, jws FROM chain_heads WHERE number > ${after} ORDER BY number LIMIT ${limit}`;
 }
 
 export async function dailyHeads(db: Executor): Promise<StoredHead[]> {
-  return rows<StoredHead>(
-    db,
-    `SELECT DISTINCT ON (day) number, day::text AS day, jws FROM chain_heads ORDER BY day, number DESC`,
-  );
+  return db.rows<StoredHead>`SELECT DISTINCT ON (day) number, day::text AS day, jws FROM chain_heads ORDER BY day, number DESC`;
 }
 
 /** Reads a head without checking its signature; undefined for a text that is not a head. */

@@ -1,5 +1,5 @@
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { row, rows, type Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
 
 /**
  * Gives a batch up: its onboarded customers stay, and its bank sees `failed`.
@@ -7,14 +7,12 @@ import { row, rows, type Transaction } from '../pool/connection';
  * @returns false if there is no such batch in processing
  */
 export async function failBatch(trx: Transaction, by: Actor, batchId: string): Promise<boolean> {
-  const failed = await row<{ bankId: string }>(
-    trx,
-    `UPDATE customer_batches SET status = 'failed' WHERE id = :batchId AND status = 'processing'
-     RETURNING bank_id`,
-    { batchId },
-  );
+  const failed = await trx.row<{
+    bankId: string;
+  }>`UPDATE customer_batches SET status = 'failed' WHERE id = ${batchId} AND status = 'processing'
+     RETURNING bank_id`;
   if (!failed) return false;
-  await rows(trx, `DELETE FROM staged_customers WHERE batch_id = :batchId`, { batchId });
+  await trx.rows`DELETE FROM staged_customers WHERE batch_id = ${batchId}`;
   await recordAuditEvent(trx, by, {
     action: 'batch.failed',
     entityId: failed.bankId,

@@ -1,4 +1,5 @@
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { Indexes, Keyring } from '../keys/keyring';
 import { encrypt } from '../keys/encrypt';
 
@@ -16,11 +17,9 @@ export async function banksOfEmail(
   ring: Keyring,
   email: string,
 ): Promise<{ bankId: string; bankName: string; lookupID: string; customerId: string }[]> {
-  return rows(
-    db,
-    `WITH RECURSIVE banks AS (
+  return db.rows`WITH RECURSIVE banks AS (
        SELECT email_index, (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = given.email_index) AS id
-       FROM unnest(:indexes::bytea[]) AS given (email_index)
+       FROM unnest(${emailIndexes(ring, email)}::bytea[]) AS given (email_index)
        UNION ALL
        SELECT email_index,
          (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = banks.email_index AND c.bank_id > banks.id)
@@ -30,12 +29,10 @@ export async function banksOfEmail(
          row_number() OVER (PARTITION BY banks.id ORDER BY c.id) AS of_bank
        FROM banks CROSS JOIN LATERAL (
          SELECT id, lookup_id FROM customers WHERE email_index = banks.email_index AND bank_id = banks.id
-         ORDER BY id LIMIT :ofBank) AS c),
-     shown AS (SELECT * FROM found WHERE of_bank <= :ofBank ORDER BY of_bank, id LIMIT :max)
+         ORDER BY id LIMIT ${FOUND_OF_BANK_MAX}) AS c),
+     shown AS (SELECT * FROM found WHERE of_bank <= ${FOUND_OF_BANK_MAX} ORDER BY of_bank, id LIMIT ${FOUND_MAX})
      SELECT b.id AS bank_id, b.name AS bank_name, shown.lookup_id AS "lookupID", shown.id AS customer_id
-     FROM shown JOIN entities b ON b.id = shown.bank_id ORDER BY shown.id`,
-    { indexes: emailIndexes(ring, email), ofBank: FOUND_OF_BANK_MAX, max: FOUND_MAX },
-  );
+     FROM shown JOIN entities b ON b.id = shown.bank_id ORDER BY shown.id`;
 }
 
 /** The index ignores letter case, as people do. */
@@ -63,33 +60,18 @@ export async function updateCustomer(
   update: CustomerUpdate,
 ): Promise<boolean> {
   // Neither id ever changes, so the UPDATE below changes the row that this finds.
-  const found = await row<{ id: string }>(
-    trx,
-    `SELECT id FROM customers WHERE bank_id = :bankId AND ${'customerId' in by ? 'id = :customerId' : 'lookup_id = :lookupId'}`,
-    { bankId, ...by },
-  );
+  const found = await trx.row<{
+    id: string;
+  }>`SELECT id FROM customers WHERE bank_id = ${bankId} AND ${raw('customerId' in by ? 'id = :customerId' : 'lookup_id = :lookupId', by)}`;
   if (!found) return false;
   const { id } = found;
   const { firstname, middlename, lastname, accountName, address, phone, displayPicture } = update;
-  await row(
-    trx,
-    `UPDATE customers SET firstname = coalesce(:firstname, firstname),
-       middlename = coalesce(:middlename, middlename), lastname = coalesce(:lastname, lastname),
-       account_name = coalesce(:accountName, account_name),
-       display_picture = coalesce(:displayPicture, display_picture),
-       address_encrypted = coalesce(:address, address_encrypted), phone_encrypted = coalesce(:phone, phone_encrypted),
+  await trx.row`UPDATE customers SET firstname = coalesce(${firstname ?? null}, firstname),
+       middlename = coalesce(${middlename ?? null}, middlename), lastname = coalesce(${lastname ?? null}, lastname),
+       account_name = coalesce(${accountName ?? null}, account_name),
+       display_picture = coalesce(${displayPicture ?? null}, display_picture),
+       address_encrypted = coalesce(${address === undefined ? null : encrypt(ring, address, `customers.address_encrypted:${id}`)}, address_encrypted), phone_encrypted = coalesce(${phone === undefined ? null : encrypt(ring, phone, `customers.phone_encrypted:${id}`)}, phone_encrypted),
        updated_at = clock_timestamp()
-     WHERE id = :id`,
-    {
-      id,
-      firstname: firstname ?? null,
-      middlename: middlename ?? null,
-      lastname: lastname ?? null,
-      accountName: accountName ?? null,
-      displayPicture: displayPicture ?? null,
-      address: address === undefined ? null : encrypt(ring, address, `customers.address_encrypted:${id}`),
-      phone: phone === undefined ? null : encrypt(ring, phone, `customers.phone_encrypted:${id}`),
-    },
-  );
+     WHERE id = ${id}`;
   return true;
 }

@@ -1,6 +1,7 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
-import { oneRow, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import { sweep } from '../query/sweep';
 
@@ -24,17 +25,15 @@ export async function takePrompts(
 ): Promise<Map<string, Failure>> {
   if (customerIds.length === 0) return new Map();
   const perDay = kind === 'intent' ? intentsPerCustomerDay : approvalsPerCustomerDay;
-  const counted = await rows<{ customerId: string }>(
-    trx,
-    // Inserted in one order everywhere, so that two calls with the same customers cannot deadlock.
-    `INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
-     SELECT c.id, today, :kind, 1
-     FROM CAST(clock_timestamp() AT TIME ZONE :timeZone AS date) AS today, unnest(:customerIds::text[]) AS c (id)
+  // Inserted in one order everywhere, so that two calls with the same customers cannot deadlock.
+  const counted = await trx.rows<{
+    customerId: string;
+  }>`INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
+     SELECT c.id, today, ${kind}, 1
+     FROM CAST(clock_timestamp() AT TIME ZONE ${timeZone} AS date) AS today, unnest(${customerIds}::text[]) AS c (id)
      ORDER BY c.id
-     ON CONFLICT (customer_id, day, kind) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < :perDay
-     RETURNING customer_id`,
-    { kind, perDay, timeZone, customerIds },
-  );
+     ON CONFLICT (customer_id, day, kind) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < ${perDay}
+     RETURNING customer_id`;
   const asked = new Set(counted.map(({ customerId }) => customerId));
   const refused = customerIds.filter((id) => !asked.has(id));
   if (refused.length === 0) return new Map();
@@ -54,12 +53,10 @@ export async function takePrompts(
 }
 
 async function untilTomorrow(trx: Executor, timeZone: string): Promise<number> {
-  const { seconds } = await oneRow<{ seconds: number }>(
-    trx,
-    `SELECT extract(epoch FROM ${dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1')} - now)::float8 AS seconds
-     FROM clock_timestamp() AS now`,
-    { timeZone },
-  );
+  const { seconds } = await trx.oneRow<{
+    seconds: number;
+  }>`SELECT extract(epoch FROM ${raw(dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1'), { timeZone })} - now)::float8 AS seconds
+     FROM clock_timestamp() AS now`;
   return seconds;
 }
 

@@ -1,7 +1,8 @@
 import { ID_PREFIX, isId } from '../../domain/identifier/ids';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { bindId, openBoundId } from '../keys/bound-id';
-import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { customPlan } from '../pool/statement';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
@@ -36,32 +37,19 @@ export async function enrolDevice(
 ): Promise<{ token: string; isNew: boolean }> {
   const id = newId('device');
   const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
-  await row(
-    trx,
-    // The constraint sees indexes of the current key; the read, those from before a rotation.
-    `INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)
-     SELECT :id, :encrypted, :index::bytea, :tokenKey
-     WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(:indexes))
-     ON CONFLICT (fingerprint_index) DO NOTHING`,
-    {
-      id,
-      indexes,
-      index: indexes[0],
-      encrypted: encrypt(ring, fingerprint, `devices.fingerprint_encrypted:${id}`),
-      tokenKey: ring.current,
-    },
-  );
-  const device = await oneRow<{ id: string; tokenKey: string }>(
-    trx,
-    `SELECT id, token_key FROM devices WHERE fingerprint_index = ANY(:indexes)`,
-    { indexes },
-  );
-  const enrolled = await rows(
-    trx,
-    `INSERT INTO device_holders (device_id, holder_id) VALUES (:deviceId, :holderId)
-     ON CONFLICT DO NOTHING RETURNING device_id`,
-    { deviceId: device.id, holderId },
-  );
+  // The constraint sees indexes of the current key; the read, those from before a rotation.
+  const encrypted = encrypt(ring, fingerprint, `devices.fingerprint_encrypted:${id}`);
+  await trx.row`INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)
+     SELECT ${id}, ${encrypted}, ${indexes[0]}::bytea, ${ring.current}
+     WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(${indexes}))
+     ON CONFLICT (fingerprint_index) DO NOTHING`;
+  const device = await trx.oneRow<{
+    id: string;
+    tokenKey: string;
+  }>`SELECT id, token_key FROM devices WHERE fingerprint_index = ANY(${indexes})`;
+  const enrolled =
+    await trx.rows`INSERT INTO device_holders (device_id, holder_id) VALUES (${device.id}, ${holderId})
+     ON CONFLICT DO NOTHING RETURNING device_id`;
   return { token: makeToken(ring, device, holderId), isNew: enrolled.length > 0 };
 }
 
@@ -80,30 +68,24 @@ interface Link {
  */
 export async function linkDevice(trx: Transaction, link: Link): Promise<'linked' | 'unknown' | 'taken'> {
   // One statement tries to insert the link and returns the open one, so no other can come between.
-  const open = await row<{ customerId: string }>(
-    trx,
-    `INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
+  const open = await trx.row<{
+    customerId: string;
+  }>`INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
      SELECT h.device_id, c.bank_id, c.id, c.lookup_id
      FROM customers c JOIN device_holders h ON h.holder_id = c.bank_id
-     WHERE c.bank_id = :bankId AND c.id = :customerId AND c.lookup_id = :lookupId AND h.device_id = :deviceId
+     WHERE c.bank_id = ${link.bankId} AND c.id = ${link.customerId} AND c.lookup_id = ${link.lookupId} AND h.device_id = ${link.deviceId}
      ON CONFLICT (device_id) WHERE unlinked_at IS NULL DO UPDATE SET device_id = excluded.device_id
-     RETURNING customer_id`,
-    { ...link },
-  );
+     RETURNING customer_id`;
   if (!open) return 'unknown';
   return open.customerId === link.customerId ? 'linked' : 'taken';
 }
 
 /** @returns false if the device is not linked to such a customer of the bank */
 export async function unlinkDevice(trx: Transaction, link: Link): Promise<boolean> {
-  const ended = await rows(
-    trx,
-    `UPDATE device_links l SET unlinked_at = clock_timestamp() FROM customers c
-     WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL AND l.bank_id = :bankId
-       AND c.id = l.customer_id AND c.id = :customerId AND c.lookup_id = :lookupId
-     RETURNING l.device_id`,
-    { ...link },
-  );
+  const ended = await trx.rows`UPDATE device_links l SET unlinked_at = clock_timestamp() FROM customers c
+     WHERE l.device_id = ${link.deviceId} AND l.unlinked_at IS NULL AND l.bank_id = ${link.bankId}
+       AND c.id = l.customer_id AND c.id = ${link.customerId} AND c.lookup_id = ${link.lookupId}
+     RETURNING l.device_id`;
   return ended.length > 0;
 }
 
@@ -111,13 +93,9 @@ export async function customerOfDevice(
   db: Executor,
   deviceId: string,
 ): Promise<{ phrase: string; customerId: string; bankId: string } | undefined> {
-  return row(
-    db,
-    `SELECT c.lookup_id AS phrase, c.id AS customer_id, l.bank_id
+  return db.row`SELECT c.lookup_id AS phrase, c.id AS customer_id, l.bank_id
      FROM device_links l JOIN customers c ON c.id = l.customer_id
-     WHERE l.device_id = :deviceId AND l.unlinked_at IS NULL`,
-    { deviceId },
-  );
+     WHERE l.device_id = ${deviceId} AND l.unlinked_at IS NULL`;
 }
 
 export interface LinkedDevice {
@@ -162,7 +140,7 @@ export async function listDevices(
     phrase: string;
     linkedAt: Date;
   }>(
-    db,
+    search === undefined ? db : customPlan(db),
     {
       select: () => `SELECT d.id, d.token_key, l.customer_id, l.phrase, l.linked_at
         FROM device_links l JOIN devices d ON d.id = l.device_id
@@ -171,7 +149,6 @@ export async function listDevices(
       bindings,
       id: 'l.device_id',
       sort: DEVICE_SORTS[page.sortBy],
-      plan: search === undefined ? undefined : 'custom plan',
       instead: 'narrow it with search',
     },
     page,

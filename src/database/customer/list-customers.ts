@@ -1,5 +1,6 @@
 import { normalizePhrase } from '../../domain/identifier/phrase';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import { emailIndexes } from './find-customers';
 import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
@@ -53,7 +54,9 @@ export async function listCustomers(
     customerId !== undefined && 'id = :customerId',
   );
   const encrypted = await listPage<EncryptedRecord>(
-    db,
+    // Postgres plans for the given search: many matches are read in order until the page is full, few
+    // by their index.
+    searched ? customPlan(db) : db,
     {
       select: () => `SELECT id AS customer_id, lookup_id AS "lookupID", client_ref, firstname, middlename,
         lastname, account_name, country, reference, display_picture, created_at,
@@ -63,9 +66,6 @@ export async function listCustomers(
       bindings: { ...searched?.bindings, bankId, customerId },
       id: 'id',
       sort: CUSTOMER_SORTS[page.sortBy],
-      // Postgres plans for the given search: many matches are read in order until the page is full,
-      // few by their index.
-      plan: searched && 'custom plan',
       instead: 'narrow it with search',
     },
     page,
@@ -85,12 +85,9 @@ export async function customersNamed(
   most: number,
 ): Promise<string[]> {
   const words = name.split(/\s+/);
-  const found = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM customers WHERE bank_id = :bankId AND ${words.map(namedBy).join(' AND ')} LIMIT :most`,
-    { bankId, most, ...bindingsOf(words) },
-    'custom plan',
-  );
+  const found = await customPlan(db).rows<{
+    id: string;
+  }>`SELECT id FROM customers WHERE bank_id = ${bankId} AND ${raw(words.map(namedBy).join(' AND '), bindingsOf(words))} LIMIT ${most}`;
   return found.map(({ id }) => id);
 }
 

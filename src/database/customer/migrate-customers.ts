@@ -1,5 +1,6 @@
 import { Failure } from '../../domain/failures';
-import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
+import type { Database, Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import {
   onboardPage,
   type BatchEntry,
@@ -72,15 +73,8 @@ export async function stagePage(
   firstIndex: number,
   entries: readonly BatchEntry[],
 ): Promise<void> {
-  await row(
-    db,
-    `INSERT INTO staged_customers (batch_id, first_index, entries_encrypted) VALUES (:batchId, :firstIndex, :encrypted)`,
-    {
-      batchId,
-      firstIndex,
-      encrypted: encrypt(ring, JSON.stringify(entries), entriesPlace(batchId, firstIndex)),
-    },
-  );
+  const encrypted = encrypt(ring, JSON.stringify(entries), entriesPlace(batchId, firstIndex));
+  await db.row`INSERT INTO staged_customers (batch_id, first_index, entries_encrypted) VALUES (${batchId}, ${firstIndex}, ${encrypted})`;
 }
 
 /** @throws Error if pages are missing: the request took so long that they were swept away */
@@ -90,17 +84,14 @@ export async function acceptStaged(
   batchId: string,
   total: number,
 ): Promise<Batch> {
-  const taken = await rows(
-    trx,
-    `UPDATE staged_customers SET accepted = true WHERE batch_id = :batchId RETURNING true`,
-    { batchId },
-  );
+  const taken =
+    await trx.rows`UPDATE staged_customers SET accepted = true WHERE batch_id = ${batchId} RETURNING true`;
   if (taken.length !== Math.ceil(total / PAGE_ENTRIES)) throw new Error(`${batchId} lacks staged pages`);
   return insertBatch(trx, bankId, batchId, total);
 }
 
 export async function discardStaged(db: Executor, batchId: string): Promise<void> {
-  await rows(db, `DELETE FROM staged_customers WHERE batch_id = :batchId AND NOT accepted`, { batchId });
+  await db.rows`DELETE FROM staged_customers WHERE batch_id = ${batchId} AND NOT accepted`;
 }
 
 /** Far longer than a request may take to arrive. */
@@ -130,19 +121,16 @@ export async function onboardNextPage(
 ): Promise<Batch> {
   return db.transaction(async (trx) => {
     // A second worker at the same batch waits here, and then takes the next page.
-    const { bankId, ...before } = await oneRow<Batch & { bankId: string }>(
-      trx,
-      `SELECT ${BATCH_COLUMNS}, bank_id FROM customer_batches WHERE id = :batchId FOR UPDATE`,
-      { batchId },
-    );
+    const { bankId, ...before } = await trx.oneRow<
+      Batch & { bankId: string }
+    >`SELECT ${raw(BATCH_COLUMNS)}, bank_id FROM customer_batches WHERE id = ${batchId} FOR UPDATE`;
     if (before.status !== 'processing') return before;
-    const { firstIndex, encrypted } = await oneRow<{ firstIndex: number; encrypted: Buffer }>(
-      trx,
-      `DELETE FROM staged_customers WHERE batch_id = :batchId AND first_index =
-         (SELECT min(first_index) FROM staged_customers WHERE batch_id = :batchId)
-       RETURNING first_index, entries_encrypted AS encrypted`,
-      { batchId },
-    );
+    const { firstIndex, encrypted } = await trx.oneRow<{
+      firstIndex: number;
+      encrypted: Buffer;
+    }>`DELETE FROM staged_customers WHERE batch_id = ${batchId} AND first_index =
+         (SELECT min(first_index) FROM staged_customers WHERE batch_id = ${batchId})
+       RETURNING first_index, entries_encrypted AS encrypted`;
     const entries = JSON.parse(decrypt(ring, encrypted, entriesPlace(batchId, firstIndex))) as BatchEntry[];
     const { counts } = await onboardPage(trx, ring, { bankId, batchId }, firstIndex, entries);
     const after = await count(trx, batchId, counts);
@@ -157,33 +145,22 @@ export async function onboardNextPage(
 }
 
 async function insertBatch(trx: Transaction, bankId: string, batchId: string, total: number): Promise<Batch> {
-  return oneRow<Batch>(
-    trx,
-    `INSERT INTO customer_batches (id, bank_id, status, total) VALUES (:batchId, :bankId, 'processing', :total)
-     RETURNING ${BATCH_COLUMNS}`,
-    { batchId, bankId, total },
-  );
+  return trx.oneRow<Batch>`INSERT INTO customer_batches (id, bank_id, status, total) VALUES (${batchId}, ${bankId}, 'processing', ${total})
+     RETURNING ${raw(BATCH_COLUMNS)}`;
 }
 
 async function count(trx: Transaction, batchId: string, counts: OnboardedPage['counts']): Promise<Batch> {
-  return oneRow<Batch>(
-    trx,
-    `UPDATE customer_batches SET successful = successful + :successful, failed = failed + :failed,
-       duplicates = duplicates + :duplicates,
-       status = CASE WHEN successful + failed + duplicates + :successful + :failed + :duplicates = total
+  return trx.oneRow<Batch>`UPDATE customer_batches SET successful = successful + ${counts.successful}, failed = failed + ${counts.failed},
+       duplicates = duplicates + ${counts.duplicates},
+       status = CASE WHEN successful + failed + duplicates + ${counts.successful} + ${counts.failed} + ${counts.duplicates} = total
                      THEN 'completed' ELSE status END
-     WHERE id = :batchId RETURNING ${BATCH_COLUMNS}`,
-    { batchId, ...counts },
-  );
+     WHERE id = ${batchId} RETURNING ${raw(BATCH_COLUMNS)}`;
 }
 
 /** @throws Failure not_found */
 export async function readBatch(db: Executor, bankId: string, batchId: string): Promise<Batch> {
-  const batch = await row<Batch>(
-    db,
-    `SELECT ${BATCH_COLUMNS} FROM customer_batches WHERE id = :batchId AND bank_id = :bankId`,
-    { batchId, bankId },
-  );
+  const batch =
+    await db.row<Batch>`SELECT ${raw(BATCH_COLUMNS)} FROM customer_batches WHERE id = ${batchId} AND bank_id = ${bankId}`;
   if (!batch) throw new Failure('not_found', 'You have no such batch');
   return batch;
 }
@@ -195,18 +172,14 @@ export function readBatchCustomers(
   db: Executor,
   batchId: string,
 ): AsyncGenerator<OnboardedCustomer[], void, void> {
+  // Ids are created in the order of the batch, and sort by it.
   return pages<OnboardedCustomer, string>(
     EXPORT_PAGE,
     '',
     ({ customerId }) => customerId,
     (after) =>
-      rows(
-        db,
-        // Ids are created in the order of the batch, and sort by it.
-        `SELECT client_ref, id AS customer_id, lookup_id AS "lookupID" FROM customers
-       WHERE batch_id = :batchId AND id > :after ORDER BY id LIMIT :limit`,
-        { batchId, after, limit: EXPORT_PAGE },
-      ),
+      db.rows`SELECT client_ref, id AS customer_id, lookup_id AS "lookupID" FROM customers
+       WHERE batch_id = ${batchId} AND id > ${after} ORDER BY id LIMIT ${EXPORT_PAGE}`,
   );
 }
 
@@ -216,12 +189,10 @@ export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator
     -1,
     ({ index }) => index,
     async (after) => {
-      const failures = await rows<Omit<BatchFailure, 'clientRef'> & { clientRef: string | null }>(
-        db,
-        `SELECT index, client_ref, reason FROM customer_batch_failures
-       WHERE batch_id = :batchId AND index > :after ORDER BY index LIMIT :limit`,
-        { batchId, after, limit: EXPORT_PAGE },
-      );
+      const failures = await db.rows<
+        Omit<BatchFailure, 'clientRef'> & { clientRef: string | null }
+      >`SELECT index, client_ref, reason FROM customer_batch_failures
+       WHERE batch_id = ${batchId} AND index > ${after} ORDER BY index LIMIT ${EXPORT_PAGE}`;
       return failures.map(({ index, clientRef, reason }) => ({
         index,
         ...(clientRef !== null && { clientRef }),

@@ -1,7 +1,8 @@
 import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
 import { SPENT_THIS_MONTH, SPENT_TODAY } from '../agreement/agreement';
-import { row, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { OWN, type Party } from '../query/party';
 
@@ -43,11 +44,8 @@ export async function readDecision(
   { entityId, role }: Party,
   agreementId: string,
 ): Promise<DecisionRecord> {
-  const found = await row<DecisionRecord>(db, `${DECISIONS} WHERE a.id = :agreementId AND a.${OWN[role]}`, {
-    timeZone,
-    agreementId,
-    entityId,
-  });
+  const found =
+    await db.row<DecisionRecord>`${raw(DECISIONS, { timeZone })} WHERE a.id = ${agreementId} AND a.${raw(OWN[role], { entityId })}`;
   if (!found) throw new Failure('not_found', 'There is no such agreement.');
   return found;
 }

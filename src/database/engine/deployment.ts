@@ -2,7 +2,8 @@ import { wallClock } from '../../domain/calendar';
 import { OperatorError } from '../../domain/failures';
 import { deploymentWords, type LoginPower } from '../../domain/words/deployment-words';
 import type { Mode } from '../../domain/mode';
-import { APP_ROLE, row, rows, type Executor } from '../pool/connection';
+import { APP_ROLE, type Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 
 /**
  * A database, or a login, that this process must not work on. The message says why, and what to do.
@@ -30,7 +31,7 @@ export interface Deployment {
  * @throws whatever Postgres fails with, also where it has no schema yet
  */
 export async function requireDeployment(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
-  const found = await row<{
+  const found = await connection.row<{
     mode: Mode;
     timeZone: string;
     clockMoved: boolean;
@@ -38,13 +39,10 @@ export async function requireDeployment(connection: Executor, { mode, timeZone }
     role: string;
     powers: LoginPower[];
     toRevoke: string[];
-  }>(
-    connection,
-    `SELECT mode, time_zone, ${CLOCK_MOVED} AS clock_moved, session_user AS login, current_user AS role,
-       ARRAY(SELECT power FROM (${POWERS}) AS powers (power, has) WHERE has) AS powers,
-       ARRAY(${CREATES}) AS to_revoke
-     FROM deployment`,
-  );
+  }>`SELECT mode, time_zone, ${raw(CLOCK_MOVED)} AS clock_moved, session_user AS login, current_user AS role,
+       ARRAY(SELECT power FROM (${raw(POWERS)}) AS powers (power, has) WHERE has) AS powers,
+       ARRAY(${raw(CREATES)}) AS to_revoke
+     FROM deployment`;
   requireMode(found?.mode, mode);
   requireTimeZone(found?.timeZone, timeZone);
   if (mode === 'sandbox' || found === undefined) return;
@@ -102,15 +100,14 @@ const CREATES = `
  * @throws DeploymentError
  */
 export async function requireMigratable(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
-  const migrated = await row<{ is: boolean }>(
-    connection,
-    `SELECT to_regclass('public.deployment') IS NOT NULL AS is`,
-  );
+  const migrated = await connection.row<{
+    is: boolean;
+  }>`SELECT to_regclass('public.deployment') IS NOT NULL AS is`;
   if (!migrated?.is) {
     await requireSameCalendar(connection, timeZone);
     return;
   }
-  const found = await row<Deployment>(connection, `SELECT mode, time_zone FROM deployment`);
+  const found = await connection.row<Deployment>`SELECT mode, time_zone FROM deployment`;
   requireMode(found?.mode, mode);
   requireTimeZone(found?.timeZone, timeZone);
 }
@@ -124,15 +121,6 @@ function requireTimeZone(found: string | undefined, wanted: string): void {
   throw new DeploymentError(deploymentWords.otherTimeZone(found, wanted));
 }
 
-/**
- * A moment a day for two years, which shows a change of the clocks that one side has a day later.
- */
-const WALL_CLOCKS = `
-  SELECT moment, to_char(moment AT TIME ZONE :timeZone, 'YYYY-MM-DD"T"HH24":"MI":"SS') AS shown,
-    current_setting('server_version') AS version
-  FROM generate_series(clock_timestamp(), clock_timestamp() + interval '2 years', '1 day') AS moment
-  ORDER BY moment`;
-
 /** Postgres's code for a time zone that it does not know. */
 const INVALID_PARAMETER = '22023';
 
@@ -143,9 +131,12 @@ const INVALID_PARAMETER = '22023';
  * @throws DeploymentError where the two do not read the zone alike, with the first moment
  */
 export async function requireSameCalendar(connection: Executor, timeZone: string): Promise<void> {
-  const clocks = await rows<{ moment: Date; shown: string; version: string }>(connection, WALL_CLOCKS, {
-    timeZone,
-  }).catch((error: unknown) => {
+  // A moment a day for two years, which shows a change of the clocks that one side has a day later.
+  const clocks = await connection.rows<{ moment: Date; shown: string; version: string }>`
+  SELECT moment, to_char(moment AT TIME ZONE ${timeZone}, 'YYYY-MM-DD"T"HH24":"MI":"SS') AS shown,
+    current_setting('server_version') AS version
+  FROM generate_series(clock_timestamp(), clock_timestamp() + interval '2 years', '1 day') AS moment
+  ORDER BY moment`.catch((error: unknown) => {
     if ((error as { code?: string }).code !== INVALID_PARAMETER) throw error;
     throw new DeploymentError(deploymentWords.timeZoneUnknown(timeZone), { cause: error });
   });

@@ -1,5 +1,6 @@
 import { workerWords } from '../../domain/words/service-words';
-import { oneRow, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 
 /**
  * Which workers live, by rows that the workers write.
@@ -30,30 +31,26 @@ const FORGOTTEN_AFTER_S = 3600;
 const LISTED_MAX = 100;
 
 export async function writeHeartbeat(db: Executor, heartbeat: Heartbeat): Promise<void> {
-  await rows(
-    db,
-    `WITH forgotten AS (
+  await db.rows`WITH forgotten AS (
        DELETE FROM worker_heartbeats
-       WHERE beat_at < clock_timestamp() - ${FORGOTTEN_AFTER_S} * interval '1 second' AND worker_id <> :workerId
+       WHERE beat_at < clock_timestamp() - ${raw(FORGOTTEN_AFTER_S)} * interval '1 second' AND worker_id <> ${heartbeat.workerId}
      )
      INSERT INTO worker_heartbeats (worker_id, version, temporal_at, workflow_tasks, activities)
-     VALUES (:workerId, :version, CASE WHEN :reachesTemporal::boolean THEN clock_timestamp() END,
-       :workflowTasks, :activities)
+     VALUES (${heartbeat.workerId}, ${heartbeat.version}, CASE WHEN ${heartbeat.reachesTemporal}::boolean THEN clock_timestamp() END,
+       ${heartbeat.workflowTasks}, ${heartbeat.activities})
      ON CONFLICT (worker_id) DO UPDATE SET beat_at = clock_timestamp(),
        temporal_at = coalesce(excluded.temporal_at, worker_heartbeats.temporal_at),
-       workflow_tasks = excluded.workflow_tasks, activities = excluded.activities`,
-    { ...heartbeat },
-  );
+       workflow_tasks = excluded.workflow_tasks, activities = excluded.activities`;
 }
 
 /** Removes the row of a worker that ends in order. */
 export async function deleteHeartbeat(db: Executor, workerId: string): Promise<void> {
-  await rows(db, `DELETE FROM worker_heartbeats WHERE worker_id = :workerId`, { workerId });
+  await db.rows`DELETE FROM worker_heartbeats WHERE worker_id = ${workerId}`;
 }
 
 /** Removes all rows where no worker runs, so that the rows of dead workers do not pass for life. */
 export async function deleteAllHeartbeats(db: Executor): Promise<void> {
-  await rows(db, `DELETE FROM worker_heartbeats`);
+  await db.rows`DELETE FROM worker_heartbeats`;
 }
 
 export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
@@ -68,15 +65,12 @@ export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
 
 /** Living workers, and workers silent for less than an hour; the latest beat first. */
 export async function listWorkers(db: Executor): Promise<WorkerState[]> {
-  return rows<WorkerState>(
-    db,
-    `SELECT worker_id, version, started_at, beat_at, workflow_tasks, activities, age_s AS beat_age_s,
+  return db.rows<WorkerState>`SELECT worker_id, version, started_at, beat_at, workflow_tasks, activities, age_s AS beat_age_s,
        greatest(extract(epoch FROM clock_timestamp() - temporal_at), 0)::float8 AS temporal_age_s,
-       age_s <= ${SILENT_AFTER_S} AS alive
+       age_s <= ${raw(SILENT_AFTER_S)} AS alive
      FROM worker_heartbeats,
        LATERAL (SELECT greatest(extract(epoch FROM clock_timestamp() - beat_at), 0)::float8 AS age_s) AS t
-     ORDER BY beat_at DESC LIMIT ${LISTED_MAX}`,
-  );
+     ORDER BY beat_at DESC LIMIT ${raw(LISTED_MAX)}`;
 }
 
 /**
@@ -84,12 +78,12 @@ export async function listWorkers(db: Executor): Promise<WorkerState[]> {
  * Temporal.
  */
 export async function workerFault(db: Executor): Promise<string | undefined> {
-  const { beatAgeS, temporalAgeS } = await oneRow<{ beatAgeS: number | null; temporalAgeS: number | null }>(
-    db,
-    `SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS beat_age_s,
+  const { beatAgeS, temporalAgeS } = await db.oneRow<{
+    beatAgeS: number | null;
+    temporalAgeS: number | null;
+  }>`SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS beat_age_s,
        extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS temporal_age_s
-     FROM worker_heartbeats`,
-  );
+     FROM worker_heartbeats`;
   if (beatAgeS === null) return workerWords.noneYet;
   if (beatAgeS > SILENT_AFTER_S) return workerWords.silent(beatAgeS);
   if (temporalAgeS === null) return workerWords.temporalNeverReached;

@@ -1,6 +1,6 @@
 import type { TrustLevel } from '../../domain/entity';
 import { recordAuditEvent, shownUrl, type Actor } from '../record/audit-event';
-import { row, type Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
 import {
   createEntity,
   setEntityStatus,
@@ -80,11 +80,8 @@ export async function changeTrust(
 
 /** @returns false for an unknown entity */
 export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
-  const ended = await row(
-    trx,
-    `UPDATE entities SET token_generation = token_generation + 1 WHERE id = :entityId RETURNING id`,
-    { entityId },
-  );
+  const ended =
+    await trx.row`UPDATE entities SET token_generation = token_generation + 1 WHERE id = ${entityId} RETURNING id`;
   if (ended === undefined) return false;
   await recordAuditEvent(trx, by, { action: 'entity.tokens_revoked', entityId });
   return true;
@@ -103,11 +100,9 @@ export async function changeEndpoint(
   entityId: string,
   url: string | null,
 ): Promise<boolean> {
-  const before = await row<{ url: string | null }>(
-    trx,
-    `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE`,
-    { entityId },
-  );
+  const before = await trx.row<{
+    url: string | null;
+  }>`SELECT url FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE`;
   if (before === undefined) return false;
   if (before.url !== null && before.url !== url) {
     await announceToOldEndpoint(trx, ring, entityId, {

@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../domain/entity';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { oneRow, row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { KeyringError, type Keyring } from '../keys/keyring';
 import { keyIdIn, keyIdOf, keyPrefix } from '../keys/encrypt';
 
@@ -45,11 +46,7 @@ export async function insertClient(
   client: { clientId: string; entityId: string; clientSecret: string },
 ): Promise<void> {
   const { clientId, entityId } = client;
-  await row(
-    trx,
-    `INSERT INTO client_credentials (client_id, entity_id, secret_hash) VALUES (:clientId, :entityId, :hash)`,
-    { clientId, entityId, hash: hashOf(ring, client) },
-  );
+  await trx.row`INSERT INTO client_credentials (client_id, entity_id, secret_hash) VALUES (${clientId}, ${entityId}, ${hashOf(ring, client)})`;
 }
 
 /** An unproved client id and secret. */
@@ -68,7 +65,7 @@ export async function authenticateClients(
   ring: Keyring,
   claims: Claim[],
 ): Promise<(Client | undefined)[]> {
-  const found = await rows<{
+  const found = await db.rows<{
     clientId: string;
     entityId: string;
     role: Role;
@@ -77,15 +74,11 @@ export async function authenticateClients(
     tokenGeneration: number;
     hash: Buffer;
     previousHash: Buffer | null;
-  }>(
-    db,
-    `SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, e.status = 'active' AS active,
+  }>`SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, e.status = 'active' AS active,
             c.secret_hash AS hash,
             e.token_generation,
             CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS previous_hash
-     FROM client_credentials c JOIN entities e ON e.id = c.entity_id WHERE c.client_id = ANY(:clientIds)`,
-    { clientIds: [...new Set(claims.map(({ clientId }) => clientId))] },
-  );
+     FROM client_credentials c JOIN entities e ON e.id = c.entity_id WHERE c.client_id = ANY(${[...new Set(claims.map(({ clientId }) => clientId))]})`;
   const byId = new Map(found.map((client) => [client.clientId, client]));
   return claims.map(({ clientId, clientSecret }) => {
     const client = byId.get(clientId);
@@ -110,14 +103,11 @@ export async function renewHash(
 ): Promise<void> {
   const { clientId } = claim;
   // Two calls at the same time renew the hash once.
-  const renewed = await row(
-    trx,
-    `UPDATE client_credentials SET
-       secret_hash = CASE secret_hash WHEN :olderHash THEN :hash ELSE secret_hash END,
-       previous_secret_hash = CASE previous_secret_hash WHEN :olderHash THEN :hash ELSE previous_secret_hash END
-     WHERE client_id = :clientId AND :olderHash IN (secret_hash, previous_secret_hash) RETURNING client_id`,
-    { clientId, olderHash, hash: hashOf(ring, { ...claim, entityId }) },
-  );
+  const hash = hashOf(ring, { ...claim, entityId });
+  const renewed = await trx.row`UPDATE client_credentials SET
+       secret_hash = CASE secret_hash WHEN ${olderHash} THEN ${hash} ELSE secret_hash END,
+       previous_secret_hash = CASE previous_secret_hash WHEN ${olderHash} THEN ${hash} ELSE previous_secret_hash END
+     WHERE client_id = ${clientId} AND ${olderHash} IN (secret_hash, previous_secret_hash) RETURNING client_id`;
   if (!renewed) return;
   const after = { clientId, kid: ring.current };
   await recordAuditEvent(trx, by, { action: 'client_secret.rehashed', entityId, after });
@@ -130,11 +120,9 @@ export const SECRET_KEYS = `
   WHERE hash IS NOT NULL`;
 
 export async function olderSecrets(db: Executor, ring: Keyring): Promise<number> {
-  const { count } = await oneRow<{ count: number }>(
-    db,
-    `SELECT count(*)::int AS count FROM (${SECRET_KEYS}) AS keys WHERE kid <> :current`,
-    { current: ring.current },
-  );
+  const { count } = await db.oneRow<{
+    count: number;
+  }>`SELECT count(*)::int AS count FROM (${raw(SECRET_KEYS)}) AS keys WHERE kid <> ${ring.current}`;
   return count;
 }
 
@@ -150,21 +138,17 @@ export async function rotateClientSecret(
   { endOld }: { endOld: boolean },
 ): Promise<{ clientId: string; clientSecret: string } | undefined> {
   const clientSecret = newClientSecret();
-  const client = await row<{ clientId: string }>(
-    trx,
-    `SELECT client_id FROM client_credentials WHERE entity_id = :entityId`,
-    { entityId },
-  );
+  const client = await trx.row<{
+    clientId: string;
+  }>`SELECT client_id FROM client_credentials WHERE entity_id = ${entityId}`;
   if (client === undefined) return undefined;
   const { clientId } = client;
-  const rotated = await row<{ until: Date | null }>(
-    trx,
-    `UPDATE client_credentials SET secret_hash = :hash,
-       previous_secret_hash = CASE WHEN NOT :endOld::boolean THEN secret_hash END,
-       previous_secret_until = CASE WHEN NOT :endOld::boolean THEN clock_timestamp() + :kept::interval END
-     WHERE client_id = :clientId RETURNING previous_secret_until AS until`,
-    { clientId, hash: hashOf(ring, { clientId, entityId, clientSecret }), endOld, kept: PREVIOUS_SECRET },
-  );
+  const rotated = await trx.row<{
+    until: Date | null;
+  }>`UPDATE client_credentials SET secret_hash = ${hashOf(ring, { clientId, entityId, clientSecret })},
+       previous_secret_hash = CASE WHEN NOT ${endOld}::boolean THEN secret_hash END,
+       previous_secret_until = CASE WHEN NOT ${endOld}::boolean THEN clock_timestamp() + ${PREVIOUS_SECRET}::interval END
+     WHERE client_id = ${clientId} RETURNING previous_secret_until AS until`;
   await recordAuditEvent(trx, by, {
     action: 'client_secret.rotated',
     entityId,

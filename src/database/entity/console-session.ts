@@ -1,19 +1,15 @@
-import { row, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 import { sweep } from '../query/sweep';
 
 /** Console sessions that were ended before they expired. */
 
 /** @param endsAt when the session expires by itself; the row is kept until then */
 export async function endConsoleSession(db: Executor, session: { id: string; endsAt: Date }): Promise<void> {
-  await rows(
-    db,
-    `INSERT INTO ended_console_sessions (id, ends_at) VALUES (:id, :endsAt) ON CONFLICT (id) DO NOTHING`,
-    session,
-  );
+  await db.rows`INSERT INTO ended_console_sessions (id, ends_at) VALUES (${session.id}, ${session.endsAt}) ON CONFLICT (id) DO NOTHING`;
 }
 
 export async function isConsoleSessionEnded(db: Executor, id: string): Promise<boolean> {
-  return (await row(db, 'SELECT id FROM ended_console_sessions WHERE id = :id', { id })) !== undefined;
+  return (await db.row`SELECT id FROM ended_console_sessions WHERE id = ${id}`) !== undefined;
 }
 
 /** The most that a process's clock may differ from the database's. */

@@ -1,6 +1,7 @@
 import type { Role, TrustLevel } from '../../domain/entity';
 import { insertClient, newClientSecret } from './client-credential';
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { insertWebhookEndpoint, newWebhookSecret } from '../webhook/change-endpoint';
@@ -42,22 +43,10 @@ export async function createEntity(
   entity: NewEntity,
 ): Promise<EntityCredentials | undefined> {
   const entityId = newId(entity.type);
-  const made = await row(
-    trx,
-    `INSERT INTO entities (id, type, name, email, website, icon, provider_id, client_ref)
-     VALUES (:entityId, :type, :name, :email, :website, :icon, :providerId, :clientRef)
-     ON CONFLICT (provider_id, client_ref) DO NOTHING RETURNING id`,
-    {
-      entityId,
-      type: entity.type,
-      name: entity.name,
-      email: entity.email ?? null,
-      website: entity.website ?? null,
-      icon: entity.icon ?? null,
-      providerId: entity.providerId ?? null,
-      clientRef: entity.clientRef ?? null,
-    },
-  );
+  const made =
+    await trx.row`INSERT INTO entities (id, type, name, email, website, icon, provider_id, client_ref)
+     VALUES (${entityId}, ${entity.type}, ${entity.name}, ${entity.email ?? null}, ${entity.website ?? null}, ${entity.icon ?? null}, ${entity.providerId ?? null}, ${entity.clientRef ?? null})
+     ON CONFLICT (provider_id, client_ref) DO NOTHING RETURNING id`;
   if (made === undefined) return undefined;
   const credentials = {
     entityId,
@@ -77,12 +66,12 @@ export async function createEntity(
 const COLUMNS = `id AS entity_id, type, name, status, trust_level, provider_id, created_at`;
 
 export async function findEntity(db: Executor, entityId: string): Promise<Entity | undefined> {
-  return row<Entity>(db, `SELECT ${COLUMNS} FROM entities WHERE id = :entityId`, { entityId });
+  return db.row<Entity>`SELECT ${raw(COLUMNS)} FROM entities WHERE id = ${entityId}`;
 }
 
 /** All entities, oldest first: operators and providers create few enough for one response. */
 export async function listEntities(db: Executor): Promise<Entity[]> {
-  return rows<Entity>(db, `SELECT ${COLUMNS} FROM entities ORDER BY created_at, id`);
+  return db.rows<Entity>`SELECT ${raw(COLUMNS)} FROM entities ORDER BY created_at, id`;
 }
 
 /** Names by id; other ids than entities' have none. */
@@ -101,13 +90,9 @@ export interface Standing {
 }
 
 export async function readStanding(db: Executor, entityId: string): Promise<Standing | undefined> {
-  return row<Standing>(
-    db,
-    `SELECT type AS role, status = 'active' AS active, token_generation,
+  return db.row<Standing>`SELECT type AS role, status = 'active' AS active, token_generation,
        provider_id
-     FROM entities WHERE id = :entityId`,
-    { entityId },
-  );
+     FROM entities WHERE id = ${entityId}`;
 }
 
 /**
@@ -120,15 +105,13 @@ export async function setEntityStatus(
   entityId: string,
   status: Entity['status'],
 ): Promise<Entity['status'] | undefined> {
-  const set = await row<{ before: Entity['status'] }>(
-    db,
-    `WITH before AS (SELECT id, status FROM entities WHERE id = :entityId FOR NO KEY UPDATE)
+  const set = await db.row<{
+    before: Entity['status'];
+  }>`WITH before AS (SELECT id, status FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE)
      UPDATE entities e
-     SET status = :status,
-       token_generation = e.token_generation + CASE WHEN before.status = :status::text THEN 0 ELSE 1 END
-     FROM before WHERE e.id = before.id RETURNING before.status AS before`,
-    { entityId, status },
-  );
+     SET status = ${status},
+       token_generation = e.token_generation + CASE WHEN before.status = ${status}::text THEN 0 ELSE 1 END
+     FROM before WHERE e.id = before.id RETURNING before.status AS before`;
   return set?.before;
 }
 
@@ -137,23 +120,14 @@ export async function setEntityStatus(
  * waits for this transaction, but not for later ones, which a shared lock would let in.
  */
 export async function holdActive(trx: Transaction, entityId: string): Promise<boolean> {
-  const active = await row(
-    trx,
-    `SELECT id FROM entities WHERE id = :entityId AND status = 'active' FOR NO KEY UPDATE`,
-    { entityId },
-  );
+  const active =
+    await trx.row`SELECT id FROM entities WHERE id = ${entityId} AND status = 'active' FOR NO KEY UPDATE`;
   return active !== undefined;
 }
 
 export async function isMerchantOf(db: Executor, providerId: string, merchantId: string): Promise<boolean> {
-  const found = await row(
-    db,
-    `SELECT id FROM entities WHERE id = :merchantId AND provider_id = :providerId`,
-    {
-      merchantId,
-      providerId,
-    },
-  );
+  const found =
+    await db.row`SELECT id FROM entities WHERE id = ${merchantId} AND provider_id = ${providerId}`;
   return found !== undefined;
 }
 
@@ -167,15 +141,12 @@ export async function setEntityTrust(
   trustLevel: TrustLevel,
   providerId?: string,
 ): Promise<TrustLevel | undefined> {
-  const set = await row<{ before: TrustLevel }>(
-    trx,
-    `WITH before AS (
+  const owner = providerId ?? null;
+  const set = await trx.row<{ before: TrustLevel }>`WITH before AS (
        SELECT id, trust_level FROM entities
-       WHERE id = :merchantId AND type = 'merchant' AND (:providerId::text IS NULL OR provider_id = :providerId)
+       WHERE id = ${merchantId} AND type = 'merchant' AND (${owner}::text IS NULL OR provider_id = ${owner})
        FOR NO KEY UPDATE)
-     UPDATE entities e SET trust_level = :trustLevel FROM before WHERE e.id = before.id
-     RETURNING before.trust_level AS before`,
-    { merchantId, trustLevel, providerId: providerId ?? null },
-  );
+     UPDATE entities e SET trust_level = ${trustLevel} FROM before WHERE e.id = before.id
+     RETURNING before.trust_level AS before`;
   return set?.before;
 }

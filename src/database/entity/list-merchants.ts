@@ -1,4 +1,5 @@
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
 import type { Party } from '../query/party';
 
@@ -51,11 +52,9 @@ export async function merchantsNamed(
   part: string,
   most: number,
 ): Promise<string[]> {
-  const found = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM entities WHERE type = 'merchant' AND strpos(${lower('name')}, ${lower(':part::text')}) > 0
-       AND ${seenBy(party)} LIMIT :most`,
-    { part, most, entityId: party.entityId },
-  );
+  const found = await db.rows<{
+    id: string;
+  }>`SELECT id FROM entities WHERE type = 'merchant' AND strpos(${raw(lower('name'))}, ${raw(lower(':part::text'), { part })}) > 0
+       AND ${raw(seenBy(party), { entityId: party.entityId })} LIMIT ${most}`;
   return found.map(({ id }) => id);
 }

@@ -4,7 +4,8 @@ import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { takePrompts } from '../customer/limit-prompts';
 import { recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
@@ -115,20 +116,13 @@ export async function createIntents(
 /** Ends the open intents of these agreements. An intent whose window has passed is declined. */
 async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]): Promise<void> {
   if (intents.length === 0) return;
-  const ended = await rows<EndedIntent>(
-    trx,
-    `UPDATE intents i SET
+  const ended = await trx.rows<EndedIntent>`UPDATE intents i SET
        status = CASE WHEN now < i.expires_at THEN 'superseded' ELSE 'declined' END,
        reason = CASE WHEN now < i.expires_at THEN NULL ELSE 'expired' END,
        closed_at = now, sequence = i.sequence + 1
-     FROM (SELECT business_now(:merchantId) AS now) AS moment
-     WHERE i.agreement_id = ANY(:agreementIds) AND i.status = 'pending'
-     RETURNING ${ENDED_COLUMNS}`,
-    {
-      merchantId: intents[0]?.agreement.merchantId,
-      agreementIds: intents.map((intent) => intent.agreement.id),
-    },
-  );
+     FROM (SELECT business_now(${intents[0]?.agreement.merchantId}) AS now) AS moment
+     WHERE i.agreement_id = ANY(${intents.map((intent) => intent.agreement.id)}) AND i.status = 'pending'
+     RETURNING ${raw(ENDED_COLUMNS)}`;
   await announceEnds(trx, keyring, ended, 'merchant');
   await signalWaiting(trx, 'intentClosed', ended);
 }
@@ -172,40 +166,27 @@ async function insertIntents(
     })),
   );
   const deliveryOf = new Map([...byBank.keys()].map((bankId, i) => [bankId, deliveryIds[i]]));
-  await rows(
-    trx,
-    `INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id, currency,
+  const inserted = recordsOf(
+    intents.map(({ id, reference, payer, agreement }) => ({
+      id,
+      reference,
+      agreementId: agreement.id,
+      customerId: payer.customerId,
+      bankId: payer.bankId,
+      lookupId: payer.lookupId,
+      workflowId: workflowIdOf(id),
+      bankDeliveryId: deliveryOf.get(payer.bankId),
+      decidedBefore: agreement.decision,
+    })),
+  );
+  await trx.rows`INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id, currency,
        description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at,
        decided_before)
-     SELECT i.id, i.reference, i.agreement_id, :merchantId, i.customer_id, i.bank_id, i.lookup_id, :batchId, :currency,
-       :description, :metadata::jsonb, :dueDate::timestamptz, :expiresAt, i.workflow_id, i.bank_delivery_id, :at,
+     SELECT i.id, i.reference, i.agreement_id, ${merchant.id}, i.customer_id, i.bank_id, i.lookup_id, ${batchId}, ${request.currency},
+       ${request.description}, ${JSON.stringify(request.metadata ?? {})}::jsonb, ${request.dueDate ?? null}::timestamptz, ${expiresAt}, i.workflow_id, i.bank_delivery_id, ${at},
        i.decided_before
-     FROM jsonb_to_recordset(:intents::jsonb) AS i (id text, reference text, agreement_id text, customer_id text,
-       bank_id text, lookup_id text, workflow_id text, bank_delivery_id text, decided_before text)`,
-    {
-      merchantId: merchant.id,
-      batchId,
-      currency: request.currency,
-      description: request.description,
-      metadata: JSON.stringify(request.metadata ?? {}),
-      dueDate: request.dueDate ?? null,
-      expiresAt,
-      at,
-      intents: recordsOf(
-        intents.map(({ id, reference, payer, agreement }) => ({
-          id,
-          reference,
-          agreementId: agreement.id,
-          customerId: payer.customerId,
-          bankId: payer.bankId,
-          lookupId: payer.lookupId,
-          workflowId: workflowIdOf(id),
-          bankDeliveryId: deliveryOf.get(payer.bankId),
-          decidedBefore: agreement.decision,
-        })),
-      ),
-    },
-  );
+     FROM jsonb_to_recordset(${inserted}::jsonb) AS i (id text, reference text, agreement_id text, customer_id text,
+       bank_id text, lookup_id text, workflow_id text, bank_delivery_id text, decided_before text)`;
   await recordEvents(
     trx,
     intents.map(({ id, agreement }) => ({

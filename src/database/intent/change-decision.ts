@@ -1,6 +1,7 @@
 import { Failure } from '../../domain/failures';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
-import { row, rows, type Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { announceEnds, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
 import type { Keyring } from '../keys/keyring';
@@ -63,12 +64,8 @@ export async function changeDecision(
 /** The merchant's first intent still waits for an answer to its own terms. */
 async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement): Promise<void> {
   if (decision !== 'pending') return;
-  const open = await row<{ id: string }>(
-    trx,
-    `SELECT id FROM intents
-     WHERE agreement_id = :id AND status = 'pending' AND business_now(merchant_id) < expires_at`,
-    { id },
-  );
+  const open = await trx.row<{ id: string }>`SELECT id FROM intents
+     WHERE agreement_id = ${id} AND status = 'pending' AND business_now(merchant_id) < expires_at`;
   if (!open) return;
   throw new Failure(
     'intent_open',
@@ -87,14 +84,11 @@ async function refuseOpenIntent(
   { decision, blocked }: { decision: 'deny' | 'suspended'; blocked: boolean },
 ): Promise<void> {
   const refusal = decision === 'suspended' ? 'suspended' : 'denied';
-  const ended = await rows<EndedIntent>(
-    trx,
-    `UPDATE intents i SET status = 'declined', reason = :reason, customer_decision = :decision,
-       block_merchant = :blocked, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
-     WHERE i.agreement_id = :agreementId AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
-     RETURNING ${ENDED_COLUMNS}`,
-    { agreementId, decision, blocked, reason: blocked ? 'blocked' : refusal },
-  );
+  const ended =
+    await trx.rows<EndedIntent>`UPDATE intents i SET status = 'declined', reason = ${blocked ? 'blocked' : refusal}, customer_decision = ${decision},
+       block_merchant = ${blocked}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
+     WHERE i.agreement_id = ${agreementId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
+     RETURNING ${raw(ENDED_COLUMNS)}`;
   await announceEnds(trx, keyring, ended, 'bank');
   await signalWaiting(trx, 'intentClosed', ended);
 }

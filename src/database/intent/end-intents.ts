@@ -4,7 +4,8 @@ import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
 import { lockAgreements, lockAgreementsWhere, type Agreement } from '../agreement/agreement';
-import { oneRow, row, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
@@ -158,15 +159,11 @@ type Asked = EndedIntent & {
 };
 
 async function latestIntent(trx: Executor, agreementId: string) {
-  return row<Asked>(
-    trx,
-    `SELECT ${ENDED_COLUMNS}, business_now(i.merchant_id) < i.expires_at AS in_time,
+  return trx.row<Asked>`SELECT ${raw(ENDED_COLUMNS)}, business_now(i.merchant_id) < i.expires_at AS in_time,
        i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since, a.currency_before,
        a.daily_limit_before, a.monthly_limit_before
      FROM intents i JOIN agreements a ON a.id = i.agreement_id
-     WHERE i.agreement_id = :agreementId ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`,
-    { agreementId },
-  );
+     WHERE i.agreement_id = ${agreementId} ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`;
 }
 
 async function closeByAnswer(
@@ -177,24 +174,12 @@ async function closeByAnswer(
   limits: Limits,
 ): Promise<EndedIntent | undefined> {
   const refusal = answer.customerDecision === 'suspended' ? 'suspended' : 'denied';
-  return row<EndedIntent>(
-    trx,
-    `UPDATE intents i SET
-       status = :status, reason = :reason, customer_decision = :decision, block_merchant = :block,
-       daily_limit = :daily::bigint, monthly_limit = :monthly::bigint, closed_at = business_now(i.merchant_id),
+  return trx.row<EndedIntent>`UPDATE intents i SET
+       status = ${approved ? 'approved' : 'declined'}, reason = ${approved ? null : answer.blockMerchant ? 'blocked' : refusal}, customer_decision = ${answer.customerDecision}, block_merchant = ${answer.blockMerchant},
+       daily_limit = ${limits.daily?.toString() ?? null}::bigint, monthly_limit = ${limits.monthly?.toString() ?? null}::bigint, closed_at = business_now(i.merchant_id),
        sequence = i.sequence + 1
-     WHERE i.id = :intentId AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
-     RETURNING ${ENDED_COLUMNS}`,
-    {
-      intentId,
-      status: approved ? 'approved' : 'declined',
-      reason: approved ? null : answer.blockMerchant ? 'blocked' : refusal,
-      decision: answer.customerDecision,
-      block: answer.blockMerchant,
-      daily: limits.daily?.toString() ?? null,
-      monthly: limits.monthly?.toString() ?? null,
-    },
-  );
+     WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
+     RETURNING ${raw(ENDED_COLUMNS)}`;
 }
 
 async function answerTooLate(
@@ -205,11 +190,8 @@ async function answerTooLate(
   limits: Limits,
 ): Promise<IntentAnswerResult> {
   await closeExpiredIntent(trx, keyring, intentId);
-  const ended = await oneRow<EndedIntent>(
-    trx,
-    `SELECT ${ENDED_COLUMNS} FROM intents i WHERE i.id = :intentId`,
-    { intentId },
-  );
+  const ended =
+    await trx.oneRow<EndedIntent>`SELECT ${raw(ENDED_COLUMNS)} FROM intents i WHERE i.id = ${intentId}`;
   if (ended.status === 'pending') throw new Error(`${intentId} is neither open nor closed`);
   return {
     intentId,
@@ -263,22 +245,15 @@ const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitB
 
 /** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
 export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
-  const agreement = await row<{ id: string }>(
-    trx,
-    `SELECT agreement_id AS id FROM intents
-     WHERE id = :intentId AND status = 'pending' AND business_now(merchant_id) >= expires_at`,
-    { intentId },
-  );
+  const agreement = await trx.row<{ id: string }>`SELECT agreement_id AS id FROM intents
+     WHERE id = ${intentId} AND status = 'pending' AND business_now(merchant_id) >= expires_at`;
   if (!agreement) return;
   await lockAgreements(trx, [agreement.id]);
-  const ended = await rows<EndedIntent>(
-    trx,
-    `UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
+  const ended =
+    await trx.rows<EndedIntent>`UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
        sequence = i.sequence + 1
-     WHERE i.id = :intentId AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
-     RETURNING ${ENDED_COLUMNS}`,
-    { intentId },
-  );
+     WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
+     RETURNING ${raw(ENDED_COLUMNS)}`;
   await announceEnds(trx, keyring, ended, 'network');
 }
 

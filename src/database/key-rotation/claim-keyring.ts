@@ -1,5 +1,6 @@
 import { ringWords } from '../../domain/words/service-words';
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { KeyringError, type Keyring } from '../keys/keyring';
 import { currentKey, openPublicJwk } from '../keys/signing-key';
@@ -35,12 +36,9 @@ export async function requireRing(db: Executor, ring: Keyring): Promise<void> {
  */
 export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
   await requireRing(db, ring);
-  const claimed = await row(
-    db,
-    `INSERT INTO encryption_keys (kid, check_value) VALUES (:kid, :checkValue)
-     ON CONFLICT (kid) DO UPDATE SET encrypts = true WHERE NOT encryption_keys.encrypts RETURNING kid`,
-    { kid: ring.current, checkValue: checkValue(ring, ring.current) },
-  );
+  const claimed =
+    await db.row`INSERT INTO encryption_keys (kid, check_value) VALUES (${ring.current}, ${checkValue(ring, ring.current)})
+     ON CONFLICT (kid) DO UPDATE SET encrypts = true WHERE NOT encryption_keys.encrypts RETURNING kid`;
   if (!claimed) await requireRing(db, ring);
 }
 
@@ -77,24 +75,15 @@ function refuse(faults: string[]): void {
  * call.
  */
 export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
-  await rows(
-    trx,
-    `UPDATE encryption_keys SET encrypts = false
-     WHERE kid <> :current AND kid NOT IN (${SECRET_KEYS})`,
-    { current },
-  );
-  await rows(
-    trx,
-    `DELETE FROM encryption_keys k WHERE kid <> :current AND NOT encrypts
+  await trx.rows`UPDATE encryption_keys SET encrypts = false
+     WHERE kid <> ${current} AND kid NOT IN (${raw(SECRET_KEYS)})`;
+  await customPlan(trx).rows`DELETE FROM encryption_keys k WHERE kid <> ${current} AND NOT encrypts
        AND NOT EXISTS (SELECT FROM agreements WHERE payment_id_key = k.kid)
-       AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`,
-    { current },
-    'custom plan',
-  );
+       AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`;
 }
 
 async function readKeys(db: Executor): Promise<EncryptionKey[]> {
-  return rows<EncryptionKey>(db, `SELECT kid, check_value, encrypts FROM encryption_keys ORDER BY kid`);
+  return db.rows<EncryptionKey>`SELECT kid, check_value, encrypts FROM encryption_keys ORDER BY kid`;
 }
 
 function wrongWith(ring: Keyring, { kid, encrypts, checkValue: stored }: EncryptionKey): string[] {

@@ -1,5 +1,6 @@
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { rows, type Database, type Executor } from '../pool/connection';
+import type { Database, Executor } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import { entriesPlace } from '../customer/migrate-customers';
 import { answerPlace } from '../call/idempotency';
 import { inSnakeCase } from '../pool/letter-case';
@@ -168,11 +169,8 @@ export async function reencrypt(
     changed[encrypted.table] = total;
   }
   // The account numbers are gone, so these cannot be indexed again; nor need they be.
-  await rows(
-    db,
-    `UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
-     WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`,
-  );
+  await db.rows`UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
+     WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`;
   await db.transaction(async (trx) => {
     await retireOtherKeys(trx, ring.current);
     await recordAuditEvent(trx, by, {
@@ -201,15 +199,11 @@ async function reencryptTable(
   let changed = 0;
   for (;;) {
     report(changed);
-    const read = await rows<Row>(
-      db,
-      `SELECT ${[...encrypted.key, ...(encrypted.also ?? []), ...columns, ...indexes].join(', ')} FROM ${encrypted.table}
-       WHERE ${last ? `(${encrypted.key.join(', ')}) > (${encrypted.key.map((name) => `:${name}`).join(', ')})` : 'true'}
-         AND (${indexes.length > 0 ? 'true OR ' : ''}${older})
-       ORDER BY ${encrypted.key.join(', ')} LIMIT ${PAGE}`,
-      { ...last, prefix, bytes: prefix.length },
-      'custom plan',
-    );
+    const read = await customPlan(db)
+      .rows<Row>`SELECT ${raw([...encrypted.key, ...(encrypted.also ?? []), ...columns, ...indexes].join(', '))} FROM ${raw(encrypted.table)}
+       WHERE ${raw(last ? `(${encrypted.key.join(', ')}) > (${encrypted.key.map((name) => `:${name}`).join(', ')})` : 'true', last)}
+         AND (${raw(indexes.length > 0 ? 'true OR ' : '')}${raw(older, { prefix, bytes: prefix.length })})
+       ORDER BY ${raw(encrypted.key.join(', '))} LIMIT ${raw(PAGE)}`;
     // Columns are looked up by their names in the schema.
     const page = read.map(inSnakeCase);
     const found = await Promise.all(page.map((one) => reencryptRow(db, ring, encrypted, one)));
@@ -243,13 +237,9 @@ async function reencryptRow(
   }
   const names = Object.keys(fresh);
   if (names.length === 0) return false;
-  await rows(
-    db,
-    `UPDATE ${encrypted.table} SET ${names.map((name) => `${name} = :new_${name}`).join(', ')}
-     WHERE ${encrypted.key.map((name) => `${name} = :${name}`).join(' AND ')}
-       AND ${names.map((name) => `${name} = :${name}`).join(' AND ')}`,
-    { ...one, ...Object.fromEntries(names.map((name) => [`new_${name}`, fresh[name]])) },
-  );
+  await db.rows`UPDATE ${raw(encrypted.table)} SET ${raw(names.map((name) => `${name} = :${name}`).join(', '), fresh)}
+     WHERE ${raw(encrypted.key.map((name) => `${name} = :${name}`).join(' AND '), one)}
+       AND ${raw(names.map((name) => `${name} = :${name}`).join(' AND '), one)}`;
   return true;
 }
 
@@ -312,5 +302,5 @@ export async function keyUse(
 }
 
 async function countedBy(db: Executor, kid: string, from: string): Promise<{ kid: string; count: number }[]> {
-  return rows(db, `SELECT ${kid} AS kid, count(*)::float8 AS count FROM ${from} GROUP BY 1 ORDER BY 1`);
+  return db.rows`SELECT ${raw(kid)} AS kid, count(*)::float8 AS count FROM ${raw(from)} GROUP BY 1 ORDER BY 1`;
 }

@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
+import type { Database, Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { newId } from '../identifier/new-id';
 import { KeyringError, type Keyring } from './keyring';
 import { decrypt, encrypt, type EncryptedPlace } from './encrypt';
@@ -73,10 +74,9 @@ export type KeyTable = 'signing_keys' | 'chain_keys';
 export async function rotateKey(db: Database, ring: Keyring, by: Actor, table: KeyTable): Promise<string> {
   return db.transaction(async (trx) => {
     await lockKeys(trx, table);
-    const retired = await row<{ kid: string }>(
-      trx,
-      `UPDATE ${table} SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`,
-    );
+    const retired = await trx.row<{
+      kid: string;
+    }>`UPDATE ${raw(table)} SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`;
     const kid = await insertKey(trx, ring, table);
     if (kid === undefined) throw new Error(`the current key of ${table} was not retired`);
     await recordAuditEvent(trx, by, {
@@ -91,7 +91,7 @@ export async function rotateKey(db: Database, ring: Keyring, by: Actor, table: K
 
 /** One rotation at a time: two at once would retire one key and create two. */
 async function lockKeys(trx: Transaction, table: KeyTable): Promise<void> {
-  await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended('${table}', 0))`);
+  await trx.row`SELECT pg_advisory_xact_lock(hashtextextended('${raw(table)}', 0))`;
 }
 
 /**
@@ -108,13 +108,10 @@ export async function revokeSigningKey(
 ): Promise<string | undefined> {
   return db.transaction(async (trx) => {
     await lockKeys(trx, 'signing_keys');
-    const revoked = await row(
-      trx,
-      `UPDATE signing_keys SET retired_at = coalesce(retired_at, clock_timestamp()), revoked_at = clock_timestamp()
-       WHERE kid = :kid AND revoked_at IS NULL RETURNING kid`,
-      { kid },
-    );
-    const known = revoked ?? (await row(trx, `SELECT kid FROM signing_keys WHERE kid = :kid`, { kid }));
+    const revoked =
+      await trx.row`UPDATE signing_keys SET retired_at = coalesce(retired_at, clock_timestamp()), revoked_at = clock_timestamp()
+       WHERE kid = ${kid} AND revoked_at IS NULL RETURNING kid`;
+    const known = revoked ?? (await trx.row`SELECT kid FROM signing_keys WHERE kid = ${kid}`);
     if (!known) return undefined;
     await insertKey(trx, ring, 'signing_keys');
     const current = await currentKey(trx, 'signing_keys');
@@ -129,14 +126,12 @@ export async function revokeSigningKey(
 }
 
 async function readKeys(db: Executor, verifyForS: number) {
-  return rows<StoredKey & { retired: boolean }>(
-    db,
-    `SELECT kid, private_key_encrypted AS encrypted, retired_at IS NOT NULL AS retired
+  return db.rows<
+    StoredKey & { retired: boolean }
+  >`SELECT kid, private_key_encrypted AS encrypted, retired_at IS NOT NULL AS retired
      FROM signing_keys
-     WHERE retired_at IS NULL OR revoked_at IS NULL AND retired_at > clock_timestamp() - :verifyForS * interval '1 second'
-     ORDER BY retired_at DESC NULLS FIRST`,
-    { verifyForS },
-  );
+     WHERE retired_at IS NULL OR revoked_at IS NULL AND retired_at > clock_timestamp() - ${verifyForS} * interval '1 second'
+     ORDER BY retired_at DESC NULLS FIRST`;
 }
 
 export interface StoredKey {
@@ -145,10 +140,7 @@ export interface StoredKey {
 }
 
 export function currentKey(db: Executor, table: KeyTable): Promise<StoredKey | undefined> {
-  return row<StoredKey>(
-    db,
-    `SELECT kid, private_key_encrypted AS encrypted FROM ${table} WHERE retired_at IS NULL`,
-  );
+  return db.row<StoredKey>`SELECT kid, private_key_encrypted AS encrypted FROM ${raw(table)} WHERE retired_at IS NULL`;
 }
 
 /** @returns undefined if there is a current key already */
@@ -157,12 +149,10 @@ export async function insertKey(trx: Executor, ring: Keyring, table: KeyTable): 
   // A fixed alphabet, so that the key id of a token's header is checked before it is looked up.
   const kid = newId('signingKey');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const inserted = await row<{ kid: string }>(
-    trx,
-    `INSERT INTO ${table} (kid, private_key_encrypted) VALUES (:kid, :encrypted)
-     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`,
-    { kid, encrypted: encrypt(ring, pem, privateKeyPlace(table, kid)) },
-  );
+  const inserted = await trx.row<{
+    kid: string;
+  }>`INSERT INTO ${raw(table)} (kid, private_key_encrypted) VALUES (${kid}, ${encrypt(ring, pem, privateKeyPlace(table, kid))})
+     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`;
   return inserted?.kid;
 }
 

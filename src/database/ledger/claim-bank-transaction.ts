@@ -1,4 +1,4 @@
-import { row, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 
 /**
  * Claims of the ids that banks give their transactions. An id belongs to the charge, the refund or
@@ -16,19 +16,11 @@ export async function claimBankTransaction(
   trx: Executor,
   claim: { bankId: string; bankTransactionId: string; resourceId: string },
 ): Promise<boolean> {
-  const claimed = await row(
-    trx,
-    `INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-     VALUES (:bankId, :bankTransactionId, :resourceId) ON CONFLICT DO NOTHING RETURNING true`,
-    claim,
-  );
+  const claimed = await trx.row`INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+     VALUES (${claim.bankId}, ${claim.bankTransactionId}, ${claim.resourceId}) ON CONFLICT DO NOTHING RETURNING true`;
   if (claimed) return true;
   // A second statement, so that it sees a claim that the first may have waited for.
-  const owned = await row(
-    trx,
-    `SELECT true FROM bank_transactions
-     WHERE bank_id = :bankId AND bank_transaction_id = :bankTransactionId AND resource_id = :resourceId`,
-    claim,
-  );
+  const owned = await trx.row`SELECT true FROM bank_transactions
+     WHERE bank_id = ${claim.bankId} AND bank_transaction_id = ${claim.bankTransactionId} AND resource_id = ${claim.resourceId}`;
   return owned !== undefined;
 }

@@ -1,6 +1,7 @@
 import { OperatorError } from '../../domain/failures';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { oneRow, row, rows, type Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 
 /**
@@ -38,14 +39,10 @@ export async function closePeriod(
   timeZone: string,
   month: string,
 ): Promise<boolean> {
-  await rows(trx, LOCK_PERIODS);
-  const closed = await row<{ reopenings: number }>(
-    trx,
-    `INSERT INTO ledger_periods AS p (month)
-     SELECT :month::date WHERE NOT may_settle_before(${END_OF_MONTH}, NULL) AND (${EARLIER_OPEN}) IS NULL
-     ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`,
-    { month, timeZone },
-  );
+  await trx.rows`${raw(LOCK_PERIODS)}`;
+  const closed = await trx.row<{ reopenings: number }>`INSERT INTO ledger_periods AS p (month)
+     SELECT ${month}::date WHERE NOT may_settle_before(${raw(END_OF_MONTH, { month, timeZone })}, NULL) AND (${raw(EARLIER_OPEN, { month })}) IS NULL
+     ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`;
   if (closed) {
     await recordAuditEvent(trx, by, {
       action: 'period.closed',
@@ -59,12 +56,12 @@ export async function closePeriod(
 }
 
 async function refuseUnlessClosed(trx: Transaction, timeZone: string, month: string): Promise<void> {
-  const found = await oneRow<{ state: string | null; over: boolean; earlier: string | null }>(
-    trx,
-    `SELECT (SELECT state FROM ledger_periods WHERE month = :month) AS state,
-       clock_timestamp() >= ${END_OF_MONTH} AS over, (${EARLIER_OPEN})::text AS earlier`,
-    { month, timeZone },
-  );
+  const found = await trx.oneRow<{
+    state: string | null;
+    over: boolean;
+    earlier: string | null;
+  }>`SELECT (SELECT state FROM ledger_periods WHERE month = ${month}) AS state,
+       clock_timestamp() >= ${raw(END_OF_MONTH, { month, timeZone })} AS over, (${raw(EARLIER_OPEN, { month })})::text AS earlier`;
   if (found.state === 'closed') return;
   if (!found.over) throw new OperatorError(`${nameOf(month)} is not over: close it later.`);
   if (found.earlier) {
@@ -75,14 +72,12 @@ async function refuseUnlessClosed(trx: Transaction, timeZone: string, month: str
 
 /** @throws OperatorError (the month is not closed, or a later month is) */
 export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
-  await rows(trx, LOCK_PERIODS);
-  const reopened = await row<{ reopenings: number }>(
-    trx,
-    `UPDATE ledger_periods SET state = 'reopened', reopenings = reopenings + 1
-     WHERE month = :month AND state = 'closed'
-       AND NOT EXISTS (SELECT FROM ledger_periods WHERE month > :month AND state = 'closed') RETURNING reopenings`,
-    { month },
-  );
+  await trx.rows`${raw(LOCK_PERIODS)}`;
+  const reopened = await trx.row<{
+    reopenings: number;
+  }>`UPDATE ledger_periods SET state = 'reopened', reopenings = reopenings + 1
+     WHERE month = ${month} AND state = 'closed'
+       AND NOT EXISTS (SELECT FROM ledger_periods WHERE month > ${month} AND state = 'closed') RETURNING reopenings`;
   if (reopened) {
     await recordAuditEvent(trx, by, {
       action: 'period.reopened',
@@ -91,11 +86,9 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
     });
     return;
   }
-  const last = await oneRow<{ month: string | null }>(
-    trx,
-    `SELECT max(month)::text AS month FROM ledger_periods WHERE month > :month AND state = 'closed'`,
-    { month },
-  );
+  const last = await trx.oneRow<{
+    month: string | null;
+  }>`SELECT max(month)::text AS month FROM ledger_periods WHERE month > ${month} AND state = 'closed'`;
   throw new OperatorError(
     last.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
   );

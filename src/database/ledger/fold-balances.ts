@@ -1,4 +1,4 @@
-import { oneRow, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 
 /** Changes that one statement folds: some ten milliseconds of Postgres. */
 const FOLDED_AT_ONCE = 10_000;
@@ -10,8 +10,6 @@ const FOLDED_AT_ONCE = 10_000;
  * @returns whether there may be more
  */
 export async function foldBalances(db: Executor, atMost = FOLDED_AT_ONCE): Promise<boolean> {
-  const { folded } = await oneRow<{ folded: number }>(db, `SELECT fold_ledger_balances(:atMost) AS folded`, {
-    atMost,
-  });
+  const { folded } = await db.oneRow<{ folded: number }>`SELECT fold_ledger_balances(${atMost}) AS folded`;
   return folded === atMost;
 }

@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../../domain/books/ledger';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 import { jsonOf } from '../pool/json';
 
 /** Only the table's owner can give an entry an id below 1, which reads must find, too. */
@@ -17,19 +17,17 @@ export const FIRST_ID = '-9223372036854775808';
  */
 export async function postEntries(trx: Executor, timeZone: string, entries: LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  await rows(
-    trx,
-    `WITH given AS (
+  await trx.rows`WITH given AS (
        SELECT e->>'kind' AS kind, e->>'resourceId' AS resource_id, (e->>'settledAt')::timestamptz AS settled_at,
          e->>'ownerId' AS owner_id, e->'postings' AS postings, e->'booking' AS booking
-       FROM jsonb_array_elements(:entries::jsonb) AS e),
+       FROM jsonb_array_elements(${jsonOf(entries)}::jsonb) AS e),
      booked AS (
-       SELECT given.*, (settled_at AT TIME ZONE :timeZone)::date AS own_day,
-         ledger_booking_day(owner_id, settled_at, :timeZone) AS day
+       SELECT given.*, (settled_at AT TIME ZONE ${timeZone})::date AS own_day,
+         ledger_booking_day(owner_id, settled_at, ${timeZone}) AS day
        FROM given),
      made AS (
        INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, commit_id, belongs_to)
-       SELECT kind, resource_id, settled_at, day, :commitId, CASE WHEN own_day <> day THEN own_day END FROM booked
+       SELECT kind, resource_id, settled_at, day, ${trx.commitId}, CASE WHEN own_day <> day THEN own_day END FROM booked
        ON CONFLICT (resource_id, kind) DO NOTHING RETURNING id, kind, resource_id),
      -- A bank takes a charge back under one id, in one booking, though a refund that it rejects
      -- later adds a second part here.
@@ -45,11 +43,5 @@ export async function postEntries(trx: Executor, timeZone: string, entries: Ledg
      INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
      SELECT made.id, p.n, p.value->>'party', p.value->>'account', p.value->>'direction', (p.value->>'amount')::bigint,
        p.value->>'currency'
-     FROM made JOIN given USING (kind, resource_id), jsonb_array_elements(given.postings) WITH ORDINALITY AS p (value, n)`,
-    {
-      timeZone,
-      commitId: trx.commitId,
-      entries: jsonOf(entries),
-    },
-  );
+     FROM made JOIN given USING (kind, resource_id), jsonb_array_elements(given.postings) WITH ORDINALITY AS p (value, n)`;
 }

@@ -1,4 +1,5 @@
-import { oneRow, rows, type Database, type Executor } from '../pool/connection';
+import type { Database, Executor } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import type { Party } from '../query/party';
 import { FIRST_ID } from './post-entries';
 import { OF_THE_DAY, POSTED_TO, readInOneSnapshot } from './read-statement';
@@ -39,24 +40,19 @@ async function positionsOf<Counterparty>(
   which: string,
   bindings: Record<string, unknown>,
 ): Promise<Position<Counterparty>[]> {
-  const found = await rows<
+  const found = await customPlan(db).rows<
     Record<'owedToIt' | 'owedByIt', string> & Omit<Position<Counterparty>, 'owedToIt' | 'owedByIt'>
-  >(
-    db,
-    `SELECT party_id, counterparty_id, currency, (SELECT name FROM entities WHERE id = counterparty_id) AS counterparty_name,
+  >`SELECT party_id, counterparty_id, currency, (SELECT name FROM entities WHERE id = counterparty_id) AS counterparty_name,
        coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS owed_to_it,
        coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS owed_by_it
      FROM (
-       SELECT ${holder} AS party_id, ${holderOf('p')} AS own, ${holderOf('other')} AS counterparty_id,
+       SELECT ${raw(holder, bindings)} AS party_id, ${raw(holderOf('p'))} AS own, ${raw(holderOf('other'))} AS counterparty_id,
          p.currency::text AS currency, p.direction, least(p.amount, other.amount) AS amount
        FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
          LEFT JOIN ledger_postings other ON other.entry_id = p.entry_id AND other.direction <> p.direction
-       WHERE ${which}) AS sides
+       WHERE ${raw(which, bindings)}) AS sides
      WHERE counterparty_id IS DISTINCT FROM own
-     GROUP BY party_id, counterparty_id, currency ORDER BY party_id, counterparty_id, currency LIMIT :atMost`,
-    bindings,
-    'custom plan',
-  );
+     GROUP BY party_id, counterparty_id, currency ORDER BY party_id, counterparty_id, currency LIMIT ${bindings.atMost}`;
   return found.map(({ owedToIt, owedByIt, ...position }) => ({
     ...position,
     owedToIt: BigInt(owedToIt),
@@ -89,9 +85,6 @@ export interface NetworkDay {
 /** Entries whose positions one statement adds up: half a second of Postgres, or less. */
 const ENTRIES_AT_ONCE = 10_000;
 
-const NEXT_ENTRIES = `SELECT max(id)::text AS last, count(*)::int AS count FROM (
-  SELECT id FROM ledger_entries WHERE settlement_day = :date AND id > :after::bigint ORDER BY id LIMIT :entriesAtOnce) AS next`;
-
 const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id <= :last::bigint
   AND p.currency = coalesce(:currency::text, p.currency)`;
 
@@ -113,11 +106,11 @@ export async function readNetworkPositions(
     const sums = new Map<string, NetworkPosition>();
     let entries = 0;
     for (let after = FIRST_ID; ;) {
-      const next = await oneRow<{ last: string | null; count: number }>(trx, NEXT_ENTRIES, {
-        date,
-        after,
-        entriesAtOnce,
-      });
+      const next = await trx.oneRow<{
+        last: string | null;
+        count: number;
+      }>`SELECT max(id)::text AS last, count(*)::int AS count FROM (
+  SELECT id FROM ledger_entries WHERE settlement_day = ${date} AND id > ${after}::bigint ORDER BY id LIMIT ${entriesAtOnce}) AS next`;
       const { last } = next;
       if (last === null) break;
       const page = { date, currency, after, last, atMost: atMost + 1 };

@@ -1,5 +1,6 @@
 import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
-import { oneRow, row, rows, type Database, type Executor, type Transaction } from '../pool/connection';
+import type { Database, Executor, Transaction } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import type { TransactionRecord } from './list-transactions';
 import { SIDES, type Party } from '../query/party';
@@ -22,14 +23,13 @@ export interface StatementOf {
 
 /** Statements of a day that may have more lines than the API hashes while a request waits. */
 export async function longStatements(db: Executor, date: string): Promise<StatementOf[]> {
-  const found = await rows<{ partyId: string; role: Party['role']; currency: string }>(
-    db,
-    `SELECT party.id AS party_id, party.type AS role, b.currency
+  const found = await customPlan(db).rows<{
+    partyId: string;
+    role: Party['role'];
+    currency: string;
+  }>`SELECT party.id AS party_id, party.type AS role, b.currency
      FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
-     WHERE b.day = :date GROUP BY 1, 2, 3 HAVING sum(b.count) > ${HASHED_MAX} ORDER BY 1, 3`,
-    { date },
-    'custom plan',
-  );
+     WHERE b.day = ${date} GROUP BY 1, 2, 3 HAVING sum(b.count) > ${raw(HASHED_MAX)} ORDER BY 1, 3`;
   return found.map(({ partyId: entityId, role, currency }) => ({
     party: { entityId, role },
     date,
@@ -80,14 +80,10 @@ export function readFinality(
   date: string,
   party: Party | null,
 ): Promise<Finality> {
-  return oneRow<Finality>(
-    db,
-    `SELECT NOT may_settle_before(${END_OF_DAY}, :owner) AND NOT EXISTS (
+  return db.oneRow<Finality>`SELECT NOT may_settle_before(${raw(END_OF_DAY, { date, timeZone })}, ${party?.role === 'merchant' ? party.entityId : null}) AND NOT EXISTS (
          SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
        coalesce(p.reopenings, 0) AS edition
-     FROM (SELECT date_trunc('month', :date::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`,
-    { date, timeZone, owner: party?.role === 'merchant' ? party.entityId : null },
-  );
+     FROM (SELECT date_trunc('month', ${date}::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`;
 }
 
 /** @param party for whom; null for the network */
@@ -116,15 +112,18 @@ export async function hasSettledIn(
 ): Promise<boolean> {
   const posted = `SELECT FROM ledger_balances WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency`;
   return (
-    (await row(db, `SELECT WHERE EXISTS (${posted})`, { partyId, currency }, 'custom plan')) !== undefined
+    (await customPlan(db).row`SELECT WHERE EXISTS (${raw(posted, { currency, partyId })})`) !== undefined
   );
 }
 
 export async function readTotals(db: Executor, timeZone: string, of: StatementOf): Promise<StatementTotals> {
   const { party, date, currency } = of;
-  const found = await rows<{ what: string; count: number; amount: string; balance: string }>(
-    db,
-    `SELECT CASE WHEN day < :date::date THEN 'before' ELSE CASE kind || ' of ' || account
+  const found = await customPlan(db).rows<{
+    what: string;
+    count: number;
+    amount: string;
+    balance: string;
+  }>`SELECT CASE WHEN day < ${date}::date THEN 'before' ELSE CASE kind || ' of ' || account
          WHEN 'charge of in_transit' THEN 'credits'
          WHEN 'reversal of payee_bank' THEN 'creditsReversed'
          WHEN 'write_off of customer_bank' THEN 'writeOffs'
@@ -132,11 +131,8 @@ export async function readTotals(db: Executor, timeZone: string, of: StatementOf
          ELSE kind || 's' END END AS what,
        sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
      FROM ledger_balances
-     WHERE party_id = ANY(${POSTED_TO[party.role]}) AND currency = :currency AND account <> 'disputed'
-       AND (day < :date OR (day = :date AND kind <> 'credit')) GROUP BY 1`,
-    { partyId: party.entityId, date, currency },
-    'custom plan',
-  );
+     WHERE party_id = ANY(${raw(POSTED_TO[party.role], { partyId: party.entityId })}) AND currency = ${currency} AND account <> 'disputed'
+       AND (day < ${date} OR (day = ${date} AND kind <> 'credit')) GROUP BY 1`;
   const named = new Map(found.map((one) => [one.what, one]));
   const moved = MOVEMENTS.map((name) => {
     const { count = 0, amount = 0 } = named.get(name) ?? {};
@@ -155,14 +151,11 @@ async function openExceptions(
   timeZone: string,
   { party: { entityId, role }, date, currency }: StatementOf,
 ): Promise<number> {
-  const { count } = await oneRow<{ count: number }>(
-    db,
-    `SELECT count(*)::int AS count FROM reconciliation_exceptions
-     WHERE (${SIDES[role].join(' OR ')}) AND currency = :currency AND opened_at < ${END_OF_DAY}
-       AND (resolved_at IS NULL OR resolved_at >= ${END_OF_DAY})`,
-    { entityId, date, currency, timeZone },
-    'custom plan',
-  );
+  const { count } = await customPlan(db).oneRow<{
+    count: number;
+  }>`SELECT count(*)::int AS count FROM reconciliation_exceptions
+     WHERE (${raw(SIDES[role].join(' OR '), { entityId })}) AND currency = ${currency} AND opened_at < ${raw(END_OF_DAY, { date, timeZone })}
+       AND (resolved_at IS NULL OR resolved_at >= ${raw(END_OF_DAY, { date, timeZone })})`;
   return count;
 }
 
@@ -188,7 +181,31 @@ export async function* readLines(
   for (const partyId of await postedTo(db, { party, date, currency })) {
     for (let after: bigint | undefined = 0n; after !== undefined;) {
       const bindings = { partyId, date, currency, after };
-      const page: (StatementLine & { entryId: bigint })[] = await rows(db, LINES, bindings, 'custom plan');
+      const page: (StatementLine & { entryId: bigint })[] = await customPlan(db).rows`
+  WITH page AS MATERIALIZED (
+    -- A bank with both the payer and the payee has two postings, but one line.
+    SELECT p.entry_id AS id, max(p.amount) AS amount
+    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+    WHERE p.party_id = ${bindings.partyId} AND ${raw(SHOWN, bindings)} AND ${raw(OF_THE_DAY, bindings)} AND p.entry_id > ${bindings.after}::bigint
+    GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${raw(PAGE)})
+  SELECT * FROM (SELECT e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
+    t.description, t.customer_id, t.merchant_id, t.bank_id, t.billing_request_id, t.schedule_id,
+    t.bank_transaction_id, t.decline_reason,
+    ${raw(backBy('refund', 'refunds part'), bindings)} - ${raw(backBy('refund_return', RETURNS), bindings)} AS refunded_amount,
+    ${raw(backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part'), bindings)} AS reversed_amount,
+    t.created_at, e.settled_at, t.payee_bank_id, t.payee_lookup_id AS "payeeLookupID", t.metadata,
+    sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
+  FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
+    SELECT ${raw(IMMUTABLE)} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
+    UNION ALL
+    -- A write-off follows an exception, or a refund rejected after an exception.
+    SELECT NULL, b.reference, 'write_off', 'completed', b.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
+      b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id, b.metadata
+    FROM billing_requests b
+    WHERE e.kind = 'write_off' AND b.id = coalesce(
+      (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
+      (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
+  WHERE bytes <= ${raw(PAGE_BYTES)} ORDER BY entry_id`;
       if (page.length > 0) yield page;
       after = page.at(-1)?.entryId;
     }
@@ -198,13 +215,8 @@ export async function* readLines(
 /** Parties with lines that day. A provider may have many merchants, few of which move. */
 async function postedTo(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
   if (party.role !== 'provider') return [party.entityId];
-  const found = await rows<{ partyId: string }>(
-    db,
-    `SELECT DISTINCT party_id FROM ledger_balances
-     WHERE party_id = ANY(${POSTED_TO.provider}) AND day = :date AND currency = :currency ORDER BY 1`,
-    { partyId: party.entityId, date, currency },
-    'custom plan',
-  );
+  const found = await customPlan(db).rows<{ partyId: string }>`SELECT DISTINCT party_id FROM ledger_balances
+     WHERE party_id = ANY(${raw(POSTED_TO.provider, { partyId: party.entityId })}) AND day = ${date} AND currency = ${currency} ORDER BY 1`;
   return found.map(({ partyId }) => partyId);
 }
 
@@ -225,44 +237,16 @@ const backBy = (kind: 'refund' | 'refund_return' | 'reversal', of: string) =>
 const RETURNS = `(
        SELECT return_transaction_id AS id, billing_request_id FROM refunds WHERE returned_at IS NOT NULL) AS part`;
 
-const LINES = `
-  WITH page AS MATERIALIZED (
-    -- A bank with both the payer and the payee has two postings, but one line.
-    SELECT p.entry_id AS id, max(p.amount) AS amount
-    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-    WHERE p.party_id = :partyId AND ${SHOWN} AND ${OF_THE_DAY} AND p.entry_id > :after::bigint
-    GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${PAGE})
-  SELECT * FROM (SELECT e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
-    t.description, t.customer_id, t.merchant_id, t.bank_id, t.billing_request_id, t.schedule_id,
-    t.bank_transaction_id, t.decline_reason,
-    ${backBy('refund', 'refunds part')} - ${backBy('refund_return', RETURNS)} AS refunded_amount,
-    ${backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part')} AS reversed_amount,
-    t.created_at, e.settled_at, t.payee_bank_id, t.payee_lookup_id AS "payeeLookupID", t.metadata,
-    sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
-  FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
-    SELECT ${IMMUTABLE} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
-    UNION ALL
-    -- A write-off follows an exception, or a refund rejected after an exception.
-    SELECT NULL, b.reference, 'write_off', 'completed', b.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
-      b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id, b.metadata
-    FROM billing_requests b
-    WHERE e.kind = 'write_off' AND b.id = coalesce(
-      (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
-      (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
-  WHERE bytes <= ${PAGE_BYTES} ORDER BY entry_id`;
-
 /** @returns the SHA-256 of the file; undefined before the first hash */
 export async function readDigest(
   db: Executor,
   { party, date, currency }: StatementOf,
   edition: number,
 ): Promise<string | undefined> {
-  const found = await row<{ sha256: string }>(
-    db,
-    `SELECT sha256 FROM statement_digests WHERE party_id = :partyId AND day = :date AND currency = :currency
-       AND reopenings = :edition`,
-    { partyId: party.entityId, date, currency, edition },
-  );
+  const found = await db.row<{
+    sha256: string;
+  }>`SELECT sha256 FROM statement_digests WHERE party_id = ${party.entityId} AND day = ${date} AND currency = ${currency}
+       AND reopenings = ${edition}`;
   return found?.sha256;
 }
 
@@ -276,10 +260,6 @@ export async function keepDigest(
   edition: number,
   sha256: string,
 ): Promise<void> {
-  await rows(
-    db,
-    `INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
-     VALUES (:partyId, :date, :currency, :edition, :sha256) ON CONFLICT DO NOTHING`,
-    { partyId: party.entityId, date, currency, edition, sha256 },
-  );
+  await db.rows`INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
+     VALUES (${party.entityId}, ${date}, ${currency}, ${edition}, ${sha256}) ON CONFLICT DO NOTHING`;
 }

@@ -1,6 +1,7 @@
 import { KINDS_OF_REASON } from '../../domain/charge';
 import type { DailyTotal } from '../../domain/books/summary';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import type { Party } from '../query/party';
 import { POSTED_TO } from './read-statement';
@@ -31,11 +32,8 @@ export async function readDailyTotals(
   { from, to, timeZone }: { from: string; to: string; timeZone: string },
 ): Promise<DailyTotal[]> {
   const parties = POSTED_TO[role];
-  const found = await rows<Omit<DailyTotal, 'amount'> & { amount: string }>(
-    db,
-    `${moved(parties)} UNION ALL ${declined(role === 'bank' ? 'bank_id' : 'merchant_id', parties)}`,
-    { partyId, from, to, timeZone, reasons: KINDS_OF_REASON },
-    'custom plan',
-  );
+  const found = await customPlan(db).rows<
+    Omit<DailyTotal, 'amount'> & { amount: string }
+  >`${raw(moved(parties), { from, to, partyId })} UNION ALL ${raw(declined(role === 'bank' ? 'bank_id' : 'merchant_id', parties), { timeZone, reasons: KINDS_OF_REASON, from, to, partyId })}`;
   return found.map((line) => ({ ...line, amount: BigInt(line.amount) }) as DailyTotal);
 }

@@ -3,7 +3,8 @@ import { invalidRequest } from '../../domain/failures';
 import { parseDecimalAmount } from '../../domain/money';
 import { customersNamed } from '../customer/list-customers';
 import { merchantsNamed } from '../entity/list-merchants';
-import { oneRow, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import { allOf, literal } from '../query/list-page';
 import { OWN, SIDES, type Party } from '../query/party';
 import {
@@ -145,19 +146,14 @@ async function paymentsNoting(db: Executor, { entityId, role }: Party, search: s
   // People write an order's number as `4711`, `#4711` or `order 4711`.
   const number = search.split(/[\s#]+/).at(-1) ?? '';
   const values = { search, ...(/\d/.test(number) && { number, marked: `#${number}` }) };
-  const { owner } = await oneRow<{ owner: string }>(
-    db,
-    'SELECT coalesce(provider_id, id) AS owner FROM entities WHERE id = :entityId',
-    { entityId },
-  );
-  const found = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM transactions WHERE ${OWN[role]} AND metadata <> '{}'
-       AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) && metadata_hashes(:owner, :values::jsonb)
-     LIMIT :most`,
-    { entityId, owner, values: JSON.stringify(values), most: NAMED_MAX + 1 },
-    'custom plan',
-  );
+  const { owner } = await db.oneRow<{
+    owner: string;
+  }>`SELECT coalesce(provider_id, id) AS owner FROM entities WHERE id = ${entityId}`;
+  const found = await customPlan(db).rows<{
+    id: string;
+  }>`SELECT id FROM transactions WHERE ${raw(OWN[role], { entityId })} AND metadata <> '{}'
+       AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) && metadata_hashes(${owner}, ${JSON.stringify(values)}::jsonb)
+     LIMIT ${NAMED_MAX + 1}`;
   return found.length > NAMED_MAX ? [] : found.map(({ id }) => id);
 }
 
@@ -333,18 +329,15 @@ async function pageOf(
     (part) => `(SELECT * FROM (${rowsOf(part, place, columns(part))} LIMIT :lookedThrough) AS looked
      ${isLooked(part) ? `WHERE ${allOf(...part.looked)}` : ''} ${inOrder('moment')} LIMIT :most)`,
   );
-  const read = await rows<FoundTransaction & { id: string; micros: string; found: number; bytes: unknown }>(
-    db,
-    `SELECT * FROM (
-       SELECT ${RECORD_COLUMNS}, ${namesFor(party)}, sign, moved, id, ${MICROS} AS micros,
+  const read = await customPlan(db).rows<
+    FoundTransaction & { id: string; micros: string; found: number; bytes: unknown }
+  >`SELECT * FROM (
+       SELECT ${raw(RECORD_COLUMNS)}, ${raw(namesFor(party), bindings)}, sign, moved, id, ${raw(MICROS)} AS micros,
          count(*) OVER ()::int AS found,
-         sum(octet_length(metadata::text)) OVER (${inOrder('moment')}) AS bytes
-       FROM (SELECT DISTINCT ON (moment, id) * FROM (${found.join(' UNION ALL ')}) AS found
-             ${inOrder('moment')} LIMIT :most) AS page) AS page
-     WHERE bytes <= ${PAGE_BYTES} ORDER BY micros::bigint DESC, id DESC`,
-    bindings,
-    'custom plan',
-  );
+         sum(octet_length(metadata::text)) OVER (${raw(inOrder('moment'))}) AS bytes
+       FROM (SELECT DISTINCT ON (moment, id) * FROM (${raw(found.join(' UNION ALL '), bindings)}) AS found
+             ${raw(inOrder('moment'))} LIMIT ${bindings.most}) AS page) AS page
+     WHERE bytes <= ${raw(PAGE_BYTES)} ORDER BY micros::bigint DESC, id DESC`;
   const isFull = read.length > 0 && (read[0]?.found ?? 0) > Math.min(read.length, most);
   const looked = parts.filter(isLooked);
   // A part that found enough may have looked less far than a part that found less.
@@ -374,11 +367,8 @@ async function lookedUntil(
   const ends = parts.map(
     (part) => `(${rowsOf(part, place, `${part.by} AS moment`)} OFFSET :lookedThrough::int - 1 LIMIT 1)`,
   );
-  const { micros } = await oneRow<{ micros: string | null }>(
-    db,
-    `SELECT max(${MICROS}::bigint)::text AS micros FROM (${ends.join(' UNION ALL ')}) AS ends`,
-    bindings,
-    'custom plan',
-  );
+  const { micros } = await customPlan(db).oneRow<{
+    micros: string | null;
+  }>`SELECT max(${raw(MICROS)}::bigint)::text AS micros FROM (${raw(ends.join(' UNION ALL '), bindings)}) AS ends`;
   return micros === null ? undefined : BigInt(micros);
 }

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { v7 as newUuid } from 'uuid';
 import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
 import { remember } from '../../domain/remember';
-import { inCamelCase } from './letter-case';
 import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
+import { STATEMENTS, type Statements } from './statement';
 import { createWaking } from './wake-relays';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
@@ -11,7 +11,7 @@ types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
 // NUMERIC stays text and is never turned into a float.
 
 /** Runs statements, alone or inside a transaction, as the caller decides. */
-export interface Executor {
+export interface Executor extends Statements {
   /** Id of the API call, which its events carry. */
   readonly requestId?: string | undefined;
   /** Of a transaction: a UUID that its events, webhooks and ledger entries share. */
@@ -20,11 +20,6 @@ export interface Executor {
   readonly traceparent?: (() => string | undefined) | undefined;
   /** Has the relays look into the outbox: after the commit of a transaction, else at once. */
   readonly wakeRelays?: (() => void) | undefined;
-  /**
-   * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
-   * @param plan `custom plan` if no plan suits all values: Postgres then plans for these
-   */
-  query(text: string, values?: unknown[], plan?: 'custom plan'): Promise<{ rows: unknown[] }>;
 }
 
 export interface Transaction extends Executor {
@@ -167,6 +162,7 @@ export function openDatabase(
 
   const wakeRelays = createWaking((text) => outside(() => using(Infinity).query(text)));
   const using = (deadline: number, requestId?: string): Database => ({
+    ...STATEMENTS,
     requestId,
     traceparent,
     wakeRelays,
@@ -189,6 +185,7 @@ export function openDatabase(
       let leavesMessages = false;
       let failed: unknown;
       const trx: Transaction = {
+        ...STATEMENTS,
         isTransaction: true,
         commitId: newUuid(),
         requestId,
@@ -246,6 +243,7 @@ const NEW_ANSWERS_WITHIN_MS = 4_000;
 
 export function executorOf(connection: ClientBase): Executor {
   return {
+    ...STATEMENTS,
     query: (text, values = []) =>
       connection.query({ text, values, query_timeout: NEW_ANSWERS_WITHIN_MS } as QueryConfig<unknown[]>),
   };
@@ -308,62 +306,4 @@ function createPreparation() {
     }
     return { text, values };
   };
-}
-
-/**
- * The rows of one statement, whose `:names` are bound from `bindings`. Columns are in camel case:
- * `merchant_id` is `merchantId`.
- *
- * @throws Error if the statement names a binding that was not given
- */
-export async function rows<Row>(
-  db: Executor,
-  sql: string,
-  bindings: Record<string, unknown> = {},
-  plan?: 'custom plan',
-): Promise<Row[]> {
-  const { text, names } = positional(sql);
-  const values = names.map((name) => {
-    const value = bindings[name];
-    if (value === undefined) throw new Error(`no binding for :${name}`);
-    return value;
-  });
-  const result = await db.query(text, values, plan);
-  return inCamelCase<Row>(result.rows as object[]);
-}
-
-/** Replaces names by `$1`, `$2`, …, a number for each place, for one name may have two types. */
-function positional(sql: string): { text: string; names: string[] } {
-  const known = POSITIONAL.get(sql);
-  if (known) {
-    remember(POSITIONAL, TEXTS_MAX, sql, known);
-    return known;
-  }
-  const names: string[] = [];
-  const text = sql.replace(/(?<!:):([a-zA-Z]\w*)/g, (_, name: string) => `$${names.push(name)}`);
-  const read = { text, names };
-  remember(POSITIONAL, TEXTS_MAX, sql, read);
-  return read;
-}
-
-const POSITIONAL = new Map<string, { text: string; names: string[] }>();
-
-export async function row<Row>(
-  db: Executor,
-  sql: string,
-  bindings: Record<string, unknown> = {},
-  plan?: 'custom plan',
-): Promise<Row | undefined> {
-  return (await rows<Row>(db, sql, bindings, plan))[0];
-}
-
-export async function oneRow<Row>(
-  db: Executor,
-  sql: string,
-  bindings: Record<string, unknown> = {},
-  plan?: 'custom plan',
-): Promise<Row> {
-  const found = await row<Row>(db, sql, bindings, plan);
-  if (found === undefined) throw new Error('a statement that always has a row had none');
-  return found;
 }

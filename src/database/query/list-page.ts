@@ -1,5 +1,6 @@
 import { invalidRequest, type Failure } from '../../domain/failures';
-import { oneRow, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 
 /**
  * Limit of a list's total and pages, so that a longer list does not cost more.
@@ -51,8 +52,6 @@ interface List {
   sort: Sort;
   /** The way to items beyond the reach. */
   instead: string;
-  /** See `Executor.query`. */
-  plan?: 'custom plan' | undefined;
 }
 
 /** @throws Failure invalid_request if the page, or the order, is beyond the reach */
@@ -61,8 +60,8 @@ export async function listPage<Item>(
   list: List,
   { page, limit, sortOrder }: Page<string>,
 ): Promise<Listed<Item>> {
-  const { bindings, sort, plan } = list;
-  const { total, more } = await countUpTo(db, list.counted, bindings, plan);
+  const { bindings, sort } = list;
+  const { total, more } = await countUpTo(db, list.counted, bindings);
   const offset = (page - 1) * limit;
   if (more && !sort.indexed) throw beyondReach('sortBy', 'can be sorted so', list.instead);
   if (offset + limit > LIST_REACH && more) throw beyondReach('page', 'can be turned to', list.instead);
@@ -72,12 +71,8 @@ export async function listPage<Item>(
   // Columns with an index are never null; in other columns nulls come last.
   const nulls = sort.indexed ? '' : ' NULLS LAST';
   const order = `ORDER BY ${columns.map((column) => `${column} ${direction}${nulls}`).join(', ')}`;
-  const items = await rows<Item>(
-    db,
-    `${list.select(order)} ${order} LIMIT :limit OFFSET :offset`,
-    { ...bindings, limit, offset, end: offset + limit },
-    plan,
-  );
+  const selected = raw(list.select(order), { ...bindings, end: offset + limit });
+  const items = await db.rows<Item>`${selected} ${raw(order)} LIMIT ${limit} OFFSET ${offset}`;
   return { items, total, more };
 }
 
@@ -85,15 +80,12 @@ export async function countUpTo(
   db: Executor,
   counted: Counted,
   bindings: Record<string, unknown>,
-  plan?: 'custom plan',
 ): Promise<{ total: number; more: boolean }> {
-  const { count } = await oneRow<{ count: number }>(
-    db,
-    // One row beyond the reach shows whether there are more.
-    `SELECT count(*)::int AS count FROM (SELECT FROM ${counted(`LIMIT ${LIST_REACH + 1}`)}) AS reached`,
-    bindings,
-    plan,
-  );
+  // One row beyond the reach shows whether there are more.
+  const reached = raw(counted(`LIMIT ${LIST_REACH + 1}`), bindings);
+  const { count } = await db.oneRow<{
+    count: number;
+  }>`SELECT count(*)::int AS count FROM (SELECT FROM ${reached}) AS reached`;
   return { total: Math.min(count, LIST_REACH), more: count > LIST_REACH };
 }
 

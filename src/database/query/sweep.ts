@@ -1,4 +1,5 @@
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 
 /** Most rows that one statement of housekeeping touches, so that it never holds locks for long. */
 export const SWEEP = 1_000;
@@ -21,11 +22,7 @@ export async function sweep(
   which: string,
   bindings: Record<string, unknown> = {},
 ): Promise<boolean> {
-  const deleted = await rows(
-    db,
-    `DELETE FROM ${table} WHERE (${key}) IN (
-       SELECT ${key} FROM ${table} WHERE ${which} LIMIT ${SWEEP} FOR UPDATE SKIP LOCKED) RETURNING true`,
-    bindings,
-  );
+  const deleted = await db.rows`DELETE FROM ${raw(table)} WHERE (${raw(key)}) IN (
+       SELECT ${raw(key)} FROM ${raw(table)} WHERE ${raw(which, bindings)} LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED) RETURNING true`;
   return deleted.length === SWEEP;
 }

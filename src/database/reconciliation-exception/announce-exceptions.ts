@@ -1,5 +1,6 @@
 import { groupBy } from '../../domain/group';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { announce } from '../webhook/announce-webhooks';
@@ -45,11 +46,8 @@ async function announcePage(
   ids: string[],
   workflowId: string | undefined,
 ): Promise<void> {
-  const counted = await rows<ExceptionRecord>(
-    trx,
-    `UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(:ids) RETURNING ${EXCEPTION_COLUMNS}`,
-    { ids },
-  );
+  const counted =
+    await trx.rows<ExceptionRecord>`UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(${ids}) RETURNING ${raw(EXCEPTION_COLUMNS)}`;
   const perSide = counted
     .toSorted((one, other) => (one.exceptionId < other.exceptionId ? -1 : 1))
     .flatMap((exception) => sidesOf(exception).map((entityId) => ({ entityId, exception })));

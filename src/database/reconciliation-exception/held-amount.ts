@@ -1,4 +1,4 @@
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 
 /** Amounts that exceptions hold back from refunds, and warnings of a payment made twice. */
 
@@ -31,16 +31,15 @@ export async function unresolvedOfSameAmount(
   merchantId: string,
   billed: { agreementIds: string[]; lookupIds: string[]; amount: bigint; currency: string },
 ): Promise<Map<string, string>> {
-  const unresolved = await rows<{ customerId: string; exceptionId: string }>(
-    trx,
-    `SELECT DISTINCT ON (customer_id) customer_id, id AS exception_id
+  const unresolved = await trx.rows<{
+    customerId: string;
+    exceptionId: string;
+  }>`SELECT DISTINCT ON (customer_id) customer_id, id AS exception_id
      FROM reconciliation_exceptions
-     WHERE merchant_id = :merchantId AND amount = :amount AND currency = :currency AND state <> 'resolved'
+     WHERE merchant_id = ${merchantId} AND amount = ${billed.amount} AND currency = ${billed.currency} AND state <> 'resolved'
        AND customer_id = ANY(ARRAY(
-         SELECT customer_id FROM agreements WHERE id = ANY(:agreementIds)
-         UNION ALL SELECT id FROM customers WHERE lookup_id = ANY(:lookupIds)))
-     ORDER BY customer_id, opened_at DESC, id DESC`,
-    { merchantId, ...billed },
-  );
+         SELECT customer_id FROM agreements WHERE id = ANY(${billed.agreementIds})
+         UNION ALL SELECT id FROM customers WHERE lookup_id = ANY(${billed.lookupIds})))
+     ORDER BY customer_id, opened_at DESC, id DESC`;
   return new Map(unresolved.map(({ customerId, exceptionId }) => [customerId, exceptionId]));
 }

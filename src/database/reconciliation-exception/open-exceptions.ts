@@ -1,7 +1,8 @@
 import { reasonForAudit } from '../../domain/charge';
 import type { AnswerKind, ExceptionKind, Said } from '../../domain/books/reconciliation-exception';
 import type { BookingInDoubt } from '../ledger/end-expected-booking';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { recordEvents, type AuditEvent } from '../record/event';
 import { newId } from '../identifier/new-id';
 import { recordsOf } from '../pool/json';
@@ -89,14 +90,13 @@ async function insertExceptions(
   exceptions: (NewException & { id: string })[],
 ): Promise<ChangedException[]> {
   if (exceptions.length === 0) return [];
-  return rows<ChangedException>(
-    trx,
-    `INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount,
+  const given = recordsOf(exceptions.map(({ booking, ...one }) => ({ ...one, ...booking })));
+  return trx.rows<ChangedException>`INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount,
        currency, bank_transaction_id, direction, booked_amount, booked_currency, opened_at)
      SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
        coalesce(g.currency, b.currency), g.bank_transaction_id, g.direction, g.booked_amount, g.booked_currency,
        settling_now(coalesce(b.owner_id, g.bank_id))
-     FROM jsonb_to_recordset(:given::jsonb) AS g (id text, kind text, billing_request_id text, refund_id text,
+     FROM jsonb_to_recordset(${given}::jsonb) AS g (id text, kind text, billing_request_id text, refund_id text,
          bank_id text, bank_transaction_id text, direction text, amount bigint, currency text, booked_amount bigint,
          booked_currency text, reference text)
        LEFT JOIN billing_requests b ON b.id = g.billing_request_id LEFT JOIN refunds r ON r.id = g.refund_id
@@ -104,9 +104,7 @@ async function insertExceptions(
      RETURNING x.id, x.sequence, x.opened_at AS at, jsonb_strip_nulls(jsonb_build_object('kind', x.kind,
        'bankId', x.bank_id, 'billingRequestId', x.billing_request_id, 'refundId', x.refund_id, 'amount', x.amount::text,
        'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
-       'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`,
-    { given: recordsOf(exceptions.map(({ booking, ...one }) => ({ ...one, ...booking }))) },
-  );
+       'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`;
 }
 
 /** @returns the exception; undefined if it has this answer already, or too many answers */
@@ -115,19 +113,15 @@ async function addAnswer(
   { kind, billingRequestId, refundId, says, bankTransactionId }: AnswerInDoubt,
   opens: boolean,
 ): Promise<{ id: string; sequence: number; at: Date } | undefined> {
-  const [added] = await rows<{ id: string; sequence: number; at: Date }>(
-    trx,
-    `WITH added AS (
+  const [added] = await trx.rows<{ id: string; sequence: number; at: Date }>`WITH added AS (
        INSERT INTO exception_answers (exception_id, says, bank_transaction_id, kind, answered_at)
-       SELECT x.id, :says, :bankTransactionId, :kind, business_now(b.owner_id)
+       SELECT x.id, ${says}, ${bankTransactionId}, ${kind}, business_now(b.owner_id)
        FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-       WHERE b.id = :billingRequestId AND x.refund_id IS NOT DISTINCT FROM :refundId AND x.state <> 'resolved'
-         AND (SELECT count(*) FROM exception_answers a WHERE a.exception_id = x.id) < ${ANSWERS_MAX}
+       WHERE b.id = ${billingRequestId} AND x.refund_id IS NOT DISTINCT FROM ${refundId} AND x.state <> 'resolved'
+         AND (SELECT count(*) FROM exception_answers a WHERE a.exception_id = x.id) < ${raw(ANSWERS_MAX)}
        ON CONFLICT DO NOTHING RETURNING exception_id, answered_at)
-     UPDATE reconciliation_exceptions x SET sequence = x.sequence + CASE WHEN :opens::boolean THEN 0 ELSE 1 END,
-       bank_transaction_id = CASE WHEN x.direction IS NULL THEN coalesce(x.bank_transaction_id, :bankTransactionId) ELSE x.bank_transaction_id END
-     FROM added WHERE x.id = added.exception_id RETURNING x.id, x.sequence, added.answered_at AS at`,
-    { kind, billingRequestId, refundId, says, bankTransactionId, opens },
-  );
+     UPDATE reconciliation_exceptions x SET sequence = x.sequence + CASE WHEN ${opens}::boolean THEN 0 ELSE 1 END,
+       bank_transaction_id = CASE WHEN x.direction IS NULL THEN coalesce(x.bank_transaction_id, ${bankTransactionId}) ELSE x.bank_transaction_id END
+     FROM added WHERE x.id = added.exception_id RETURNING x.id, x.sequence, added.answered_at AS at`;
   return added;
 }

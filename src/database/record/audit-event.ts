@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import type { AuditEvent } from './event';
 import { pages } from '../query/pages';
 
@@ -36,21 +37,8 @@ export async function recordAuditEvent(
   by: Actor,
   { action, entityId, before, after }: PrivilegedAction,
 ): Promise<void> {
-  await rows(
-    trx,
-    `INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
-     VALUES (:actor, :action, :entityId, :requestId, :ownRequestId, :reason, :before, :after)`,
-    {
-      actor: by.actor,
-      requestId: by.requestId,
-      ownRequestId: by.ownRequestId ?? null,
-      reason: by.reason,
-      action,
-      entityId,
-      before: before ? JSON.stringify(before) : null,
-      after: after ? JSON.stringify(after) : null,
-    },
-  );
+  await trx.rows`INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
+     VALUES (${by.actor}, ${action}, ${entityId}, ${by.requestId}, ${by.ownRequestId ?? null}, ${by.reason}, ${before ? JSON.stringify(before) : null}, ${after ? JSON.stringify(after) : null})`;
 }
 
 /**
@@ -86,16 +74,12 @@ export function readAuditEvents(
     0n,
     ({ id }) => id,
     (after) =>
-      rows<RecordedAuditEvent>(
-        db,
-        `SELECT id, recorded_at AS at, actor, action, entity_id, request_id,
+      customPlan(db)
+        .rows<RecordedAuditEvent>`SELECT id, recorded_at AS at, actor, action, entity_id, request_id,
            own_request_id, reason, before, after
          FROM audit_events
-         WHERE id > :after AND (:entityId::text IS NULL OR entity_id = :entityId OR actor = :entityId)
-           AND recorded_at >= coalesce(:since::timestamptz, '-infinity')
-         ORDER BY id LIMIT ${PAGE}`,
-        { after, entityId: entityId ?? null, since: since ?? null },
-        'custom plan',
-      ),
+         WHERE id > ${after} AND (${entityId ?? null}::text IS NULL OR entity_id = ${entityId ?? null} OR actor = ${entityId ?? null})
+           AND recorded_at >= coalesce(${since ?? null}::timestamptz, '-infinity')
+         ORDER BY id LIMIT ${raw(PAGE)}`,
   );
 }

@@ -1,5 +1,5 @@
 import type { Cause } from '../../domain/words/timeline';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 import { newId } from '../identifier/new-id';
 import { jsonOf } from '../pool/json';
 
@@ -42,16 +42,8 @@ export const moneyFacts = (row: MoneyRow) => ({
 /** Writes events in the transaction of their transitions, with its id and the API call's. */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
-  await rows(
-    trx,
-    `INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id, commit_id)
+  await trx.rows`INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id, commit_id)
      SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
-       coalesce(e->'details', '{}'), (e->>'at')::timestamptz, :requestId, :commitId
-     FROM jsonb_array_elements(:events::jsonb) AS e`,
-    {
-      requestId: trx.requestId ?? null,
-      commitId: trx.commitId,
-      events: jsonOf(events.map((event) => ({ ...event, id: newId('event') }))),
-    },
-  );
+       coalesce(e->'details', '{}'), (e->>'at')::timestamptz, ${trx.requestId ?? null}, ${trx.commitId}
+     FROM jsonb_array_elements(${jsonOf(events.map((event) => ({ ...event, id: newId('event') })))}::jsonb) AS e`;
 }

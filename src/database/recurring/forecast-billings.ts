@@ -4,7 +4,8 @@ import { Failure } from '../../domain/failures';
 import { chargesAhead, type ScheduleAhead } from '../../domain/recurring/forecast';
 import { permitted } from '../../domain/recurring/recurring';
 import type { RecurringRules, Schedule } from '../../domain/recurring/schedule-facts';
-import { row, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { allOf } from '../query/list-page';
 import { dayBegin } from '../clock/day-begin';
 import { FURTHEST } from '../clock/moment';
@@ -197,14 +198,14 @@ function readAhead(
     '',
     (one) => one.id,
     (after) =>
-      rows<Ahead>(db, statement, {
+      db.rows<Ahead>`${raw(statement, {
         ...bound(of),
         after,
         days,
         timeZone: rules.timeZone,
         limit: PAGE,
         starts: rules.catchUpPerDay,
-      }),
+      })}`,
   );
 }
 
@@ -222,19 +223,15 @@ export async function successRate(db: Executor, of: ForecastOf): Promise<number 
     // No merchant's clock is behind. It keeps what is read of an index to these months.
     `created_at >= (SELECT clock_timestamp()) - interval '3 months'`,
   );
-  const found = await row<{ rate: number | null }>(
-    db,
-    `WITH latest AS MATERIALIZED (
-       SELECT schedule_id, billing_n, merchant_id, created_at FROM billing_requests WHERE ${whose}
-       ORDER BY created_at DESC, id DESC LIMIT ${RATE_REACH}),
+  const found = await db.row<{ rate: number | null }>`WITH latest AS MATERIALIZED (
+       SELECT schedule_id, billing_n, merchant_id, created_at FROM billing_requests WHERE ${raw(whose, bound(of))}
+       ORDER BY created_at DESC, id DESC LIMIT ${raw(RATE_REACH)}),
      clocks AS (
        SELECT id, business_now(id) AS now FROM (SELECT DISTINCT merchant_id AS id FROM latest) AS own)
      SELECT avg(CASE WHEN status = 'successful' THEN 1 ELSE 0 END)::float8 AS rate
      FROM (SELECT DISTINCT b.schedule_id, b.n, b.status
            FROM latest JOIN clocks ON clocks.id = latest.merchant_id
              JOIN billings b ON b.schedule_id = latest.schedule_id AND b.n = latest.billing_n
-           WHERE latest.created_at >= clocks.now - interval '3 months' AND b.status IN ('successful', 'failed')) AS ended`,
-    bound(of),
-  );
+           WHERE latest.created_at >= clocks.now - interval '3 months' AND b.status IN ('successful', 'failed')) AS ended`;
   return found?.rate ?? null;
 }

@@ -6,7 +6,6 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
 import { closeExpiredRequests } from '../billing-request/settle-billing-request';
-import { row, rows } from '../pool/connection';
 import { toBothSides } from '../schedule/announce-schedules';
 import { deriveFacts, lookAgain, type Turn } from './take-turn';
 
@@ -44,12 +43,8 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
   const dueAt = facts.next && new Date(facts.next.dueAt);
   const billing =
     attempt === 1
-      ? rows(
-          trx,
-          `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
-           VALUES (:id, :n, :dueAt, 'pending', 1, :now)`,
-          { id, n, dueAt, now },
-        )
+      ? trx.rows`INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+           VALUES (${id}, ${n}, ${dueAt}, 'pending', 1, ${now})`
       : moveBilling(turn, n, 'pending', { attempt });
   const charged = openScheduledCharge(trx, keyring, rules, agreement, {
     scheduleId: id,
@@ -126,12 +121,8 @@ export async function skipBillings(turn: Turn): Promise<void> {
     if (step.do !== 'skip') return;
     const { n, reason } = step;
     const dueAt = new Date(step.dueAt);
-    await rows(
-      trx,
-      `INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
-       VALUES (:id, :n, :dueAt, 'skipped', :reason, 0, :now)`,
-      { id: schedule.id, n, dueAt, reason, now: schedule.now },
-    );
+    await trx.rows`INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
+       VALUES (${schedule.id}, ${n}, ${dueAt}, 'skipped', ${reason}, 0, ${schedule.now})`;
     schedule.nextN = n + 1;
     note(turn, 'billing_skipped', { n, dueAt, reason });
     await lookAgain(turn);
@@ -216,13 +207,10 @@ async function moveBilling(
   status: 'pending' | 'retrying' | 'successful' | 'failed',
   to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
 ): Promise<void> {
-  const moved = await row(
-    trx,
-    `UPDATE billings SET status = :status, attempts = coalesce(:attempt, attempts), retry_at = :retryAt,
-       reason = :reason, closed_at = :closedAt
-     WHERE schedule_id = :id AND n = :n AND status IN ('pending', 'retrying') RETURNING n`,
-    { attempt: null, retryAt: null, reason: null, closedAt: null, ...to, id: schedule.id, n, status },
-  );
+  const moved =
+    await trx.row`UPDATE billings SET status = ${status}, attempts = coalesce(${to.attempt ?? null}, attempts), retry_at = ${to.retryAt ?? null},
+       reason = ${to.reason ?? null}, closed_at = ${to.closedAt ?? null}
+     WHERE schedule_id = ${schedule.id} AND n = ${n} AND status IN ('pending', 'retrying') RETURNING n`;
   if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
 }
 

@@ -3,7 +3,8 @@ import { hasEnded, statusOf } from '../../domain/recurring/recurring';
 import { nextStep, type Facts } from '../../domain/recurring/recurring-step';
 import { factsOf, nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
 import type { Agreement } from '../agreement/agreement';
-import { rows, type Database, type Transaction } from '../pool/connection';
+import type { Database, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { announce, type Announcement } from '../webhook/announce-webhooks';
@@ -102,12 +103,9 @@ async function unreportedEvents(
   reportedUntil: number,
 ): Promise<ScheduleEvent[]> {
   if (sequence <= reportedUntil) return [];
-  const newest = await rows<ScheduleEvent>(
-    trx,
-    `SELECT type, cause, details FROM events WHERE resource_id = :id AND sequence > :reportedUntil
-     ORDER BY sequence DESC LIMIT ${UNREPORTED_MAX}`,
-    { id, reportedUntil },
-  );
+  const newest =
+    await trx.rows<ScheduleEvent>`SELECT type, cause, details FROM events WHERE resource_id = ${id} AND sequence > ${reportedUntil}
+     ORDER BY sequence DESC LIMIT ${raw(UNREPORTED_MAX)}`;
   return newest.toReversed();
 }
 
@@ -169,14 +167,10 @@ async function save(
   trx: Transaction,
   schedule: Omit<ScheduleRow, 'waiting'> & { actsAt: Date | null; waiting: boolean },
 ): Promise<void> {
-  await rows(
-    trx,
-    `UPDATE schedules SET status = :status, next_n = :nextN, next_due_at = :nextDueAt, noticed_n = :noticedN,
-       ran = :ran, failed_in_a_row = :failedInARow, acts_at = :actsAt, waiting = :waiting, sequence = :sequence,
-       told = :told, updated_at = CASE WHEN sequence = :sequence THEN updated_at ELSE :now END, delay_ms = :delayMs
-     WHERE id = :id`,
-    { ...schedule },
-  );
+  await trx.rows`UPDATE schedules SET status = ${schedule.status}, next_n = ${schedule.nextN}, next_due_at = ${schedule.nextDueAt}, noticed_n = ${schedule.noticedN},
+       ran = ${schedule.ran}, failed_in_a_row = ${schedule.failedInARow}, acts_at = ${schedule.actsAt}, waiting = ${schedule.waiting}, sequence = ${schedule.sequence},
+       told = ${schedule.told}, updated_at = CASE WHEN sequence = ${schedule.sequence} THEN updated_at ELSE ${schedule.now} END, delay_ms = ${schedule.delayMs}
+     WHERE id = ${schedule.id}`;
 }
 
 /**

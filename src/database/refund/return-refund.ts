@@ -4,7 +4,8 @@ import {
   refundReturnedToBankSequence,
   refundReturnedToMerchantSequence,
 } from '../../domain/webhook/webhook-sequence';
-import { row, rows, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
@@ -30,13 +31,11 @@ export async function returnRefund(
   const { exceptionId } = of;
   const transactionId = newId('transaction');
   const returnReference = newReference();
-  const returned = await row<RefundRecord & { at: Date }>(
-    trx,
-    `UPDATE refunds SET status = 'returned', returned_at = settling_now(merchant_id), returned_by = :exceptionId,
-       return_transaction_id = :transactionId, return_reference = :returnReference, sequence = sequence + 1
-     WHERE id = :refundId AND status = 'completed' RETURNING ${REFUND_COLUMNS}, returned_at AS at`,
-    { ...of, transactionId, returnReference },
-  );
+  const returned = await trx.row<
+    RefundRecord & { at: Date }
+  >`UPDATE refunds SET status = 'returned', returned_at = settling_now(merchant_id), returned_by = ${of.exceptionId},
+       return_transaction_id = ${transactionId}, return_reference = ${returnReference}, sequence = sequence + 1
+     WHERE id = ${of.refundId} AND status = 'completed' RETURNING ${raw(REFUND_COLUMNS)}, returned_at AS at`;
   if (!returned) return;
   const { refundId, sequence, at } = returned;
   const paid = { ...returned, ownerId: returned.merchantId };
@@ -68,11 +67,7 @@ export async function freePart(
   refund: RefundRecord & { at: Date },
 ): Promise<void> {
   const { billingRequestId, amount } = refund;
-  await rows(
-    trx,
-    `UPDATE billing_requests SET refunded_amount = refunded_amount - :amount WHERE id = :billingRequestId`,
-    { amount: amount.toString(), billingRequestId },
-  );
+  await trx.rows`UPDATE billing_requests SET refunded_amount = refunded_amount - ${amount.toString()} WHERE id = ${billingRequestId}`;
   await settleFreedPart(trx, keyring, timeZone, cause, refund);
 }
 

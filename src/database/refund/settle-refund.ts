@@ -9,7 +9,8 @@ import { refundResponseSequence } from '../../domain/webhook/webhook-sequence';
 import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
-import { oneRow, row, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { afterS } from '../clock/moment';
 import { shownName } from '../shown-name';
 import { moneyFacts, recordEvents } from '../record/event';
@@ -57,12 +58,10 @@ export async function answerRefund(
   refundId: string,
   answer: RefundAnswer,
 ): Promise<RefundAnswered> {
-  const asked = await row<{ billingRequestId: string }>(
-    trx,
-    `SELECT b.id AS billing_request_id FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
-     WHERE r.id = :refundId AND r.bank_id = :bankId FOR UPDATE OF b`,
-    { refundId, bankId },
-  );
+  const asked = await trx.row<{
+    billingRequestId: string;
+  }>`SELECT b.id AS billing_request_id FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
+     WHERE r.id = ${refundId} AND r.bank_id = ${bankId} FOR UPDATE OF b`;
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
   if (!ended) return answerRefused(trx, keyring, refundId, answer);
@@ -101,20 +100,18 @@ async function end(
   refundId: string,
   { action, bankTransactionId, reason }: RefundAnswer,
 ): Promise<(RefundRecord & { waiting: boolean }) | undefined> {
-  return row<RefundRecord & { waiting: boolean }>(
-    trx,
-    `WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = :refundId AND status = 'pending' FOR UPDATE),
+  return trx.row<
+    RefundRecord & { waiting: boolean }
+  >`WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = ${refundId} AND status = 'pending' FOR UPDATE),
      claimed AS (
        INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-       SELECT bank_id, :bankTransactionId, id FROM asked WHERE :bankTransactionId::text IS NOT NULL
+       SELECT bank_id, ${bankTransactionId}, id FROM asked WHERE ${bankTransactionId}::text IS NOT NULL
        ON CONFLICT DO NOTHING RETURNING resource_id)
-     UPDATE refunds SET status = :action, bank_transaction_id = :bankTransactionId, reject_reason = :reason,
+     UPDATE refunds SET status = ${action}, bank_transaction_id = ${bankTransactionId}, reject_reason = ${reason},
        acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
      FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
-           WHERE :bankTransactionId::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
-     WHERE id = ended_id RETURNING ${REFUND_COLUMNS}, waiting`,
-    { refundId, action, bankTransactionId, reason },
-  );
+           WHERE ${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
+     WHERE id = ended_id RETURNING ${raw(REFUND_COLUMNS)}, waiting`;
 }
 
 async function answerRefused(
@@ -123,11 +120,8 @@ async function answerRefused(
   refundId: string,
   answer: RefundAnswer,
 ): Promise<RefundAnswered> {
-  const found = await oneRow<RefundRecord>(
-    trx,
-    `SELECT ${REFUND_COLUMNS} FROM refunds WHERE id = :refundId`,
-    { refundId },
-  );
+  const found =
+    await trx.oneRow<RefundRecord>`SELECT ${raw(REFUND_COLUMNS)} FROM refunds WHERE id = ${refundId}`;
   const { bankId, status, billingRequestId } = found;
   const { action, bankTransactionId, reason } = answer;
   const duplicate =
@@ -160,23 +154,20 @@ export async function remindBank(
   timeZone: string,
   refundId: string,
 ): Promise<void> {
-  const due = await row<{ now: Date; reminders: number; country: string }>(
-    trx,
-    `SELECT business_now(r.merchant_id) AS now, r.reminders, c.country
+  const due = await trx.row<{
+    now: Date;
+    reminders: number;
+    country: string;
+  }>`SELECT business_now(r.merchant_id) AS now, r.reminders, c.country
      FROM refunds r JOIN customers c ON c.id = r.customer_id
-     WHERE r.id = :refundId AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`,
-    { refundId },
-  );
+     WHERE r.id = ${refundId} AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`;
   if (!due) return;
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
-  const reminded = await oneRow<RefundRecord>(
-    trx,
-    // The refund's workflow runs this, and sees an answer that comes at once.
-    `UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = :next,
+  // The refund's workflow runs this, and sees an answer that comes at once.
+  const reminded =
+    await trx.oneRow<RefundRecord>`UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = ${addBusinessDays(due.now, gap, due.country, timeZone)},
        waiting = false
-     WHERE id = :refundId RETURNING ${REFUND_COLUMNS}`,
-    { refundId, next: addBusinessDays(due.now, gap, due.country, timeZone) },
-  );
+     WHERE id = ${refundId} RETURNING ${raw(REFUND_COLUMNS)}`;
   await recordEvents(trx, [
     {
       resourceId: refundId,
@@ -239,9 +230,7 @@ function stateOf({ inMs, at, ...state }: StateRow): RefundState {
 }
 
 export async function refundState(db: Executor, refundId: string): Promise<RefundState> {
-  return stateOf(
-    await oneRow<StateRow>(db, `SELECT ${STATE} FROM refunds WHERE id = :refundId`, { refundId }),
-  );
+  return stateOf(await db.oneRow<StateRow>`SELECT ${raw(STATE)} FROM refunds WHERE id = ${refundId}`);
 }
 
 /**
@@ -249,11 +238,8 @@ export async function refundState(db: Executor, refundId: string): Promise<Refun
  * (`signalWaiting`). A refund that is due for a reminder is not marked.
  */
 export async function markRefundWaiting(db: Executor, refundId: string): Promise<RefundState> {
-  const sleeps = await row<StateRow>(
-    db,
-    `UPDATE refunds SET waiting = true WHERE id = :refundId AND acts_at > business_now(merchant_id) RETURNING ${STATE}`,
-    { refundId },
-  );
+  const sleeps =
+    await db.row<StateRow>`UPDATE refunds SET waiting = true WHERE id = ${refundId} AND acts_at > business_now(merchant_id) RETURNING ${raw(STATE)}`;
   // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.
   const now = await refundState(db, refundId);
   return sleeps ? { ...stateOf(sleeps), next: now.next ?? stateOf(sleeps).next } : now;

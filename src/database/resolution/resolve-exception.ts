@@ -4,7 +4,8 @@ import type { ExceptionKind, Resolution } from '../../domain/books/reconciliatio
 import { recordAuditEvent, type Actor } from '../record/audit-event';
 import { endExpected } from '../ledger/end-expected-booking';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
-import { row, rows, type Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { settleCreditByWord } from '../credit/follow-credit';
 import { recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
@@ -155,20 +156,17 @@ async function lockException(
   const own = { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null };
   await lockChargeOfException(trx, own);
   // Read once the charge is locked: until then another caller may resolve the exception.
-  const found = await row<ExceptionToResolve>(
-    trx,
-    `SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
+  const found =
+    await trx.row<ExceptionToResolve>`SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
        x.billing_request_id, x.refund_id,
-       x.reversal_bank_transaction_id AS reversal_id, ${LETS_OFF} AS lets_off,
+       x.reversal_bank_transaction_id AS reversal_id, ${raw(LETS_OFF)} AS lets_off,
        (r.status = 'completed') IS TRUE OR EXISTS (
          SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind = 'conflicting_answer') AS can_be_confirmed,
        (CASE WHEN x.refund_id IS NULL THEN b.status = 'successful' ELSE r.status = 'completed' END) IS TRUE
-         AND NOT ${IS_OF_ANOTHER} AS stands_for_it
+         AND NOT ${raw(IS_OF_ANOTHER)} AS stands_for_it
      FROM reconciliation_exceptions x LEFT JOIN billing_requests b ON b.id = x.billing_request_id
        LEFT JOIN refunds r ON r.id = x.refund_id
-     WHERE x.id = :exceptionId AND x.bank_id = coalesce(:bankId, x.bank_id) FOR UPDATE OF x`,
-    own,
-  );
+     WHERE x.id = ${own.exceptionId} AND x.bank_id = coalesce(${own.bankId}, x.bank_id) FOR UPDATE OF x`;
   if (!found) throw new Failure('not_found', UNKNOWN_EXCEPTION);
   return found;
 }
@@ -231,14 +229,13 @@ export async function takeAsOperator(trx: Transaction, by: Actor, exceptionId: s
   const { state, bankId } = before;
   if (state === 'resolved') throw new Failure('already_resolved', 'The exception is resolved already.');
   if (before.owner === owner) return;
-  const taken = await rows<{ sequence: number; at: Date }>(
-    trx,
-    `UPDATE reconciliation_exceptions SET state = 'investigating', owner = :owner, sequence = sequence + 1,
-       operator_note = coalesce(:note, operator_note)
-     WHERE id = :exceptionId
-     RETURNING sequence, business_now(coalesce(merchant_id, payee_bank_id, bank_id)) AS at`,
-    { exceptionId, owner, note },
-  );
+  const taken = await trx.rows<{
+    sequence: number;
+    at: Date;
+  }>`UPDATE reconciliation_exceptions SET state = 'investigating', owner = ${owner}, sequence = sequence + 1,
+       operator_note = coalesce(${note}, operator_note)
+     WHERE id = ${exceptionId}
+     RETURNING sequence, business_now(coalesce(merchant_id, payee_bank_id, bank_id)) AS at`;
   const event = { resourceId: exceptionId, type: 'exception.investigating', cause: 'operator' } as const;
   await recordEvents(
     trx,

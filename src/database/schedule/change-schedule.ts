@@ -6,7 +6,8 @@ import { parseAmount } from '../../domain/money';
 import { accept } from '../../domain/parsed';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
-import { oneRow, row, rows, type Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { recordEvents } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { OWN, type Party } from '../query/party';
@@ -134,16 +135,12 @@ export async function changeSchedule(
   const completes = nextDueAt === null && !hasOpen;
   const sequence = before.sequence + 1;
   const told = before.told + (completes ? 0 : 1);
-  await rows(
-    trx,
-    `UPDATE schedules SET amount = :amount, end_at = :endAt, max_billings = :maxBillings,
-       description = :description, metadata = :metadata::jsonb, next_due_at = :nextDueAt,
+  await trx.rows`UPDATE schedules SET amount = ${after.amount}, end_at = ${after.endAt}, max_billings = ${after.maxBillings},
+       description = ${after.description}, metadata = ${JSON.stringify(after.metadata)}::jsonb, next_due_at = ${nextDueAt},
        -- Who has been told of a charge is told again when it will be another one.
-       noticed_n = CASE WHEN amount = :amount THEN noticed_n END,
-       acts_at = :now, updated_at = :now, sequence = :sequence, told = :told
-     WHERE id = :scheduleId`,
-    { ...after, scheduleId, metadata: JSON.stringify(after.metadata), nextDueAt, sequence, told },
-  );
+       noticed_n = CASE WHEN amount = ${after.amount} THEN noticed_n END,
+       acts_at = ${after.now}, updated_at = ${after.now}, sequence = ${sequence}, told = ${told}
+     WHERE id = ${scheduleId}`;
   const { status, paused, now } = before;
   const details = {
     changed,
@@ -185,10 +182,8 @@ async function lockScheduleOfParty(
   { entityId, role }: Party,
   scheduleId: string,
 ): Promise<ScheduleRow> {
-  const found = await row(trx, `SELECT FROM schedules s WHERE s.id = :scheduleId AND s.${OWN[role]}`, {
-    scheduleId,
-    entityId,
-  });
+  const found =
+    await trx.row`SELECT FROM schedules s WHERE s.id = ${scheduleId} AND s.${raw(OWN[role], { entityId })}`;
   if (!found) throw new Failure('not_found', 'There is no such schedule.');
   return (await lockAlignedSchedule(trx, keyring, scheduleId)).schedule;
 }
@@ -199,13 +194,9 @@ function refuseEnded({ status }: ScheduleRow): void {
 }
 
 function readRest(trx: Transaction, scheduleId: string): Promise<{ metadata: Metadata; hasOpen: boolean }> {
-  return oneRow<{ metadata: Metadata; hasOpen: boolean }>(
-    trx,
-    `SELECT metadata, EXISTS (SELECT FROM billings b
+  return trx.oneRow<{ metadata: Metadata; hasOpen: boolean }>`SELECT metadata, EXISTS (SELECT FROM billings b
                               WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')) AS has_open
-     FROM schedules s WHERE s.id = :scheduleId`,
-    { scheduleId },
-  );
+     FROM schedules s WHERE s.id = ${scheduleId}`;
 }
 
 type Terms = Pick<ScheduleRow, 'amount' | 'endAt' | 'maxBillings' | 'description'> & { metadata: object };

@@ -7,7 +7,8 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import { shownName } from '../shown-name';
-import { row, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
 import type { Keyring } from '../keys/keyring';
 import { enqueueBulkSignals, enqueueStarts, signalWaiting } from '../outbox';
@@ -99,13 +100,9 @@ const SYNC_AT_ONCE = 1_000;
 
 /** Locks schedules until the transaction ends. The caller holds their agreements locked. */
 async function lockSchedules(trx: Executor, scheduleIds: string[]): Promise<ScheduleRow[]> {
-  return rows<ScheduleRow>(
-    trx,
-    `SELECT ${COLUMNS} FROM schedules s JOIN agreements a ON a.id = s.agreement_id
+  return trx.rows<ScheduleRow>`SELECT ${raw(COLUMNS)} FROM schedules s JOIN agreements a ON a.id = s.agreement_id
        JOIN entities m ON m.id = s.merchant_id
-     WHERE s.id = ANY(:scheduleIds) ORDER BY s.id FOR UPDATE OF s`,
-    { scheduleIds },
-  );
+     WHERE s.id = ANY(${scheduleIds}) ORDER BY s.id FOR UPDATE OF s`;
 }
 
 /** A schedule and its agreement, both locked. */
@@ -174,16 +171,13 @@ async function syncSchedules(
   of: string,
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  const atOnce = await rows<{ id: string; agreementId: string }>(
-    trx,
-    `SELECT s.id, s.agreement_id FROM schedules s
-     WHERE ${whose} AND ${NOT_ENDED} ORDER BY s.id LIMIT :limit`,
-    { of, limit: SYNC_AT_ONCE },
-  );
+  const atOnce = await trx.rows<{
+    id: string;
+    agreementId: string;
+  }>`SELECT s.id, s.agreement_id FROM schedules s
+     WHERE ${raw(whose, { of })} AND ${raw(NOT_ENDED)} ORDER BY s.id LIMIT ${SYNC_AT_ONCE}`;
   if (atOnce.length === 0) return;
-  await rows(trx, `SELECT id FROM agreements WHERE id = ANY(:agreementIds) ORDER BY id FOR UPDATE`, {
-    agreementIds: atOnce.map((schedule) => schedule.agreementId),
-  });
+  await trx.rows`SELECT id FROM agreements WHERE id = ANY(${atOnce.map((schedule) => schedule.agreementId)}) ORDER BY id FOR UPDATE`;
   await align(
     trx,
     keyring,
@@ -259,20 +253,11 @@ export async function transition(
   cause: AuditEvent['cause'],
 ): Promise<void> {
   if (transitions.length === 0) return;
-  await rows(
-    trx,
-    `UPDATE schedules s SET status = c.status, paused = c.paused, acts_at = c.at, updated_at = c.at,
+  await trx.rows`UPDATE schedules s SET status = c.status, paused = c.paused, acts_at = c.at, updated_at = c.at,
        sequence = s.sequence + 1, told = s.told + 1,
        next_due_at = CASE WHEN c.status = 'cancelled' THEN NULL ELSE s.next_due_at END
-     FROM unnest(:ids::text[], :statuses::text[], :paused::boolean[], :ats::timestamptz[])
-       AS c (id, status, paused, at) WHERE s.id = c.id`,
-    {
-      ids: transitions.map(({ before }) => before.id),
-      statuses: transitions.map(({ status }) => status),
-      paused: transitions.map(({ paused }) => paused),
-      ats: transitions.map(({ before }) => before.now),
-    },
-  );
+     FROM unnest(${transitions.map(({ before }) => before.id)}::text[], ${transitions.map(({ status }) => status)}::text[], ${transitions.map(({ paused }) => paused)}::boolean[], ${transitions.map(({ before }) => before.now)}::timestamptz[])
+       AS c (id, status, paused, at) WHERE s.id = c.id`;
   await holdOrFree(trx, transitions);
   await announceStatus(
     trx,
@@ -323,13 +308,11 @@ async function startResumed(trx: Executor, resumed: Transition[]): Promise<void>
 
 /** The bank has answered a charge of this schedule, whose agreement the caller holds locked. */
 export async function signalAnswered(trx: Executor, scheduleId: string): Promise<void> {
-  const answered = await row<Pick<ScheduleRow, 'waiting' | 'merchantId'>>(
-    trx,
-    `UPDATE schedules s SET acts_at = business_now(s.merchant_id), waiting = false
-     FROM (SELECT id, waiting FROM schedules WHERE id = :scheduleId FOR UPDATE) AS before
-     WHERE s.id = before.id RETURNING before.waiting, s.merchant_id`,
-    { scheduleId },
-  );
+  const answered = await trx.row<
+    Pick<ScheduleRow, 'waiting' | 'merchantId'>
+  >`UPDATE schedules s SET acts_at = business_now(s.merchant_id), waiting = false
+     FROM (SELECT id, waiting FROM schedules WHERE id = ${scheduleId} FOR UPDATE) AS before
+     WHERE s.id = before.id RETURNING before.waiting, s.merchant_id`;
   if (answered) await signalSchedules(trx, 'bankAnswered', [{ id: scheduleId, ...answered }]);
 }
 

@@ -3,7 +3,7 @@ import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
 import { permitted } from '../../domain/recurring/recurring';
 import { lockAgreement } from '../agreement/agreement';
-import { oneRow, rows, type Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
 import { recordEvents } from '../record/event';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
@@ -47,13 +47,14 @@ export async function createSchedule(
   // A provider's own clock is the real one. The merchant of the paymentID, if any, decides which
   // counts.
   const merchantId = found?.merchantId ?? caller.entityId;
-  const merchant = await oneRow<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>(
-    trx,
-    `SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
-       coalesce((SELECT status = 'active' FROM entities WHERE id = :bankId), true) AS bank_active
-     FROM entities WHERE id = :merchantId`,
-    { merchantId, bankId: agreement?.bankId ?? null },
-  );
+  const merchant = await trx.oneRow<{
+    trusted: boolean;
+    active: boolean;
+    bankActive: boolean;
+    now: Date;
+  }>`SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
+       coalesce((SELECT status = 'active' FROM entities WHERE id = ${agreement?.bankId ?? null}), true) AS bank_active
+     FROM entities WHERE id = ${merchantId}`;
   const { now } = merchant;
   const startAt = terms.startAt ?? now;
   const problems = problemsOf(terms, agreement?.currency, startAt, now);
@@ -73,30 +74,10 @@ export async function createSchedule(
   const id = newId('schedule');
   const { id: agreementId, customerId, bankId } = agreement;
   const { amount, currency, frequency, interval, endAt = null, maxBillings = null } = terms;
-  await rows(
-    trx,
-    `INSERT INTO schedules (id, agreement_id, merchant_id, customer_id, bank_id, amount, currency, description,
+  await trx.rows`INSERT INTO schedules (id, agreement_id, merchant_id, customer_id, bank_id, amount, currency, description,
        metadata, frequency, every, start_at, end_at, max_billings, next_due_at, acts_at, created_at, updated_at)
-     VALUES (:id, :agreementId, :merchantId, :customerId, :bankId, :amount, :currency, :description,
-       :metadata::jsonb, :frequency, :interval, :startAt, :endAt, :maxBillings, :startAt, :now, :now, :now)`,
-    {
-      id,
-      agreementId,
-      merchantId,
-      customerId,
-      bankId,
-      amount,
-      currency,
-      description: terms.description ?? null,
-      metadata: JSON.stringify(terms.metadata),
-      frequency,
-      interval,
-      startAt,
-      endAt,
-      maxBillings,
-      now,
-    },
-  );
+     VALUES (${id}, ${agreementId}, ${merchantId}, ${customerId}, ${bankId}, ${amount}, ${currency}, ${terms.description ?? null},
+       ${JSON.stringify(terms.metadata)}::jsonb, ${frequency}, ${interval}, ${startAt}, ${endAt}, ${maxBillings}, ${startAt}, ${now}, ${now}, ${now})`;
   await recordEvents(trx, [
     {
       resourceId: id,
@@ -120,13 +101,12 @@ async function findAgreement(
   callerId: string,
   { customerId, paymentId }: ScheduleTerms,
 ): Promise<{ merchantId: string; agreementId: string } | undefined> {
-  const candidates = await rows<{ merchantId: string; agreementId: string }>(
-    trx,
-    `SELECT a.merchant_id, a.id AS agreement_id
+  const candidates = await trx.rows<{
+    merchantId: string;
+    agreementId: string;
+  }>`SELECT a.merchant_id, a.id AS agreement_id
      FROM agreements a JOIN entities m ON m.id = a.merchant_id
-     WHERE a.customer_id = :customerId AND :callerId IN (m.id, m.provider_id)`,
-    { customerId, callerId },
-  );
+     WHERE a.customer_id = ${customerId} AND ${callerId} IN (m.id, m.provider_id)`;
   return candidates.find(
     ({ merchantId, agreementId }) => openPaymentId(keyring, paymentId, merchantId) === agreementId,
   );

@@ -1,5 +1,6 @@
 import { idAs, isId } from '../../domain/identifier/ids';
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { customPlan, raw } from '../pool/statement';
 import type { Keyring } from '../keys/keyring';
 import { decryptItems, readBodies, type EncryptedBody } from '../webhook/read-body';
 
@@ -26,38 +27,6 @@ const CHARGES_MAX = 100;
 const LEADS_TO = `CASE WHEN x.billing_request_id IS NULL THEN 'exception' ELSE 'charge' END,
   coalesce(x.billing_request_id, x.id)`;
 
-/**
- * Every branch uses an index of its own. A refund, a reversal and an exception lead to their
- * charge, if there is one. A bank's transaction id is unique within the bank alone, so each bank is
- * asked; bank files name such ids too.
- */
-const FOUND = `
-  SELECT 'charge' AS kind, id FROM billing_requests WHERE id = ANY(:given)
-  UNION SELECT 'charge', id FROM billing_requests WHERE reference = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM refunds WHERE id = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM refunds WHERE transaction_id = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM refunds WHERE reference = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM refunds WHERE return_transaction_id = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM refunds WHERE return_reference = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM reversals WHERE transaction_id = ANY(:given)
-  UNION SELECT 'charge', billing_request_id FROM reversals WHERE reference = ANY(:given)
-  UNION SELECT ${LEADS_TO} FROM reconciliation_exceptions x WHERE x.id = ANY(:given)
-  UNION SELECT ${LEADS_TO} FROM entities e JOIN reconciliation_exceptions x ON x.bank_id = e.id
-    AND x.bank_transaction_id = ANY(:given) AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
-    WHERE e.type = 'bank'
-  UNION SELECT CASE WHEN x.id IS NOT NULL AND x.billing_request_id IS NULL THEN 'exception' ELSE 'charge' END,
-      coalesce(r.billing_request_id, x.billing_request_id, t.resource_id)
-    FROM entities e JOIN bank_transactions t ON t.bank_id = e.id AND t.bank_transaction_id = ANY(:given)
-    LEFT JOIN refunds r ON r.id = t.resource_id LEFT JOIN reconciliation_exceptions x ON x.id = t.resource_id
-    WHERE e.type = 'bank'
-  UNION SELECT 'schedule', id FROM schedules WHERE id = ANY(:given)
-  UNION SELECT 'intent', id FROM intents WHERE id = ANY(:given)
-  UNION SELECT 'intent', id FROM intents WHERE reference = ANY(:given)
-  UNION SELECT 'agreement', id FROM agreements WHERE id = ANY(:given)
-  UNION SELECT 'delivery', id FROM webhook_deliveries WHERE id = ANY(:given)
-  UNION SELECT 'delivery', delivery_id FROM webhook_receipts WHERE delivery_id = ANY(:given)
-  LIMIT :limit`;
-
 /** More than the hundred items of a webhook lead to. */
 const FOUND_MAX = 1_000;
 
@@ -78,18 +47,14 @@ export async function findSubject(db: Executor, ring: Keyring, given: string): P
   const named = bodies.flatMap((one) => idsInBody(ring, one));
   const found = [...first, ...(await lookUp(db, named))];
   if (found.length === 0) return undefined;
-  const billed = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM billing_requests WHERE schedule_id = ANY(:scheduleIds)
-     ORDER BY schedule_id, billing_n DESC, attempt DESC LIMIT :limit`,
-    { scheduleIds: idsOf(first, 'schedule'), limit: CHARGES_MAX + 1 },
-  );
+  const billed = await db.rows<{
+    id: string;
+  }>`SELECT id FROM billing_requests WHERE schedule_id = ANY(${idsOf(first, 'schedule')})
+     ORDER BY schedule_id, billing_n DESC, attempt DESC LIMIT ${CHARGES_MAX + 1}`;
   const agreementIds = idsOf(found, 'agreement');
-  const asked = await rows<{ id: string }>(
-    db,
-    `SELECT id FROM intents WHERE agreement_id = ANY(:agreementIds) ORDER BY agreement_id, id DESC LIMIT :limit`,
-    { agreementIds, limit: INTENTS_MAX + 1 },
-  );
+  const asked = await db.rows<{
+    id: string;
+  }>`SELECT id FROM intents WHERE agreement_id = ANY(${agreementIds}) ORDER BY agreement_id, id DESC LIMIT ${INTENTS_MAX + 1}`;
   return {
     chargeIds: [...idsOf(found, 'charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
     scheduleIds: idsOf(found, 'schedule'),
@@ -101,13 +66,43 @@ export async function findSubject(db: Executor, ring: Keyring, given: string): P
   };
 }
 
+/**
+ * Every branch uses an index of its own. A refund, a reversal and an exception lead to their
+ * charge, if there is one. A bank's transaction id is unique within the bank alone, so each bank is
+ * asked; bank files name such ids too.
+ */
 async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
   if (given.length === 0) return [];
   const known = given.flatMap((id) => {
     if (isId('event', id)) return [idAs('delivery', id)];
     return isId('transaction', id) ? [id, idAs('billingRequest', id)] : [id];
   });
-  return rows<Found>(db, FOUND, { given: known, limit: FOUND_MAX }, 'custom plan');
+  return customPlan(db).rows<Found>`
+  SELECT 'charge' AS kind, id FROM billing_requests WHERE id = ANY(${known})
+  UNION SELECT 'charge', id FROM billing_requests WHERE reference = ANY(${known})
+  UNION SELECT 'charge', billing_request_id FROM refunds WHERE id = ANY(${known})
+  UNION SELECT 'charge', billing_request_id FROM refunds WHERE transaction_id = ANY(${known})
+  UNION SELECT 'charge', billing_request_id FROM refunds WHERE reference = ANY(${known})
+  UNION SELECT 'charge', billing_request_id FROM refunds WHERE return_transaction_id = ANY(${known})
+  UNION SELECT 'charge', billing_request_id FROM refunds WHERE return_reference = ANY(${known})
+  UNION SELECT 'charge', billing_request_id FROM reversals WHERE transaction_id = ANY(${known})
+  UNION SELECT 'charge', billing_request_id FROM reversals WHERE reference = ANY(${known})
+  UNION SELECT ${raw(LEADS_TO)} FROM reconciliation_exceptions x WHERE x.id = ANY(${known})
+  UNION SELECT ${raw(LEADS_TO)} FROM entities e JOIN reconciliation_exceptions x ON x.bank_id = e.id
+    AND x.bank_transaction_id = ANY(${known}) AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
+    WHERE e.type = 'bank'
+  UNION SELECT CASE WHEN x.id IS NOT NULL AND x.billing_request_id IS NULL THEN 'exception' ELSE 'charge' END,
+      coalesce(r.billing_request_id, x.billing_request_id, t.resource_id)
+    FROM entities e JOIN bank_transactions t ON t.bank_id = e.id AND t.bank_transaction_id = ANY(${known})
+    LEFT JOIN refunds r ON r.id = t.resource_id LEFT JOIN reconciliation_exceptions x ON x.id = t.resource_id
+    WHERE e.type = 'bank'
+  UNION SELECT 'schedule', id FROM schedules WHERE id = ANY(${known})
+  UNION SELECT 'intent', id FROM intents WHERE id = ANY(${known})
+  UNION SELECT 'intent', id FROM intents WHERE reference = ANY(${known})
+  UNION SELECT 'agreement', id FROM agreements WHERE id = ANY(${known})
+  UNION SELECT 'delivery', id FROM webhook_deliveries WHERE id = ANY(${known})
+  UNION SELECT 'delivery', delivery_id FROM webhook_receipts WHERE delivery_id = ANY(${known})
+  LIMIT ${FOUND_MAX}`;
 }
 
 /** Members by which items of webhooks name their subject: an agreement by `id`. */

@@ -9,7 +9,8 @@ import {
   type StoredHead,
 } from '../chain/sign-head';
 import { ROWS_OF } from '../chain/chained-rows';
-import { row, type Database } from '../pool/connection';
+import type { Database } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { Difference, Pages } from './read-in-pages';
 
 /** Heads of a page: a megabyte. */
@@ -66,11 +67,9 @@ async function ofLast(db: Database, head: StoredHead, keys: PublicKeys): Promise
   for (const stream of STREAMS) {
     const { n = 0, hash } = tips?.[stream] ?? {};
     const { chain } = ROWS_OF[stream];
-    const link = await row<{ hash: string }>(
-      db,
-      `SELECT encode(hash, 'hex') AS hash FROM ${chain} WHERE n = :n`,
-      { n },
-    );
+    const link = await db.row<{
+      hash: string;
+    }>`SELECT encode(hash, 'hex') AS hash FROM ${raw(chain)} WHERE n = ${n}`;
     if (n === 0 || link?.hash === hash) continue;
     wrong.push(
       link

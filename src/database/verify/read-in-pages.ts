@@ -1,4 +1,5 @@
-import { oneRow, type Database } from '../pool/connection';
+import type { Database } from '../pool/connection';
+import { raw } from '../pool/statement';
 
 /** A finding: the row, its actual content, and the expected content. */
 export interface Difference {
@@ -34,10 +35,10 @@ export async function* walk(
 ): Pages {
   let next: string | null = after;
   while (next !== null) {
-    const page: Omit<Page, 'check'> & { last: string | null } = await oneRow(db, sql, {
+    const page: Omit<Page, 'check'> & { last: string | null } = await db.oneRow`${raw(sql, {
       ...bindings,
       after: next,
-    });
+    })}`;
     yield { check, checked: page.checked, differences: page.differences };
     next = page.last;
   }

@@ -2,7 +2,8 @@ import { STREAMS, type Head } from '../../domain/books/chain';
 import { addDays } from '../../domain/calendar';
 import { lastHead, publicKeys, readHead, type PublicKeys } from '../chain/sign-head';
 import { chainKeys } from '../chain/chain-key';
-import { oneRow, type Database, type Executor } from '../pool/connection';
+import type { Database, Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import type { Keyring } from '../keys/keyring';
 import { compareBalances } from './compare-balances';
@@ -55,7 +56,7 @@ async function tipsBefore(db: Executor, day: string | null): Promise<Partial<Hea
 
 async function beginOf(db: Executor, timeZone: string, day: string | null): Promise<Date | null> {
   if (day === null) return null;
-  return (await oneRow<{ at: Date }>(db, `SELECT ${dayBegin(':day')} AS at`, { day, timeZone })).at;
+  return (await db.oneRow<{ at: Date }>`SELECT ${raw(dayBegin(':day'), { day, timeZone })} AS at`).at;
 }
 
 export interface Found extends Difference {

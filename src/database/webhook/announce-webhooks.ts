@@ -4,7 +4,8 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import { bodyWithSignature } from '../../domain/webhook/webhook-signature';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { oneRow, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts, type WorkflowStart } from '../outbox';
@@ -127,14 +128,11 @@ export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]):
 }
 
 async function readReceivers(trx: Executor, announcements: Announcement[]): Promise<Map<string, Receiver>> {
-  const found = await rows<Receiver>(
-    trx,
-    `SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
-            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${ENCRYPTED_SECRETS}
+  const found =
+    await trx.rows<Receiver>`SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
+            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${raw(ENCRYPTED_SECRETS)}
      FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
-     WHERE w.entity_id = ANY(:entityIds)`,
-    { entityIds: [...new Set(announcements.map((one) => one.entityId))] },
-  );
+     WHERE w.entity_id = ANY(${[...new Set(announcements.map((one) => one.entityId))]})`;
   return new Map(found.map((one) => [one.entityId, one]));
 }
 
@@ -177,37 +175,21 @@ export async function bodyWithout(
     data: Record<string, unknown>[];
     signature: string;
   };
-  const secrets = await oneRow<EncryptedSecrets>(
-    trx,
-    `SELECT ${ENCRYPTED_SECRETS} FROM webhook_endpoints w WHERE w.entity_id = :entityId`,
-    { entityId: envelope.entityId },
-  );
+  const secrets =
+    await trx.oneRow<EncryptedSecrets>`SELECT ${raw(ENCRYPTED_SECRETS)} FROM webhook_endpoints w WHERE w.entity_id = ${envelope.entityId}`;
   const data = envelope.data.filter((one) => !left.has(String(one[item])));
   const [signingSecret] = decryptWebhookSecrets(keyring, envelope.entityId, secrets);
   return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
 }
 
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
-  await rows(
-    trx,
-    `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
+  await trx.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
        commit_id, status, finished_at)
-     SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, :commitId,
+     SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, ${trx.commitId},
        CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
-     FROM unnest(:ids::text[], :entityIds::text[], :webhookTypes::text[], :batchIds::text[],
-                 :bodies::bytea[], :workflowIds::text[], :haveUrl::boolean[])
-       AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`,
-    {
-      ids: deliveries.map((one) => one.id),
-      entityIds: deliveries.map((one) => one.receiver.entityId),
-      webhookTypes: deliveries.map((one) => one.announcement.webhookType),
-      batchIds: deliveries.map((one) => one.batchId),
-      bodies: deliveries.map((one) => one.bodyEncrypted),
-      workflowIds: deliveries.map((one) => one.workflowId),
-      commitId: trx.commitId,
-      haveUrl: deliveries.map((one) => one.receiver.hasUrl),
-    },
-  );
+     FROM unnest(${deliveries.map((one) => one.id)}::text[], ${deliveries.map((one) => one.receiver.entityId)}::text[], ${deliveries.map((one) => one.announcement.webhookType)}::text[], ${deliveries.map((one) => one.batchId)}::text[],
+                 ${deliveries.map((one) => one.bodyEncrypted)}::bytea[], ${deliveries.map((one) => one.workflowId)}::text[], ${deliveries.map((one) => one.receiver.hasUrl)}::boolean[])
+       AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`;
 }
 
 export function bodyPlace(deliveryId: string) {

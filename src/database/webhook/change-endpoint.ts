@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
-import { oneRow, row, type Executor, type Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { Keyring } from '../keys/keyring';
 import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
 
@@ -17,32 +18,22 @@ export async function insertWebhookEndpoint(
   endpoint: { entityId: string; url: string | undefined; secret: string },
 ): Promise<void> {
   const { entityId, url, secret } = endpoint;
-  await row(
-    trx,
-    `INSERT INTO webhook_endpoints (entity_id, url, secret_encrypted) VALUES (:entityId, :url, :secret)`,
-    { entityId, url: url ?? null, secret: encrypt(ring, secret, secretPlace(entityId)) },
-  );
+  await trx.row`INSERT INTO webhook_endpoints (entity_id, url, secret_encrypted) VALUES (${entityId}, ${url ?? null}, ${encrypt(ring, secret, secretPlace(entityId))})`;
 }
 
 /** Null where the entity takes no webhooks. */
 export async function findWebhookUrl(db: Executor, entityId: string): Promise<string | null> {
-  const endpoint = await row<{ url: string | null }>(
-    db,
-    `SELECT url FROM webhook_endpoints WHERE entity_id = :entityId`,
-    { entityId },
-  );
+  const endpoint = await db.row<{
+    url: string | null;
+  }>`SELECT url FROM webhook_endpoints WHERE entity_id = ${entityId}`;
   return endpoint?.url ?? null;
 }
 
 /** A new address starts in good standing. */
 export async function setWebhookUrl(db: Executor, entityId: string, url: string | null): Promise<void> {
-  await row(
-    db,
-    `UPDATE webhook_endpoints SET failing_since = CASE WHEN url IS NOT DISTINCT FROM :url THEN failing_since END,
-       url = :url
-     WHERE entity_id = :entityId`,
-    { entityId, url },
-  );
+  await db.row`UPDATE webhook_endpoints SET failing_since = CASE WHEN url IS NOT DISTINCT FROM ${url} THEN failing_since END,
+       url = ${url}
+     WHERE entity_id = ${entityId}`;
 }
 
 /** The old secret stays good for this long after a rotation. */
@@ -70,27 +61,23 @@ async function changeSecrets(
   set: string,
   bindings: { secret?: Buffer; rotation?: string },
 ): Promise<Date | null> {
-  const { until } = await oneRow<{ until: Date | null }>(
-    trx,
-    `WITH before AS MATERIALIZED (
+  const { until } = await trx.oneRow<{ until: Date | null }>`WITH before AS MATERIALIZED (
          SELECT secret_encrypted AS secret, previous_secret_encrypted AS previous, previous_secret_until AS until
-         FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE
+         FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE
        ), after AS (
-         UPDATE webhook_endpoints w SET ${set} FROM before WHERE w.entity_id = :entityId
+         UPDATE webhook_endpoints w SET ${raw(set, bindings)} FROM before WHERE w.entity_id = ${entityId}
          RETURNING w.secret_encrypted AS secret, w.previous_secret_encrypted AS previous, w.previous_secret_until AS until
        ), retired AS (
          INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
-         SELECT :entityId, old.secret, old.at
+         SELECT ${entityId}, old.secret, old.at
          FROM before, after, LATERAL (VALUES (before.secret, clock_timestamp()),
                                              (before.previous, least(before.until, clock_timestamp()))) AS old (secret, at)
          WHERE old.secret NOT IN (after.secret, coalesce(after.previous, after.secret))
-           AND old.at > clock_timestamp() - :kept::interval
+           AND old.at > clock_timestamp() - ${KEPT}::interval
            AND (SELECT count(*) FROM retired_webhook_secrets r
-                WHERE r.entity_id = :entityId AND r.retired_at > clock_timestamp() - :kept::interval) < :keptMax
+                WHERE r.entity_id = ${entityId} AND r.retired_at > clock_timestamp() - ${KEPT}::interval) < ${KEPT_MAX}
        )
-       SELECT until FROM after`,
-    { ...bindings, entityId, kept: KEPT, keptMax: KEPT_MAX },
-  );
+       SELECT until FROM after`;
   return until;
 }
 
@@ -133,14 +120,10 @@ export async function replaceWebhookSecret(
   entityId: string,
   secret: string,
 ): Promise<null> {
-  await row(
-    trx,
-    `WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = :entityId)
+  await trx.row`WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${entityId})
      UPDATE webhook_endpoints
-     SET secret_encrypted = :secret, previous_secret_encrypted = NULL, previous_secret_until = NULL
-     WHERE entity_id = :entityId`,
-    { entityId, secret: encrypt(ring, secret, secretPlace(entityId)) },
-  );
+     SET secret_encrypted = ${encrypt(ring, secret, secretPlace(entityId))}, previous_secret_encrypted = NULL, previous_secret_until = NULL
+     WHERE entity_id = ${entityId}`;
   await recordAuditEvent(trx, by, {
     action: 'webhook_secret.rotated',
     entityId,
@@ -161,27 +144,19 @@ export async function finishSecretRotation(trx: Transaction, by: Actor, entityId
 
 /** Few rows: an entity retires at most ten secrets in three days. */
 export async function forgetRetiredSecrets(db: Executor): Promise<void> {
-  await row(
-    db,
-    `DELETE FROM retired_webhook_secrets WHERE retired_at <= clock_timestamp() - :kept::interval`,
-    { kept: KEPT },
-  );
+  await db.row`DELETE FROM retired_webhook_secrets WHERE retired_at <= clock_timestamp() - ${KEPT}::interval`;
 }
 
 /** The secret that an entity's receiver has known for longest, as far back as they are kept. */
 export async function longestKnownSecret(trx: Transaction, entityId: string): Promise<Buffer> {
-  const { secret } = await oneRow<{ secret: Buffer }>(
-    trx,
-    `SELECT secret FROM (
-       SELECT secret_encrypted AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = :entityId
+  const { secret } = await trx.oneRow<{ secret: Buffer }>`SELECT secret FROM (
+       SELECT secret_encrypted AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = ${entityId}
        UNION ALL
        SELECT old.secret, old.retired_at FROM webhook_endpoints w,
          LATERAL (VALUES (w.previous_secret_encrypted, w.previous_secret_until), (w.secret_encrypted, 'infinity')) AS old (secret, retired_at)
-       WHERE w.entity_id = :entityId) AS known
-     WHERE secret IS NOT NULL AND retired_at > clock_timestamp() - :kept::interval
-     ORDER BY retired_at LIMIT 1`,
-    { entityId, kept: KEPT },
-  );
+       WHERE w.entity_id = ${entityId}) AS known
+     WHERE secret IS NOT NULL AND retired_at > clock_timestamp() - ${KEPT}::interval
+     ORDER BY retired_at LIMIT 1`;
   return secret;
 }
 

@@ -1,6 +1,7 @@
 import type { WebhookType } from '../../domain/webhook/webhook';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { rows, type Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
 import { announce, deliveryStart } from './announce-webhooks';
@@ -18,21 +19,21 @@ const AT_ONCE = 1_000;
 export async function releaseDeliveries(trx: Transaction, entityId: string): Promise<void> {
   let last = '';
   for (;;) {
-    const waiting = await rows<{ id: string; entityId: string; webhookType: WebhookType }>(
-      trx,
-      // The workflow that announced the rest attempts it, or hands it over.
-      `WITH waiting AS MATERIALIZED (
+    // The workflow that announced the rest attempts it, or hands it over.
+    const waiting = await trx.rows<{
+      id: string;
+      entityId: string;
+      webhookType: WebhookType;
+    }>`WITH waiting AS MATERIALIZED (
          SELECT id, entity_id, webhook_type, next_attempt_at FROM webhook_deliveries
-         WHERE entity_id = :entityId AND status = 'pending' AND id > :last
-           AND workflow_id = '${workflowIds.webhookDelivery('')}' || id
-         ORDER BY id LIMIT ${AT_ONCE} FOR NO KEY UPDATE
+         WHERE entity_id = ${entityId} AND status = 'pending' AND id > ${last}
+           AND workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id
+         ORDER BY id LIMIT ${raw(AT_ONCE)} FOR NO KEY UPDATE
        ), due AS (
          UPDATE webhook_deliveries d SET next_attempt_at = clock_timestamp()
          FROM waiting w WHERE d.id = w.id AND w.next_attempt_at > clock_timestamp()
        )
-       SELECT id, entity_id, webhook_type FROM waiting ORDER BY id`,
-      { entityId, last },
-    );
+       SELECT id, entity_id, webhook_type FROM waiting ORDER BY id`;
     await enqueueStarts(
       trx,
       waiting.map((one) => ({ ...deliveryStart([one.id], one), again: 'redeliveryRequested' as const })),
@@ -66,10 +67,6 @@ export async function announceToOldEndpoint(
       items: [{ sequence: 1, ...change }],
     },
   ]);
-  await rows(
-    trx,
-    `UPDATE webhook_deliveries d SET old_url = w.url, old_secret_encrypted = :signedWith
-     FROM webhook_endpoints w WHERE d.id = :deliveryId AND w.entity_id = d.entity_id`,
-    { deliveryId, signedWith },
-  );
+  await trx.rows`UPDATE webhook_deliveries d SET old_url = w.url, old_secret_encrypted = ${signedWith}
+     FROM webhook_endpoints w WHERE d.id = ${deliveryId} AND w.entity_id = d.entity_id`;
 }

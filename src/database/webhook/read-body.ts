@@ -1,4 +1,4 @@
-import { rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 import type { Keyring } from '../keys/keyring';
 import { decrypt } from '../keys/encrypt';
 import { bodyPlace } from './announce-webhooks';
@@ -10,13 +10,7 @@ export interface EncryptedBody {
 }
 
 export function readBodies(db: Executor, deliveryIds: string[]): Promise<EncryptedBody[]> {
-  return rows<EncryptedBody>(
-    db,
-    `SELECT id, body_encrypted FROM webhook_deliveries WHERE id = ANY(:deliveryIds)`,
-    {
-      deliveryIds,
-    },
-  );
+  return db.rows<EncryptedBody>`SELECT id, body_encrypted FROM webhook_deliveries WHERE id = ANY(${deliveryIds})`;
 }
 
 /** Undefined where the ring lacks its key. */

@@ -1,6 +1,7 @@
 import type { WebhookType } from '../../domain/webhook/webhook';
 import { idAs } from '../../domain/identifier/ids';
-import { row, rows, type Database, type Executor } from '../pool/connection';
+import type { Database, Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { firstIdAt } from '../identifier/new-id';
 import type { Keyring } from '../keys/keyring';
 import { decrypt } from '../keys/encrypt';
@@ -49,17 +50,13 @@ export async function findFeedPosition(
   entityId: string,
   eventId: string,
 ): Promise<FeedPosition | undefined> {
-  return row<FeedPosition>(
-    db,
-    `SELECT created_xid::text AS xid, event_id FROM webhook_deliveries
-     WHERE id = :deliveryId AND entity_id = :entityId AND created_at > ${FEED_HORIZON}`,
-    { deliveryId: idAs('delivery', eventId), entityId },
-  );
+  return db.row<FeedPosition>`SELECT created_xid::text AS xid, event_id FROM webhook_deliveries
+     WHERE id = ${idAs('delivery', eventId)} AND entity_id = ${entityId} AND created_at > ${raw(FEED_HORIZON)}`;
 }
 
 /** Whether an event of this id, whosever, is from before what is kept of all feeds. */
 export async function isBeforeFeed(db: Executor, eventId: string): Promise<boolean> {
-  const horizon = await row<{ at: Date | number }>(db, `SELECT ${FEED_HORIZON} AS at`);
+  const horizon = await db.row<{ at: Date | number }>`SELECT ${raw(FEED_HORIZON)} AS at`;
   // Nothing has been forgotten yet: Postgres' -infinity, which is no Date.
   return horizon?.at instanceof Date && eventId < firstIdAt('event', horizon.at);
 }
@@ -83,7 +80,7 @@ export async function readFeed(
 ): Promise<FeedEvent[]> {
   const found = await db.transaction(async (trx) => {
     const [, page] = await Promise.all([
-      rows(trx, `SELECT FROM webhook_endpoints WHERE entity_id = :entityId FOR NO KEY UPDATE`, { entityId }),
+      trx.rows`SELECT FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE`,
       readPage(trx, entityId, after, limit),
     ]);
     return page;
@@ -95,21 +92,17 @@ export async function readFeed(
 }
 
 async function readPage(trx: Executor, entityId: string, after: FeedPosition, limit: number) {
-  return rows<{ id: string; eventId: string; bodyEncrypted: Buffer }>(
-    trx,
-    `WITH page AS MATERIALIZED (
+  return trx.rows<{ id: string; eventId: string; bodyEncrypted: Buffer }>`WITH page AS MATERIALIZED (
        SELECT id, created_xid, event_id, body_encrypted FROM webhook_deliveries
-       WHERE entity_id = :entityId AND (created_xid, event_id) > (:xid::xid8, :eventId)
-         ${after === FEED_START ? `AND created_at > ${FEED_HORIZON}` : ''}
+       WHERE entity_id = ${entityId} AND (created_xid, event_id) > (${after.xid}::xid8, ${after.eventId})
+         ${raw(after === FEED_START ? `AND created_at > ${FEED_HORIZON}` : '')}
          AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
-       ORDER BY created_xid, event_id LIMIT :limit
+       ORDER BY created_xid, event_id LIMIT ${limit}
      ), progress AS (
        UPDATE webhook_endpoints w SET feed_read_xid = last.created_xid, feed_read_event_id = last.event_id
        FROM (SELECT created_xid, event_id FROM page ORDER BY created_xid DESC, event_id DESC LIMIT 1) AS last
-       WHERE w.entity_id = :entityId
+       WHERE w.entity_id = ${entityId}
          AND (w.feed_read_xid, w.feed_read_event_id) < (last.created_xid, last.event_id)
      )
-     SELECT id, event_id, body_encrypted FROM page ORDER BY created_xid, event_id`,
-    { entityId, ...after, limit },
-  );
+     SELECT id, event_id, body_encrypted FROM page ORDER BY created_xid, event_id`;
 }

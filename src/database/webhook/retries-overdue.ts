@@ -1,5 +1,6 @@
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { oneRow, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 
 /** Read in all; more say nothing more, and take longer to read. */
 const RETRIES_MAX = 10_000;
@@ -23,18 +24,17 @@ const nextWaiting = (after: string) => `
  * enabled. (No id of a delivery, `dlv_…`, comes after `e`.)
  */
 export async function retriesOverdueS(db: Executor): Promise<number> {
-  const { overdueS } = await oneRow<{ overdueS: number }>(
-    db,
-    `WITH RECURSIVE waiting AS (
-       SELECT first.*, 1 AS n, 1 AS of_receiver FROM (${nextWaiting('')}) AS first
+  const { overdueS } = await db.oneRow<{ overdueS: number }>`WITH RECURSIVE waiting AS (
+       SELECT first.*, 1 AS n, 1 AS of_receiver FROM (${raw(nextWaiting(''))}) AS first
        UNION ALL
        SELECT next.*, w.n + 1, CASE WHEN next.entity_id = w.entity_id THEN w.of_receiver + 1 ELSE 1 END
-       FROM waiting w CROSS JOIN LATERAL (${nextWaiting(`AND (d.entity_id, d.id) >
-         (w.entity_id, CASE WHEN w.active AND w.of_receiver < ${RETRIES_OF_RECEIVER_MAX} THEN w.id ELSE 'e' END)`)}) AS next
-       WHERE w.n < ${RETRIES_MAX}
+       FROM waiting w CROSS JOIN LATERAL (${raw(
+         nextWaiting(`AND (d.entity_id, d.id) >
+         (w.entity_id, CASE WHEN w.active AND w.of_receiver < ${RETRIES_OF_RECEIVER_MAX} THEN w.id ELSE 'e' END)`),
+       )}) AS next
+       WHERE w.n < ${raw(RETRIES_MAX)}
      )
      SELECT greatest(coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::float8 AS overdue_s
-     FROM waiting WHERE active AND own_workflow`,
-  );
+     FROM waiting WHERE active AND own_workflow`;
   return overdueS;
 }

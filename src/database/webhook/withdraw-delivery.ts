@@ -1,4 +1,5 @@
-import { row, rows, type Executor } from '../pool/connection';
+import type { Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { Keyring } from '../keys/keyring';
 import { decrypt, encrypt } from '../keys/encrypt';
 import { bodyPlace, bodyWithout } from './announce-webhooks';
@@ -68,29 +69,17 @@ export async function withdraw(
   const { table, delivery, receiver, item, sharedBy, asksFor } = ASKED[asked];
   // Sent together, and run in this order: the last sees all that was done before the locks.
   const [, , found] = await Promise.all([
-    rows(
-      trx,
-      `SELECT id FROM webhook_deliveries WHERE id IN (SELECT ${delivery} FROM ${table} WHERE id = ANY(:ids))
+    trx.rows`SELECT id FROM webhook_deliveries WHERE id IN (SELECT ${raw(delivery)} FROM ${raw(table)} WHERE id = ANY(${ids}))
        ORDER BY id FOR NO KEY UPDATE`,
-      { ids },
-    ),
-    rows(
-      trx,
-      `SELECT entity_id FROM webhook_endpoints WHERE entity_id IN (SELECT ${receiver} FROM ${table} WHERE id = ANY(:ids))
+    trx.rows`SELECT entity_id FROM webhook_endpoints WHERE entity_id IN (SELECT ${raw(receiver)} FROM ${raw(table)} WHERE id = ANY(${ids}))
        ORDER BY entity_id FOR SHARE`,
-      { ids },
-    ),
-    rows<Asked>(
-      trx,
-      `SELECT a.id, d.id AS delivery_id,
+    trx.rows<Asked>`SELECT a.id, d.id AS delivery_id,
          d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
-         CASE WHEN EXISTS (SELECT FROM ${table} o
-                           WHERE o.${sharedBy} = a.${sharedBy} AND ${asksFor} AND o.${delivery} = d.id
-                             AND o.id <> ALL(:ids)) THEN d.body_encrypted END AS body_encrypted
-       FROM ${table} a JOIN webhook_deliveries d ON d.id = a.${delivery} JOIN webhook_endpoints w ON w.entity_id = d.entity_id
-       WHERE a.id = ANY(:ids)`,
-      { ids },
-    ),
+         CASE WHEN EXISTS (SELECT FROM ${raw(table)} o
+                           WHERE o.${raw(sharedBy)} = a.${raw(sharedBy)} AND ${raw(asksFor)} AND o.${raw(delivery)} = d.id
+                             AND o.id <> ALL(${ids})) THEN d.body_encrypted END AS body_encrypted
+       FROM ${raw(table)} a JOIN webhook_deliveries d ON d.id = a.${raw(delivery)} JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+       WHERE a.id = ANY(${ids})`,
   ]);
   const undelivered = found.filter((one) => one.undelivered);
   await endDeliveries(
@@ -103,16 +92,10 @@ export async function withdraw(
 
 async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   if (over.length === 0) return;
-  await rows(
-    trx,
-    `UPDATE webhook_deliveries SET status = 'failed', finished_at = coalesce(finished_at, clock_timestamp()),
-       withdrawn_at = CASE WHEN id = ANY(:undelivered) THEN clock_timestamp() END
-     WHERE id = ANY(:over) AND (status = 'pending' OR id = ANY(:undelivered))`,
-    {
-      over: over.map(({ deliveryId }) => deliveryId),
-      undelivered: over.flatMap(({ deliveryId, undelivered }) => (undelivered ? [deliveryId] : [])),
-    },
-  );
+  const unseen = over.flatMap(({ deliveryId, undelivered }) => (undelivered ? [deliveryId] : []));
+  await trx.rows`UPDATE webhook_deliveries SET status = 'failed', finished_at = coalesce(finished_at, clock_timestamp()),
+       withdrawn_at = CASE WHEN id = ANY(${unseen}) THEN clock_timestamp() END
+     WHERE id = ANY(${over.map(({ deliveryId }) => deliveryId)}) AND (status = 'pending' OR id = ANY(${unseen}))`;
 }
 
 /** A sender reads the bytes after it has claimed the delivery, so no receiver has seen these. */
@@ -128,11 +111,9 @@ async function shortenBodies(
     const ended = new Set(undelivered.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
     const place = bodyPlace(deliveryId);
     const shorter = await bodyWithout(trx, keyring, decrypt(keyring, bodyEncrypted, place), item, ended);
-    const replaced = await row<{ done: boolean }>(
-      trx,
-      `SELECT replace_unseen_body(:deliveryId, :body) AS done`,
-      { deliveryId, body: encrypt(keyring, shorter, place) },
-    );
+    const replaced = await trx.row<{
+      done: boolean;
+    }>`SELECT replace_unseen_body(${deliveryId}, ${encrypt(keyring, shorter, place)}) AS done`;
     if (replaced?.done !== true) throw new Error(`${deliveryId} has been seen under its locks`);
   }
 }

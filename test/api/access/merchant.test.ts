@@ -1,4 +1,3 @@
-import { row } from '../../../src/database/pool/connection';
 import { apiOfFile, enter, tokenOf, type Party } from '../../support/api';
 
 const { api, database: test } = apiOfFile({ settings: { RATE_LIMIT_MERCHANT_BATCH: '1000/1000' } });
@@ -71,8 +70,7 @@ describe('the batch of merchants', () => {
 describe('the trust level', () => {
   it('is set by the merchant’s own provider, and is untrusted before', async () => {
     const [item] = itemsOf((await create([shop('trust')])).body.data);
-    const level = () =>
-      row(test.db, 'SELECT trust_level FROM entities WHERE id = :id', { id: item?.merchantId });
+    const level = () => test.db.row`SELECT trust_level FROM entities WHERE id = ${item?.merchantId}`;
     expect(await level()).toEqual({ trustLevel: 'untrusted' });
     expect(await trust(item?.merchantId)).toMatchObject({
       status: 200,

@@ -2,7 +2,8 @@ import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:c
 import { sign } from 'jsonwebtoken';
 import { newClientSecret } from '../../../src/database/entity/client-credential';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
-import { openDatabase, row, rows } from '../../../src/database/pool/connection';
+import { openDatabase } from '../../../src/database/pool/connection';
+import { raw } from '../../../src/database/pool/statement';
 import { newId } from '../../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keys/keyring';
 import { claimRing, requireRing } from '../../../src/database/key-rotation/claim-keyring';
@@ -33,7 +34,7 @@ beforeAll(async () => {
 /** Runs a statement together with an audit event, which the login may write as well. */
 const plant = (action: `${string}.${string}`, entityId: string | null, sql: string, bindings: object) =>
   test.db.transaction(async (trx) => {
-    await rows(trx, sql, { ...bindings });
+    await trx.rows`${raw(sql, { ...bindings })}`;
     await recordAuditEvent(trx, OPERATOR, { action, entityId });
   });
 
@@ -47,11 +48,10 @@ async function tokenStatus(clientId: string, clientSecret: string, url = api.url
 }
 
 const hashOf = (entityId: string) =>
-  row<{ hash: Buffer; previous: Buffer | null }>(
-    test.db,
-    `SELECT secret_hash AS hash, previous_secret_hash AS previous FROM client_credentials WHERE entity_id = :entityId`,
-    { entityId },
-  );
+  test.db.row<{
+    hash: Buffer;
+    previous: Buffer | null;
+  }>`SELECT secret_hash AS hash, previous_secret_hash AS previous FROM client_credentials WHERE entity_id = ${entityId}`;
 
 const PREVIOUS = `UPDATE client_credentials
   SET previous_secret_hash = :hash, previous_secret_until = clock_timestamp() + interval '1 day'
@@ -65,9 +65,9 @@ describe('a planted hash of a client secret', () => {
       PREVIOUS,
       'UPDATE client_credentials SET secret_hash = :hash WHERE entity_id = :entityId',
     ]) {
-      await expect(test.db.transaction((trx) => rows(trx, sql, { hash, entityId }))).rejects.toMatchObject(
-        UNRECORDED,
-      );
+      await expect(
+        test.db.transaction((trx) => trx.rows`${raw(sql, { hash, entityId })}`),
+      ).rejects.toMatchObject(UNRECORDED);
     }
     // An audit event about somebody else does not count.
     await expect(
@@ -108,18 +108,18 @@ describe('a planted signing key', () => {
 
   it('is refused where no audit event is written with it', async () => {
     await expect(
-      test.db.transaction((trx) =>
-        rows(trx, insert, { kid: newId('signingKey'), encrypted: randomBytes(99) }),
+      test.db.transaction(
+        (trx) => trx.rows`${raw(insert, { kid: newId('signingKey'), encrypted: randomBytes(99) })}`,
       ),
     ).rejects.toMatchObject(UNRECORDED);
   });
 
   it('verifies nothing, whatever stands in the place of its private half, and is told to nobody', async () => {
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
-    const own = await row<{ kid: string; encrypted: Buffer }>(
-      test.db,
-      `SELECT kid, private_key_encrypted AS encrypted FROM signing_keys WHERE retired_at IS NULL`,
-    );
+    const own = await test.db.row<{
+      kid: string;
+      encrypted: Buffer;
+    }>`SELECT kid, private_key_encrypted AS encrypted FROM signing_keys WHERE retired_at IS NULL`;
     const kids: string[] = [];
     for (const encrypted of [randomBytes(99), Buffer.from(pem), own?.encrypted]) {
       const kid = newId('signingKey');
@@ -175,7 +175,7 @@ it('a client secret is hashed with the new key of the ring at its next token cal
   expect(await Promise.all(twice)).toEqual([200, 200]);
   expect(await left()).toEqual({ [fresh.current]: 1, [old.current]: 1 });
   expect(
-    await rows(own.db, `SELECT actor, after FROM audit_events WHERE action = 'client_secret.rehashed'`),
+    await own.db.rows`SELECT actor, after FROM audit_events WHERE action = 'client_secret.rehashed'`,
   ).toEqual([{ actor: entityId, after: { clientId, kid: fresh.current } }]);
   await rotated.close();
 

@@ -1,5 +1,4 @@
 import { deleteCounted } from '../../../src/database/bank-file/open-differences';
-import { oneRow } from '../../../src/database/pool/connection';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
 import { tokenOf, type Answered } from '../../support/api';
 import { workOnFile } from '../../support/bank-file';
@@ -14,6 +13,7 @@ import {
   shareApi,
   type Parties,
 } from '../../support/shared-api';
+import { raw } from '../../../src/database/pool/statement';
 
 /** A bank's files: what they may cost at most, and the days that the bank says they cover. */
 
@@ -78,7 +78,7 @@ async function throughNextWeek(): Promise<string> {
   );
   return `?through=${addDays(today, 7)}`;
 }
-const count = async (sql: string) => (await oneRow<{ count: number }>(served.db, sql, {})).count;
+const count = async (sql: string) => (await served.db.oneRow<{ count: number }>`${raw(sql, {})}`).count;
 const sizeOfDatabase = () => count(`SELECT pg_database_size(current_database()) AS count`);
 
 test('a thousand differences of a file become exceptions, those that hold money of a merchant first; the rest stands in its differences, and holds nothing', async () => {

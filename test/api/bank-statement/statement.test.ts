@@ -5,7 +5,6 @@ import { DECODERS } from '../../../src/api/http/places';
 import { matchLines } from '../../../src/database/bank-file/match-lines';
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { claimKey } from '../../../src/database/call/idempotency';
-import { rows as select } from '../../../src/database/pool/connection';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { isBusinessDay } from '../../../src/domain/business-day';
@@ -94,11 +93,8 @@ const summaryOf = async (...given: Parameters<typeof match>) => (await match(...
 
 /** The day that comes so many days after today, once it has come for the bank. */
 async function ahead(days: number): Promise<string> {
-  await select(
-    served.db,
-    `UPDATE entities SET clock_offset = greatest(clock_offset, make_interval(days => :days)) WHERE id = :id`,
-    { days, id: parties.bankId },
-  );
+  await served.db
+    .rows`UPDATE entities SET clock_offset = greatest(clock_offset, make_interval(days => ${days})) WHERE id = ${parties.bankId}`;
   return addDays(today, days);
 }
 
@@ -222,7 +218,7 @@ test('the same file again is the same statement, and nothing new', async () => {
   expect(replayed.headers.get('idempotent-replayed')).toBe('true');
   expect((await upload(csv(debit('C8')), '', key)).status).toBe(422);
   // Nothing waits of a file that was sent in vain.
-  expect(await select(served.db, 'SELECT FROM bank_statement_pages')).toEqual([]);
+  expect(await served.db.rows`SELECT FROM bank_statement_pages`).toEqual([]);
 });
 
 test('files that overlap tell of a difference once, and one that brings what was missing ends it', async () => {
@@ -387,11 +383,8 @@ test('a line that is booked twelve years ago is an error of that line', async ()
 });
 
 test('a merchant whose test clock is as far as it goes can still charge, and its bank sends files', async () => {
-  await select(
-    served.db,
-    `UPDATE entities SET clock_offset = '9998-12-30' - clock_timestamp() WHERE id = :id`,
-    { id: parties.merchantId },
-  );
+  await served.db
+    .rows`UPDATE entities SET clock_offset = '9998-12-30' - clock_timestamp() WHERE id = ${parties.merchantId}`;
   // The longest steps first, each until it leads too far.
   for (const by of ['P1D', 'PT12H', 'PT1H']) {
     let status;
@@ -848,7 +841,7 @@ test('a file that comes as bytes is read as what it is, CSV or camt.053, also be
 
 describe('a file is refused, and nothing of it stays,', () => {
   afterEach(async () => {
-    expect(await select(served.db, 'SELECT FROM bank_statement_pages')).toEqual([]);
+    expect(await served.db.rows`SELECT FROM bank_statement_pages`).toEqual([]);
   });
 
   test.each([

@@ -1,4 +1,3 @@
-import { rows } from '../../../src/database/pool/connection';
 import { person } from '../../support/person';
 import { bill, shareApi, type Caller, type Parties } from '../../support/shared-api';
 import { toNoon } from '../../support/standing';
@@ -62,11 +61,8 @@ describe('an agreement', () => {
   });
 
   it('tells a sum that is too long for a number in full', async () => {
-    await rows(
-      served.db,
-      `UPDATE agreements SET spent_month = 'infinity', spent_month_total = 123456789012345678 WHERE id = :id`,
-      { id: parties.agreementId },
-    );
+    await served.db
+      .rows`UPDATE agreements SET spent_month = 'infinity', spent_month_total = 123456789012345678 WHERE id = ${parties.agreementId}`;
     expect(await shown()).toMatchObject({ spent: { exact: { monthly: '1234567890123456.78' } } });
   });
 

@@ -1,5 +1,4 @@
 import { createBillingRequestActivities } from '../../../src/activities/billing-request';
-import { row, rows } from '../../../src/database/pool/connection';
 import { restartWork, type Work } from '../../../src/database/reconcile/open-work';
 import { bookDifferences } from '../../support/books';
 import {
@@ -46,11 +45,8 @@ test('operators find a charge by the bank that is asked, and by none where sever
     [[elsewhere], { status: 'pending', merchantId }],
   ] as const) {
     const [id] = (await byLookupId([...others])).ids;
-    const started = await row(
-      served.db,
-      `SELECT start->'attributes' AS attributes FROM outbox WHERE start->'args'->0 @> to_jsonb(:id::text)`,
-      { id },
-    );
+    const started = await served.db
+      .row`SELECT start->'attributes' AS attributes FROM outbox WHERE start->'args'->0 @> to_jsonb(${id}::text)`;
     expect(started).toEqual({ attributes: found });
   }
 });
@@ -109,7 +105,7 @@ describe('the currency of a charge', () => {
     const [id] = (await byLookupId([], { amount: 1500, currency: 'JPY' })).ids;
     const path = `/v1/billing/requests/${id}`;
     expect(await parties.merchant.read(path)).toMatchObject({ amount: 1500, currency: 'JPY' });
-    const kept = await row(served.db, 'SELECT amount FROM billing_requests WHERE id = :id', { id });
+    const kept = await served.db.row`SELECT amount FROM billing_requests WHERE id = ${id}`;
     expect(kept).toEqual({ amount: 1500n });
   });
 });
@@ -229,13 +225,13 @@ describe('cancelling a charge that waits for its customer', () => {
   });
 });
 
-const forget = () => rows(served.db, `DELETE FROM outbox`);
+const forget = () => served.db.rows`DELETE FROM outbox`;
 
 const starts = () =>
-  rows<{ workflowId: string; summary: string }>(
-    served.db,
-    `SELECT workflow_id, start->>'summary' AS summary FROM outbox WHERE kind = 'start' ORDER BY id`,
-  );
+  served.db.rows<{
+    workflowId: string;
+    summary: string;
+  }>`SELECT workflow_id, start->>'summary' AS summary FROM outbox WHERE kind = 'start' ORDER BY id`;
 
 const restart = (workflowId: string) => {
   const { merchantId } = parties;

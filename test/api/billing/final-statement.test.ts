@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { openAgreements } from '../../../src/database/agreement/agreement';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { acceptBankFile, stagePage } from '../../../src/database/bank-file/receive-bank-file';
-import { rows } from '../../../src/database/pool/connection';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { newId } from '../../../src/database/identifier/new-id';
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
@@ -122,10 +121,9 @@ async function goOn(isOver: () => boolean): Promise<number> {
       ],
       await dayOf(db, parties.bankId),
     );
-    const [open] = await rows<{ id: string }>(
-      db,
-      `SELECT id FROM reconciliation_exceptions WHERE state <> 'resolved' AND kind = 'missing_at_bank' ORDER BY id LIMIT 1`,
-    );
+    const [open] = await db.rows<{
+      id: string;
+    }>`SELECT id FROM reconciliation_exceptions WHERE state <> 'resolved' AND kind = 'missing_at_bank' ORDER BY id LIMIT 1`;
     if (open) await resolveAsOperator(db, ring, open.id, 'no_difference');
   }
   return rounds;

@@ -1,4 +1,4 @@
-import { rows, type Executor } from '../../../src/database/pool/connection';
+import type { Executor } from '../../../src/database/pool/connection';
 import { listTransactions } from '../../../src/database/ledger/list-transactions';
 import { recurringRules } from '../../../src/settings/config';
 import { runSchedule } from '../../support/schedule';
@@ -191,7 +191,7 @@ test('a bank is told of no metadata, neither when it asks nor by webhook', async
 
 test('metadata is in no log, no audit event and nothing that waits for a workflow', async () => {
   await bill(parties, { metadata: SECRET });
-  const kept = await rows(served.db, `SELECT details FROM events UNION ALL SELECT to_jsonb(o) FROM outbox o`);
+  const kept = await served.db.rows`SELECT details FROM events UNION ALL SELECT to_jsonb(o) FROM outbox o`;
   expect(JSON.stringify([kept, served.api.log])).not.toContain(SECRET.note);
 });
 
@@ -247,19 +247,16 @@ describe('the history by a pair of metadata', () => {
   it('is found by an index, however many other charges there are', async () => {
     const { db } = served;
     const { reference } = await bill(parties, { metadata: ORDER });
-    await rows(
-      db,
-      `INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+    await db.rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
          agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at, metadata)
        SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id,
          a.customer_id, a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day',
          'billing-request/' || n, clock_timestamp(), jsonb_build_object('orderId', 'order ' || n)
-       FROM agreements a, generate_series(1, 5000) AS n WHERE a.id = :agreementId`,
-      { agreementId: parties.agreementId },
-    );
-    await rows(db, 'ANALYZE billing_requests');
+       FROM agreements a, generate_series(1, 5000) AS n WHERE a.id = ${parties.agreementId}`;
+    await db.rows`ANALYZE billing_requests`;
     const plans: string[] = [];
     const explaining: Executor = {
+      ...db,
       async query(text, values, plan) {
         const explained = await db.query(`EXPLAIN ${text}`, values);
         plans.push(JSON.stringify(explained.rows));

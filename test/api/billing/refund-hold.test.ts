@@ -1,5 +1,4 @@
 import { array, assert, asyncProperty, boolean, constantFrom, nat, oneof, record } from 'fast-check';
-import { row } from '../../../src/database/pool/connection';
 import { answerRefund as answerInTransaction } from '../../../src/database/refund/settle-refund';
 import { openTransaction } from '../../support/open-transaction';
 import {
@@ -29,11 +28,9 @@ beforeAll(async () => {
 
 /** The bank says of what is in doubt about a refund that no money moved. */
 async function clear(refundId: string): Promise<number | undefined> {
-  const open = await row<{ id: string }>(
-    served.db,
-    `SELECT id FROM reconciliation_exceptions WHERE refund_id = :refundId AND state <> 'resolved'`,
-    { refundId },
-  );
+  const open = await served.db.row<{
+    id: string;
+  }>`SELECT id FROM reconciliation_exceptions WHERE refund_id = ${refundId} AND state <> 'resolved'`;
   return open && (await respond(parties, open.id, { resolution: 'no_money_moved' })).status;
 }
 

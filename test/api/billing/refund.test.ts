@@ -1,4 +1,3 @@
-import { row, rows } from '../../../src/database/pool/connection';
 import { refundState, remindBank } from '../../../src/database/refund/settle-refund';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { bookDifferences } from '../../support/books';
@@ -55,11 +54,8 @@ describe('initiating a refund', () => {
       expectedBy: expect.stringMatching(/Z$/) as string,
     });
     const id = String(body.data?.['refundId']);
-    const started = await row(
-      served.db,
-      `SELECT workflow_id AS id FROM outbox WHERE start->>'type' = 'refund' AND start->'args'->>0 = :id`,
-      { id },
-    );
+    const started = await served.db
+      .row`SELECT workflow_id AS id FROM outbox WHERE start->>'type' = 'refund' AND start->'args'->>0 = ${id}`;
     expect(started).toEqual({ id: `refund/${id}` });
   });
 
@@ -167,9 +163,7 @@ describe('the bank’s answer', () => {
       reason: 'Ada Obi moved away',
       rejectReason: 'Ada Obi closed her account',
     });
-    const kept = await rows(served.db, `SELECT details FROM events WHERE resource_id = :refundId`, {
-      refundId,
-    });
+    const kept = await served.db.rows`SELECT details FROM events WHERE resource_id = ${refundId}`;
     expect(kept).toHaveLength(2);
     expect(JSON.stringify(kept)).not.toContain('Ada');
   });

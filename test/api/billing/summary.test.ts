@@ -1,5 +1,4 @@
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
-import { row } from '../../../src/database/pool/connection';
 import { KINDS_OF_REASON } from '../../../src/domain/charge';
 import { recurringRules } from '../../../src/settings/config';
 import { letMidnightPass } from '../../support/midnight';
@@ -50,9 +49,7 @@ const declined = async () =>
 /** Lets it be this moment by the merchant's clock. */
 async function moveTo(moment: string): Promise<void> {
   const { merchantId } = parties;
-  const found = await row<{ now: Date }>(served.db, 'SELECT business_now(:merchantId) AS now', {
-    merchantId,
-  });
+  const found = await served.db.row<{ now: Date }>`SELECT business_now(${merchantId}) AS now`;
   const ms = Date.parse(moment) - (found?.now.getTime() ?? NaN);
   await moveClock(served.db, merchantId, `${ms} milliseconds`);
 }
@@ -168,7 +165,7 @@ describe('a summary', () => {
     await settleOfEachKind(db, served.ring, parties);
     const before = await summaryOf();
     await Promise.all([foldBalances(db), foldBalances(db), foldBalances(db)]);
-    expect(await row(db, 'SELECT FROM ledger_balance_changes')).toBeUndefined();
+    expect(await db.row`SELECT FROM ledger_balance_changes`).toBeUndefined();
     expect(await summaryOf()).toEqual(before);
     await charged();
     for (let folded = 0; folded < 2; folded++) {

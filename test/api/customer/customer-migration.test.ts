@@ -4,7 +4,6 @@ import { Readable } from 'node:stream';
 import { deflateSync, gzipSync } from 'node:zlib';
 import type { Request } from 'express';
 import { batchReceiver } from '../../../src/api/customer/migration';
-import { row, rows } from '../../../src/database/pool/connection';
 import {
   deleteAbandoned,
   onboardBatch,
@@ -40,7 +39,7 @@ const onboardedOf = (data: Record<string, unknown> = {}) => data['customers'] as
 const duplicate = (of: string) => `duplicate: the bank, or this batch before, has a customer with this ${of}`;
 const hex = (text: string) => Buffer.from(text).toString('hex');
 const staged = async () =>
-  (await row<{ count: number }>(served.db, `SELECT count(*)::int AS count FROM staged_customers`))?.count;
+  (await served.db.row<{ count: number }>`SELECT count(*)::int AS count FROM staged_customers`)?.count;
 const retrieve = (batchId: unknown) => bank.get(`${CUSTOMERS}/batches/${String(batchId)}`);
 const download = (batchId: unknown, file: string) =>
   bank.file(`${CUSTOMERS}/batches/${String(batchId)}/${file}`);
@@ -143,7 +142,7 @@ describe('the migration of customers', () => {
       [2, 'country must be an ISO 3166 alpha-2 code, as NG'],
     ]);
     expect(
-      await row(served.db, `SELECT country FROM customers WHERE id = :id`, { id: onboarded?.['customerId'] }),
+      await served.db.row`SELECT country FROM customers WHERE id = ${onboarded?.['customerId']}`,
     ).toEqual({ country: 'NG' });
   });
 
@@ -270,10 +269,9 @@ describe('the migration of customers', () => {
       onboardBatch(trx, served.ring, bank.entityId, entries, () => draws.shift() ?? 'none-is-left-here-99'),
     );
     const told = customers.map(({ lookupID }) => lookupID);
-    const stored = await rows<{ phrase: string }>(
-      served.db,
-      `SELECT lookup_id AS phrase FROM customers WHERE lookup_id LIKE 'take-me%' ORDER BY id`,
-    );
+    const stored = await served.db.rows<{
+      phrase: string;
+    }>`SELECT lookup_id AS phrase FROM customers WHERE lookup_id LIKE 'take-me%' ORDER BY id`;
     expect(told.toSorted()).toEqual(['take-me-if-free-01', 'take-me-if-free-02']);
     expect(stored.map(({ phrase }) => phrase)).toEqual(told);
   });
@@ -281,11 +279,11 @@ describe('the migration of customers', () => {
   it('stores e-mail and account number encrypted, so that no reader of the database sees them', async () => {
     const ada = person({ email: 'Sealed.Ada@example.com', accountNumber: 'SEALED12345' });
     await migrate([ada]);
-    const stored = await row<{ id: string; email: Buffer; all: string }>(
-      served.db,
-      `SELECT id, email_encrypted AS email, to_jsonb(c)::text AS all FROM customers c WHERE client_ref = :ref`,
-      { ref: ada.clientRef },
-    );
+    const stored = await served.db.row<{
+      id: string;
+      email: Buffer;
+      all: string;
+    }>`SELECT id, email_encrypted AS email, to_jsonb(c)::text AS all FROM customers c WHERE client_ref = ${ada.clientRef}`;
     for (const plain of ['Sealed.Ada', 'sealed.ada', 'SEALED12345']) {
       expect(stored?.all).not.toContain(plain);
       expect(stored?.all).not.toContain(hex(plain));
@@ -450,9 +448,8 @@ describe('a large batch', () => {
     expect(body.data).toEqual(begun);
     expect((await retrieve(batchId)).body.data).toEqual(begun);
     const id = String(batchId);
-    const start = await row(served.db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
-      id: `customer-migration/${id}`,
-    });
+    const start = await served.db
+      .row`SELECT start FROM outbox WHERE workflow_id = ${`customer-migration/${id}`}`;
     expect(start).toEqual({
       start: {
         type: 'customerMigration',
@@ -575,15 +572,12 @@ describe('a large batch', () => {
 
   it('whose process died before it was accepted is swept away, and an accepted one never', async () => {
     await migrate(persons(501));
-    await rows(
-      served.db,
-      `INSERT INTO staged_customers (batch_id, first_index, entries_encrypted, staged_at)
-      VALUES ('bat_lost', 0, '', clock_timestamp() - interval '2 hours'), ('bat_coming', 0, '', clock_timestamp())`,
-    );
+    await served.db.rows`INSERT INTO staged_customers (batch_id, first_index, entries_encrypted, staged_at)
+      VALUES ('bat_lost', 0, '', clock_timestamp() - interval '2 hours'), ('bat_coming', 0, '', clock_timestamp())`;
     const before = (await staged()) ?? 0;
     expect(await deleteAbandoned(served.db)).toBe(false);
     expect(await staged()).toBe(before - 1);
-    expect(await row(served.db, `SELECT FROM staged_customers WHERE batch_id = 'bat_lost'`)).toBeUndefined();
+    expect(await served.db.row`SELECT FROM staged_customers WHERE batch_id = 'bat_lost'`).toBeUndefined();
   });
 
   it('waits encrypted, so that no reader of the database sees it', async () => {
@@ -591,11 +585,9 @@ describe('a large batch', () => {
       person({ firstname: 'Readable', accountNumber: 'SEALED777' }),
       ...persons(500),
     ]);
-    const stored = await rows<{ all: string }>(
-      served.db,
-      `SELECT to_jsonb(s)::text AS all FROM staged_customers s WHERE batch_id = :id`,
-      { id: body.data?.['batchId'] },
-    );
+    const stored = await served.db.rows<{
+      all: string;
+    }>`SELECT to_jsonb(s)::text AS all FROM staged_customers s WHERE batch_id = ${body.data?.['batchId']}`;
     expect(stored).toHaveLength(3);
     for (const plain of ['Readable', 'SEALED777', 'example.com']) {
       for (const { all } of stored) {

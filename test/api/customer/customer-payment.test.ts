@@ -5,7 +5,6 @@ import { createReconcileActivities, type Reconciled } from '../../../src/activit
 import { createWebhookActivities } from '../../../src/activities/webhook';
 import { settleCredits } from '../../../src/database/credit/follow-credit';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { rows } from '../../../src/database/pool/connection';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import { calendarDay } from '../../../src/domain/calendar';
 import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
@@ -287,12 +286,11 @@ async function overdue(): Promise<Charge> {
 }
 
 async function deliveryOf({ id }: Charge): Promise<{ deliveryId: string; workflowId: string }> {
-  const [found] = await rows<{ deliveryId: string; workflowId: string }>(
-    served.db,
-    `SELECT d.id AS delivery_id, d.workflow_id FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
-     WHERE b.id = :id`,
-    { id },
-  );
+  const [found] = await served.db.rows<{
+    deliveryId: string;
+    workflowId: string;
+  }>`SELECT d.id AS delivery_id, d.workflow_id FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
+     WHERE b.id = ${id}`;
   return found ?? { deliveryId: '', workflowId: '' };
 }
 
@@ -359,14 +357,14 @@ describe('the credit of a payment', () => {
     const late = await overdue();
     await taken(late);
 
-    await rows(served.db, 'DELETE FROM outbox');
+    await served.db.rows`DELETE FROM outbox`;
     const temporal = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
     const log = { info: () => undefined, warn: () => undefined };
     const activities = createReconcileActivities(served.db, temporal, 300, log, () => undefined);
     const reconciled = await new MockActivityEnvironment().run(() => activities.restartOverdue());
     expect((reconciled as Reconciled).found['credits']).toBeGreaterThanOrEqual(2);
     expect((await postingsOf(served.db, late.id)).slice(2)).toEqual([]);
-    const restarted = await rows(served.db, `SELECT workflow_id FROM outbox WHERE kind = 'start'`);
+    const restarted = await served.db.rows`SELECT workflow_id FROM outbox WHERE kind = 'start'`;
     for (const { id } of [late, waiting]) {
       expect(restarted).toContainEqual({ workflowId: `billing-request/${id}` });
       expect(await settle(id)).toEqual({ waiting: [], overdue: null });
@@ -380,9 +378,7 @@ describe('the credit of a payment', () => {
     const { deliveryId } = await deliveryOf(payment);
     await moveClock(served.db, payee.bankId, '25 hours');
     const other = await openTransaction(served.db);
-    await rows(other.trx, `SELECT FROM billing_requests WHERE id = :id FOR NO KEY UPDATE`, {
-      id: payment.id,
-    });
+    await other.trx.rows`SELECT FROM billing_requests WHERE id = ${payment.id} FOR NO KEY UPDATE`;
     const judged = settle(payment.id);
     await waitsForALock(served.db);
     await taken(payment);

@@ -1,4 +1,3 @@
-import { row } from '../../../src/database/pool/connection';
 import { person } from '../../support/person';
 import { shareApi, type Caller } from '../../support/shared-api';
 
@@ -129,11 +128,9 @@ describe('the change of a customer', () => {
     const { customerId } = await onboardOne({});
     const update = { phone: '+2348001112223', address: 'Secret Close 7' };
     await change(`?customerId=${customerId}`, { update });
-    const stored = await row<{ all: string }>(
-      served.db,
-      `SELECT to_jsonb(c)::text AS all FROM customers c WHERE id = :customerId`,
-      { customerId },
-    );
+    const stored = await served.db.row<{
+      all: string;
+    }>`SELECT to_jsonb(c)::text AS all FROM customers c WHERE id = ${customerId}`;
     for (const plain of Object.values(update)) {
       expect(stored?.all).not.toContain(plain);
       expect(stored?.all).not.toContain(Buffer.from(plain).toString('hex'));

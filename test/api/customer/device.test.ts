@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { rows } from '../../../src/database/pool/connection';
 import { person } from '../../support/person';
 import { shareApi, type Caller } from '../../support/shared-api';
+import { raw } from '../../../src/database/pool/statement';
 
 const served = shareApi({ RATE_LIMIT_LOOKUP: '1000/1000', RATE_LIMIT_CALLER: '1000/1000' });
 
@@ -103,7 +103,9 @@ describe('the enrolment of a device', () => {
     await link(token, ada);
     const stored: string[] = [];
     for (const table of ['devices', 'device_holders', 'device_links', 'idempotency_keys']) {
-      const kept = await rows<{ all: string }>(served.db, `SELECT to_jsonb(t)::text AS all FROM ${table} t`);
+      const kept = await served.db.rows<{
+        all: string;
+      }>`SELECT to_jsonb(t)::text AS all FROM ${raw(table)} t`;
       stored.push(...kept.map(({ all }) => all));
     }
     expect(stored.length).toBeGreaterThan(3);
@@ -194,11 +196,9 @@ describe('unlinking a device', () => {
     expect(await found(token)).toEqual([]);
 
     await link(token, ada);
-    const kept = await rows(
-      served.db,
-      `SELECT unlinked_at IS NOT NULL AS ended FROM device_links WHERE device_id =
-         (SELECT device_id FROM device_links ORDER BY linked_at DESC LIMIT 1) ORDER BY linked_at`,
-    );
+    const kept = await served.db
+      .rows`SELECT unlinked_at IS NOT NULL AS ended FROM device_links WHERE device_id =
+         (SELECT device_id FROM device_links ORDER BY linked_at DESC LIMIT 1) ORDER BY linked_at`;
     expect(kept).toEqual([{ ended: true }, { ended: false }]);
   });
 

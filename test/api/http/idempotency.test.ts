@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { failureOf, type Reply } from '../../../src/api/http/answer';
 import { acceptOnce } from '../../../src/api/http/idempotency';
-import { row, rows, type Transaction } from '../../../src/database/pool/connection';
+import type { Transaction } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { expireKeys, type KeyedRequest } from '../../../src/database/call/idempotency';
 import { Failure } from '../../../src/domain/failures';
@@ -30,21 +30,16 @@ const fresh = (): KeyedRequest => ({
 const work =
   (name: string, reply: Reply = { status: 201, body: { made: name } }) =>
   async (trx: Transaction) => {
-    await row(
-      trx,
-      `INSERT INTO entities (id, type, name) VALUES ('mch_' || gen_random_uuid(), 'merchant', :name)`,
-      { name },
-    );
+    await trx.row`INSERT INTO entities (id, type, name) VALUES ('mch_' || gen_random_uuid(), 'merchant', ${name})`;
     return reply;
   };
-const done = async (name: string) =>
-  (await rows(test.db, `SELECT 1 FROM entities WHERE name = :name`, { name })).length;
+const done = async (name: string) => (await test.db.rows`SELECT 1 FROM entities WHERE name = ${name}`).length;
 
 /** Until the pool has noticed which of its connections are gone. */
 async function recovered() {
   for (;;) {
     try {
-      return await Promise.all(Array.from({ length: 8 }, () => row(test.db, `SELECT 1`)));
+      return await Promise.all(Array.from({ length: 8 }, () => test.db.row`SELECT 1`));
     } catch (error) {
       if (failureOf(error) === undefined) throw error;
     }
@@ -79,7 +74,7 @@ describe('a request with an idempotency key', () => {
     const request = fresh();
     const name = `${request.callerId} ${request.path} ${request.key}`;
     await test.db.transaction(async (trx) => {
-      await row(trx, `SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))`, { name });
+      await trx.row`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`;
       expect(await acceptOnce(api.deps, request, work('computed'))).toMatchObject({ status: 201 });
     });
     expect(await done('computed')).toBe(1);
@@ -90,7 +85,7 @@ describe('a request with an idempotency key', () => {
     const crash = acceptOnce(api.deps, request, async (trx) => {
       await work('crashed')(trx);
       // Postgres sees a SIGKILL of the process like this: the connection is gone.
-      const session = await row<{ pid: number }>(trx, `SELECT pg_backend_pid() AS pid`);
+      const session = await trx.row<{ pid: number }>`SELECT pg_backend_pid() AS pid`;
       await test.db.query(`SET ROLE NONE; SELECT pg_terminate_backend(${session?.pid}); RESET ROLE`);
       return { status: 201, body: {} };
     });
@@ -127,30 +122,24 @@ describe('a request with an idempotency key', () => {
     const [old, young] = [fresh(), fresh()];
     for (const request of [old, young]) await acceptOnce(api.deps, request, work('week'));
     const age = () =>
-      row(
-        test.db,
-        `UPDATE idempotency_keys SET created_at = created_at - interval '7 days', expires_at = expires_at - interval '7 days'
-         WHERE key = :key`,
-        { key: old.key },
-      );
+      test.db
+        .row`UPDATE idempotency_keys SET created_at = created_at - interval '7 days', expires_at = expires_at - interval '7 days'
+         WHERE key = ${old.key}`;
     await age();
     await acceptOnce(api.deps, { ...old, bodyIndexes: bodyIndexes('{"b":1}') }, work('week'));
     expect(await done('week')).toBe(3);
     await age();
     await expireKeys(test.db);
-    const left = await rows<{ key: string }>(test.db, `SELECT key FROM idempotency_keys`);
+    const left = await test.db.rows<{ key: string }>`SELECT key FROM idempotency_keys`;
     expect(left).toContainEqual({ key: young.key });
     expect(left).not.toContainEqual({ key: old.key });
   });
 
   it('is swept in bounded steps, each of which says whether more is left', async () => {
-    await row(
-      test.db,
-      `INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, commit_id, created_at, expires_at)
-       SELECT :callerId, '/v1/old', 'old ' || n, decode(repeat('00', 32), 'hex'), 200, '', gen_random_uuid(), now() - interval '8 days',
-         now() - interval '1 day' FROM generate_series(1, 1001) n`,
-      { callerId: provider.entityId },
-    );
+    await test.db
+      .row`INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, commit_id, created_at, expires_at)
+       SELECT ${provider.entityId}, '/v1/old', 'old ' || n, decode(repeat('00', 32), 'hex'), 200, '', gen_random_uuid(), now() - interval '8 days',
+         now() - interval '1 day' FROM generate_series(1, 1001) n`;
     expect(await expireKeys(test.db)).toBe(true);
     expect(await expireKeys(test.db)).toBe(false);
   });
@@ -158,10 +147,7 @@ describe('a request with an idempotency key', () => {
 
 /** Makes an answer older. */
 const pass = (key: string, time: string) =>
-  row(test.db, `UPDATE idempotency_keys SET created_at = created_at - :time::interval WHERE key = :key`, {
-    key,
-    time,
-  });
+  test.db.row`UPDATE idempotency_keys SET created_at = created_at - ${time}::interval WHERE key = ${key}`;
 
 describe('an answer that holds secrets', () => {
   const reply = { status: 201, body: { secret: 's3cret' }, bodyWithoutSecrets: {} };
@@ -170,11 +156,10 @@ describe('an answer that holds secrets', () => {
     const request = fresh();
     const again = async () => (await acceptOnce(api.deps, request, work('x'))).body;
     const stored = () =>
-      row<{ answer: Buffer; secretFree: Buffer | null }>(
-        test.db,
-        `SELECT answer_encrypted AS answer, secret_free_encrypted AS "secretFree" FROM idempotency_keys WHERE key = :key`,
-        { key: request.key },
-      );
+      test.db.row<{
+        answer: Buffer;
+        secretFree: Buffer | null;
+      }>`SELECT answer_encrypted AS answer, secret_free_encrypted AS "secretFree" FROM idempotency_keys WHERE key = ${request.key}`;
     await acceptOnce(api.deps, request, work('secret', reply));
     const before = await stored();
     expect(before?.answer.toString('latin1')).not.toContain('s3cret');
@@ -235,9 +220,8 @@ describe('over HTTP', () => {
     expect(await replayed(id)).toEqual([404, null]);
     expect(await replayed(id.replace('d', '%64'))).toEqual([404, 'true']);
     // As processes of another version look for it.
-    const found = await row(test.db, `SELECT FROM idempotency_keys WHERE path = :path AND key = 'by-name'`, {
-      path: `/v1/webhooks/deliveries/${id}/redeliver`,
-    });
+    const found = await test.db
+      .row`SELECT FROM idempotency_keys WHERE path = ${`/v1/webhooks/deliveries/${id}/redeliver`} AND key = 'by-name'`;
     expect(found).toBeDefined();
   });
 });

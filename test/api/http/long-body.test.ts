@@ -1,5 +1,4 @@
 import { Failure } from '../../../src/domain/failures';
-import { row } from '../../../src/database/pool/connection';
 import { apiOfFile, enter, type Party } from '../../support/api';
 import { person } from '../../support/person';
 import { RawConnection } from '../../support/raw-http';
@@ -33,11 +32,8 @@ const BODIES = [
 ];
 
 const waiting = () =>
-  row(
-    test.db,
-    `SELECT (SELECT count(*)::int FROM staged_customers) AS customers,
-       (SELECT count(*)::int FROM bank_statement_pages) AS "statementPages"`,
-  );
+  test.db.row`SELECT (SELECT count(*)::int FROM staged_customers) AS customers,
+       (SELECT count(*)::int FROM bank_statement_pages) AS "statementPages"`;
 const NOTHING = { customers: 0, statementPages: 0 };
 
 /** A request of which no more than its headers comes. @returns the statuses of its answers */

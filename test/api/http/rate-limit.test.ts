@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readConfig, type Config } from '../../../src/settings/config';
 import { newClientSecret } from '../../../src/database/entity/client-credential';
-import { rows, type Database } from '../../../src/database/pool/connection';
+import type { Database } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { enter, send, serveApi, type ServedApi } from '../../support/api';
 import { databaseOfFile } from '../../support/database';
@@ -22,7 +22,7 @@ const get = (api: ServedApi, token: string) =>
 async function bucketsOf(trustedProxies: string, claimed: string[]): Promise<number> {
   const api = await serveApi(test.db, { settings: { TRUSTED_PROXIES: trustedProxies } });
   const client = await enter(api, 'bank');
-  const taken = () => rows(test.db, `DELETE FROM rate_limits WHERE key LIKE 'tokenAddress:%' RETURNING key`);
+  const taken = () => test.db.rows`DELETE FROM rate_limits WHERE key LIKE 'tokenAddress:%' RETURNING key`;
   await taken();
   const answers = await Promise.all(
     claimed.map((address) => ask(api, client, { 'x-forwarded-for': address })),
@@ -34,11 +34,8 @@ async function bucketsOf(trustedProxies: string, claimed: string[]): Promise<num
 
 /** Leaves nothing in a bucket, for longer than a test takes. */
 async function leaveNothing(key: string): Promise<void> {
-  const emptied = await rows(
-    test.db,
-    `UPDATE rate_limits SET full_at = clock_timestamp() + interval '1 hour' WHERE key = :key RETURNING key`,
-    { key },
-  );
+  const emptied = await test.db
+    .rows`UPDATE rate_limits SET full_at = clock_timestamp() + interval '1 hour' WHERE key = ${key} RETURNING key`;
   expect(emptied).toHaveLength(1);
 }
 
@@ -107,8 +104,7 @@ describe('the rate limits', () => {
       await enter(api, 'merchant', { providerId: provider.entityId }),
     ];
     const shared = `caller:owner:${provider.entityId}`;
-    const fullAt = async () =>
-      rows(test.db, `SELECT full_at FROM rate_limits WHERE key = :shared`, { shared });
+    const fullAt = async () => test.db.rows`SELECT full_at FROM rate_limits WHERE key = ${shared}`;
     expect(await get(api, one.token)).toMatchObject({ status: 200 });
     // A refused call of a merchant takes nothing from the others.
     await leaveNothing(`caller:${one.entityId}`);

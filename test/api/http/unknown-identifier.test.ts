@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../../src/settings/config';
-import { rows } from '../../../src/database/pool/connection';
 import type { IdentifierKind } from '../../../src/api/http/request-metrics';
 import { apiOfFile, enter, type Party } from '../../support/api';
 import { person } from '../../support/person';
@@ -105,9 +104,7 @@ describe('unknown identifiers', () => {
       Array.from({ length: 8 }, () => bill(merchant, { lookupIDs: [known, ...unknown(99)] })),
     );
     expect(statusesOf(answers)).toEqual([201, ...Array<number>(7).fill(429)]);
-    const made = await rows(test.db, `SELECT id FROM billing_requests WHERE merchant_id = :merchantId`, {
-      merchantId: merchant.entityId,
-    });
+    const made = await test.db.rows`SELECT id FROM billing_requests WHERE merchant_id = ${merchant.entityId}`;
     expect(made).toHaveLength(1);
   });
 
@@ -119,9 +116,7 @@ describe('unknown identifiers', () => {
     }));
     const answers = await Promise.all(asked.map(({ lookupIDs, key }) => intend(merchant, lookupIDs, key)));
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(1);
-    const kept = await rows(test.db, `SELECT key FROM idempotency_keys WHERE caller_id = :callerId`, {
-      callerId: merchant.entityId,
-    });
+    const kept = await test.db.rows`SELECT key FROM idempotency_keys WHERE caller_id = ${merchant.entityId}`;
     expect(kept).toHaveLength(1);
   });
 

@@ -1,5 +1,4 @@
 import { changeTrust } from '../../../src/database/entity-control/control-entity';
-import { row, rows } from '../../../src/database/pool/connection';
 import { forecast } from '../../../src/database/recurring/forecast-billings';
 import { Failure } from '../../../src/domain/failures';
 import { recurringRules } from '../../../src/settings/config';
@@ -21,9 +20,7 @@ beforeEach(async () => {
 });
 
 async function nowOf({ merchantId }: Parties): Promise<Date> {
-  const found = await row<{ now: Date }>(served.db, 'SELECT business_now(:merchantId) AS now', {
-    merchantId,
-  });
+  const found = await served.db.row<{ now: Date }>`SELECT business_now(${merchantId}) AS now`;
   return found?.now ?? new Date(NaN);
 }
 
@@ -123,7 +120,7 @@ describe('what is to come', () => {
       changeTrust(trx, served.ring, OPERATOR, { merchantId, trustLevel: 'untrusted' }),
     );
     expect(await dates()).toEqual([]);
-    await rows(served.db, `UPDATE schedules SET status = 'active' WHERE id = :scheduleId`, { scheduleId });
+    await served.db.rows`UPDATE schedules SET status = 'active' WHERE id = ${scheduleId}`;
     expect(await dates()).toEqual([]);
   });
 
@@ -158,13 +155,9 @@ describe('what is to come', () => {
     expect(await days()).toEqual([
       { date: '2031-01-21', count: 1, amount: 9_999_999_999.99, currency: 'NGN' },
     ]);
-    await rows(
-      served.db,
-      `INSERT INTO schedules
+    await served.db.rows`INSERT INTO schedules
        SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_00' || right(s.merchant_id, 19) || lpad(n::text, 5, '0')))).*
-       FROM schedules s, generate_series(1, 1100) AS n WHERE s.id = :scheduleId`,
-      { scheduleId },
-    );
+       FROM schedules s, generate_series(1, 1100) AS n WHERE s.id = ${scheduleId}`;
     // 1 101 of them, more than two pages: 1 100 999 999 998 899 kobo.
     expect(await days()).toEqual([
       {
@@ -269,13 +262,13 @@ describe('what the schedule then does', () => {
       if (sleepMs === null || now.getTime() + sleepMs >= Date.parse(end)) break;
       await moveClock(served.db, parties.merchantId, `${sleepMs} milliseconds`);
     }
-    const charged = await rows<{ date: string; count: number; amount: bigint }>(
-      served.db,
-      `SELECT to_char(created_at AT TIME ZONE 'Africa/Lagos', 'YYYY-MM-DD') AS date, count(*)::int AS count,
+    const charged = await served.db.rows<{
+      date: string;
+      count: number;
+      amount: bigint;
+    }>`SELECT to_char(created_at AT TIME ZONE 'Africa/Lagos', 'YYYY-MM-DD') AS date, count(*)::int AS count,
          sum(amount)::bigint AS amount
-       FROM billing_requests WHERE schedule_id = :scheduleId AND created_at > :from GROUP BY 1 ORDER BY 1`,
-      { scheduleId, from },
-    );
+       FROM billing_requests WHERE schedule_id = ${scheduleId} AND created_at > ${from} GROUP BY 1 ORDER BY 1`;
     expect(charged.map(({ date, count, amount }) => `${date} ${count}×${amount / 100n}`)).toEqual(foreseen);
   });
 });

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { row } from '../../../src/database/pool/connection';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { recurringRules } from '../../../src/settings/config';
 import { tokenOf } from '../../support/api';
@@ -75,11 +74,8 @@ describe('making a schedule', () => {
       nextBillingDate: startDate,
       lastDecline: null,
     });
-    const started = await row(
-      served.db,
-      `SELECT start->'attributes' AS attributes FROM outbox WHERE workflow_id = :id`,
-      { id: workflowIds.recurring(String(made['scheduleId'])) },
-    );
+    const started = await served.db
+      .row`SELECT start->'attributes' AS attributes FROM outbox WHERE workflow_id = ${workflowIds.recurring(String(made['scheduleId']))}`;
     const { merchantId, bankId } = parties;
     expect(started).toEqual({
       attributes: { status: 'active', merchantId, bankId, nextBillingDate: startDate },

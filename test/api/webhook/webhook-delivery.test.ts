@@ -1,5 +1,4 @@
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
-import { rows } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
@@ -138,11 +137,9 @@ describe('the list of deliveries', () => {
 const redeliver = (party: Party, id: string, headers = {}) =>
   party.send('POST', `${DELIVERIES}/${id}/redeliver`, undefined, headers);
 const starts = (id: string) =>
-  rows<{ start: Record<string, unknown> }>(
-    database.db,
-    `SELECT start FROM outbox WHERE workflow_id = :id ORDER BY id`,
-    { id: `webhook-delivery/${id}` },
-  );
+  database.db.rows<{
+    start: Record<string, unknown>;
+  }>`SELECT start FROM outbox WHERE workflow_id = ${`webhook-delivery/${id}`} ORDER BY id`;
 
 const leftToItsWorkflow = async () =>
   (await claimUnattempted(database.db, 'billing-request/x', 0, WEBHOOK_TYPES)).map((one) => one.id);
@@ -225,11 +222,9 @@ describe('a redelivery', () => {
     const { id } = await bill({ merchant, paymentId: standing.paymentId });
     await moveClock(db, standing.merchantId, '25 hours');
     await db.transaction((trx) => closeExpiredRequests(trx, ring, [id]));
-    const [asked] = await rows<{ deliveryId: string }>(
-      db,
-      `SELECT bank_delivery_id AS "deliveryId" FROM billing_requests WHERE id = :id`,
-      { id },
-    );
+    const [asked] = await db.rows<{
+      deliveryId: string;
+    }>`SELECT bank_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;
     const deliveryId = asked?.deliveryId ?? '';
     const bank = await signIn(api, standing.credentials.bank);
 

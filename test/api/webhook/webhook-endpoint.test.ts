@@ -1,4 +1,3 @@
-import { rows } from '../../../src/database/pool/connection';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
 import { asOwner } from '../../support/database';
@@ -101,7 +100,7 @@ describe('a rotation', () => {
     expect(repeated.body).toEqual(first.body);
     expect(await secretsOf(merchant)).toEqual([merchant.webhookSecret, first.body.data?.['webhookSecret']]);
 
-    await rows(database.db, `UPDATE idempotency_keys SET created_at = created_at - interval '61 minutes'`);
+    await database.db.rows`UPDATE idempotency_keys SET created_at = created_at - interval '61 minutes'`;
     const { previousSecretValidUntil } = first.body.data ?? {};
     expect((await again()).body.data).toEqual({ previousSecretValidUntil });
   });
@@ -110,11 +109,9 @@ describe('a rotation', () => {
     const [merchant, other] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
     const secret = await rotate(merchant);
     expect(await secretsOf(other)).toEqual([other.webhookSecret]);
-    const stored = await rows<{ encrypted: Buffer }>(
-      database.db,
-      `SELECT secret_encrypted || previous_secret_encrypted AS encrypted FROM webhook_endpoints WHERE entity_id = :id`,
-      { id: merchant.entityId },
-    );
+    const stored = await database.db.rows<{
+      encrypted: Buffer;
+    }>`SELECT secret_encrypted || previous_secret_encrypted AS encrypted FROM webhook_endpoints WHERE entity_id = ${merchant.entityId}`;
     expect(stored).toHaveLength(1);
     for (const one of [secret, merchant.webhookSecret]) {
       expect(stored[0]?.encrypted.includes(one)).toBe(false);
@@ -137,9 +134,8 @@ describe('a test event', () => {
       attempts: [],
     });
     expect(
-      await rows(database.db, `SELECT start->'args' AS args FROM outbox WHERE workflow_id = :id`, {
-        id: `webhook-delivery/${deliveryId}`,
-      }),
+      await database.db
+        .rows`SELECT start->'args' AS args FROM outbox WHERE workflow_id = ${`webhook-delivery/${deliveryId}`}`,
     ).toEqual([{ args: [deliveryId] }]);
   });
 
@@ -151,9 +147,7 @@ describe('a test event', () => {
     const refused = await party.send('POST', TEST);
     expect(refused.headers.get('retry-after')).toBe('10');
     // Its receiver answers badly: that it waits for a retry keeps its merchant from no other test.
-    await rows(database.db, `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :id`, {
-      id: party.entityId,
-    });
+    await database.db.rows`UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = ${party.entityId}`;
     expect(await party.send('POST', TEST)).toMatchObject({ status: 202 });
   });
 

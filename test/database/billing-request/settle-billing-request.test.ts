@@ -2,7 +2,6 @@ import {
   answerBillingRequest,
   closeExpiredRequests,
 } from '../../../src/database/billing-request/settle-billing-request';
-import { row } from '../../../src/database/pool/connection';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { FEED_START, readFeed } from '../../../src/database/webhook/read-event-feed';
@@ -52,12 +51,9 @@ it.each(['NGN', 'JPY'])(
     await db.transaction((trx) =>
       answerBillingRequest(trx, keyring, timeZone, standing.bankId, id, answer, {}),
     );
-    const agreed = await row(
-      db,
-      `SELECT decision, currency, daily_limit::bigint AS daily, monthly_limit::bigint AS monthly FROM agreements
-       WHERE id = :agreementId`,
-      { agreementId: standing.agreementId },
-    );
+    const agreed =
+      await db.row`SELECT decision, currency, daily_limit::bigint AS daily, monthly_limit::bigint AS monthly FROM agreements
+       WHERE id = ${standing.agreementId}`;
     expect(agreed).toEqual({ decision: 'approve_recurring', currency: 'NGN', daily: 500n, monthly: 900n });
   },
 );
@@ -73,12 +69,11 @@ async function openCharge({
   const standing = await standingApproval(db, keyring, {});
   await setWebhookUrl(db, standing.bankId, url);
   const billed = await bill(standing, 'NGN', isBoth);
-  const question = await row<{ deliveryId: string; workflowId: string }>(
-    db,
-    `SELECT d.id AS "deliveryId", d.workflow_id AS "workflowId"
-     FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id WHERE b.id = :id`,
-    { id: billed.id },
-  );
+  const question = await db.row<{
+    deliveryId: string;
+    workflowId: string;
+  }>`SELECT d.id AS "deliveryId", d.workflow_id AS "workflowId"
+     FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id WHERE b.id = ${billed.id}`;
   if (!question) throw new Error('the bank was not asked');
   return { ...standing, ...question, ...billed };
 }
@@ -87,13 +82,9 @@ type Open = Awaited<ReturnType<typeof openCharge>>;
 async function end({ id, merchantId }: Open) {
   await moveClock(db, merchantId, '16 minutes');
   await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id]));
-  return row<{ reason: string; exceptions: string[] }>(
-    db,
-    `SELECT decline_reason AS reason,
+  return db.row<{ reason: string; exceptions: string[] }>`SELECT decline_reason AS reason,
        ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id ORDER BY kind) AS exceptions
-     FROM billing_requests b WHERE id = :id`,
-    { id },
-  );
+     FROM billing_requests b WHERE id = ${id}`;
 }
 const MAY_BILL_AGAIN = { reason: 'not_delivered', exceptions: [] };
 const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };
@@ -282,7 +273,7 @@ const turn = (bankId: string, status: 'active' | 'disabled') =>
 it('a charge that a bank was asked before it was disabled is open to the end of its window, and no longer', async () => {
   const open = await openCharge();
   const { id: other } = await bill(open);
-  const statusOf = (id: string) => row(db, `SELECT status FROM billing_requests WHERE id = :id`, { id });
+  const statusOf = (id: string) => db.row`SELECT status FROM billing_requests WHERE id = ${id}`;
   await turn(open.bankId, 'disabled');
   await db.transaction((trx) => closeExpiredRequests(trx, keyring, [open.id]));
   expect(await statusOf(open.id)).toEqual({ status: 'pending' });

@@ -1,4 +1,3 @@
-import { row } from '../../../src/database/pool/connection';
 import { deleteFullBuckets, takeTokens, type BucketRate } from '../../../src/database/call/rate-limit';
 import { databaseOfFile } from '../../support/database';
 
@@ -15,11 +14,8 @@ async function takeToken(key: string, rate: BucketRate) {
 
 /** Lets `seconds` pass for a bucket, by moving what it remembers into the past. */
 async function pass(key: string, seconds: number) {
-  await row(
-    test.db,
-    `UPDATE rate_limits SET full_at = full_at - :seconds * interval '1 second' WHERE key = :key`,
-    { key, seconds },
-  );
+  await test.db
+    .row`UPDATE rate_limits SET full_at = full_at - ${seconds} * interval '1 second' WHERE key = ${key}`;
 }
 
 describe('a token bucket', () => {
@@ -143,17 +139,14 @@ describe('a token bucket', () => {
     await takeToken('full', slow);
     await pass('full', 1001);
     await deleteFullBuckets(test.db);
-    const left = await row<{ keys: string[] }>(test.db, `SELECT array_agg(key) AS keys FROM rate_limits`);
+    const left = await test.db.row<{ keys: string[] }>`SELECT array_agg(key) AS keys FROM rate_limits`;
     expect(left?.keys).toContain('kept');
     expect(left?.keys).not.toContain('full');
   });
 
   it('are forgotten in bounded steps, each of which says whether more are left', async () => {
-    await row(
-      test.db,
-      `INSERT INTO rate_limits (key, full_at, asked_at, taken)
-       SELECT 'old ' || n, now() - interval '1 hour', now() - interval '1 hour', 1 FROM generate_series(1, 1001) n`,
-    );
+    await test.db.row`INSERT INTO rate_limits (key, full_at, asked_at, taken)
+       SELECT 'old ' || n, now() - interval '1 hour', now() - interval '1 hour', 1 FROM generate_series(1, 1001) n`;
     expect(await deleteFullBuckets(test.db)).toBe(true);
     expect(await deleteFullBuckets(test.db)).toBe(false);
   });

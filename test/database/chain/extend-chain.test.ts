@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { rotateKey } from '../../../src/database/keys/signing-key';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { reencrypt } from '../../../src/database/key-rotation/re-encrypt';
-import { openDatabase, row, rows } from '../../../src/database/pool/connection';
+import { openDatabase } from '../../../src/database/pool/connection';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { chainBooks, chainDifferences } from '../../support/books';
 import { databaseOfFile } from '../../support/database';
@@ -34,13 +34,11 @@ describe('the chains', () => {
     await chainBooks(db, keyring);
     expect(await chainBooks(db, keyring)).toBe(0);
     expect(await found()).toEqual([]);
-    const counts = await row(
-      db,
-      `SELECT (SELECT count(*) FROM ledger_entries) = (SELECT count(*) FROM ledger_chain) AS ledger,
+    const counts =
+      await db.row`SELECT (SELECT count(*) FROM ledger_entries) = (SELECT count(*) FROM ledger_chain) AS ledger,
          (SELECT count(*) FROM events) = (SELECT count(*) FROM event_chain) AS events,
          (SELECT count(*) FROM audit_events) = (SELECT count(*) FROM audit_chain) AS acts,
-         (SELECT count(*)::int FROM chain_heads) AS heads`,
-    );
+         (SELECT count(*)::int FROM chain_heads) AS heads`;
     expect(counts).toEqual({ ledger: true, events: true, acts: true, heads: 1 });
   });
 
@@ -67,10 +65,9 @@ describe('the chains', () => {
     // Runs begin after settled rows once all transactions of the server that were open have ended.
     await eventually(async () => {
       await chainBooks(db, keyring);
-      const progress = await row<{ after: string }>(
-        db,
-        `SELECT after FROM chain_progress WHERE stream = 'audit'`,
-      );
+      const progress = await db.row<{
+        after: string;
+      }>`SELECT after FROM chain_progress WHERE stream = 'audit'`;
       return Number(progress?.after) > 1_000;
     });
     expect(await found()).toEqual([]);
@@ -83,6 +80,6 @@ describe('the chains', () => {
     const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
     await reencrypt(owner, newer, OPERATOR, () => undefined).finally(() => owner.destroy());
     expect(await chainDifferences(db, newer)).toEqual([]);
-    expect(await rows(db, `SELECT kid FROM chain_keys`)).toHaveLength(2);
+    expect(await db.rows`SELECT kid FROM chain_keys`).toHaveLength(2);
   });
 });

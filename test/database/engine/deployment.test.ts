@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { executorOf, openDatabase, row, type Database } from '../../../src/database/pool/connection';
+import { executorOf, openDatabase, type Database } from '../../../src/database/pool/connection';
 import {
   DeploymentError,
   requireDeployment,
@@ -62,7 +62,7 @@ describe('the mode of a database', () => {
       await expect(app.query(statement)).rejects.toThrow('permission denied');
       await expect(asOwner(production.ownerUrl, statement)).rejects.toThrow(/never changed|duplicate key/);
     }
-    expect(await row(app, 'SELECT mode FROM deployment')).toEqual({ mode: 'production' });
+    expect(await app.row`SELECT mode FROM deployment`).toEqual({ mode: 'production' });
   });
 });
 
@@ -109,7 +109,7 @@ describe('the zone of a network', () => {
       /^NETWORK_TIMEZONE: at 20\d\d-\S+Z the clocks of CET show \S+ by Node .*, but \S+ by Postgres .* of a city/,
     );
     await migrateUp(spare.url, 'sandbox', 'Europe/Brussels');
-    expect(await row(spare.db, 'SELECT time_zone FROM deployment')).toEqual({ timeZone: 'Europe/Brussels' });
+    expect(await spare.db.row`SELECT time_zone FROM deployment`).toEqual({ timeZone: 'Europe/Brussels' });
   });
 });
 
@@ -125,9 +125,9 @@ describe('a clock of production', () => {
       );
     }
     await expect(app.query(statement)).rejects.toThrow(/no clock moves in production|permission denied/);
-    expect(
-      await row(app, `SELECT business_now('bnk_1') - clock_timestamp() < '1 second' AS "isReal"`),
-    ).toEqual({ isReal: true });
+    expect(await app.row`SELECT business_now('bnk_1') - clock_timestamp() < '1 second' AS "isReal"`).toEqual({
+      isReal: true,
+    });
   });
 
   it('that was moved all the same, by an owner who took the guard away, lets no process start', async () => {

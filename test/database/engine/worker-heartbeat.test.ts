@@ -1,10 +1,9 @@
-import { rows } from '../../../src/database/pool/connection';
 import { deleteHeartbeat, listWorkers, writeHeartbeat } from '../../../src/database/engine/worker-heartbeat';
 import { workerProblems } from '../../../src/temporal/readiness';
 import { asOwner, databaseOfFile } from '../../support/database';
 
 const test = databaseOfFile();
-beforeEach(() => rows(test.db, `DELETE FROM worker_heartbeats`));
+beforeEach(() => test.db.rows`DELETE FROM worker_heartbeats`);
 
 const beat = (workerId: string, reachesTemporal = true) =>
   writeHeartbeat(test.db, { workerId, version: '1.2.3', reachesTemporal, workflowTasks: 2, activities: 1 });

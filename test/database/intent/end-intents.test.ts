@@ -1,4 +1,3 @@
-import { row } from '../../../src/database/pool/connection';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
 import { closeExpiredIntent } from '../../../src/database/intent/end-intents';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
@@ -53,11 +52,9 @@ describe('an intent that ends before its bank was asked', () => {
   it('is asked for by nobody any more, not by hand either', async () => {
     const here = await network();
     const [intentId = ''] = await ask(here, here.first);
-    const asked = await row<{ id: string }>(
-      db,
-      `SELECT bank_delivery_id AS id FROM intents WHERE id = :intentId`,
-      { intentId },
-    );
+    const asked = await db.row<{
+      id: string;
+    }>`SELECT bank_delivery_id AS id FROM intents WHERE id = ${intentId}`;
     await moveClock(db, here.merchantId, '25 hours');
     await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
     await expect(db.transaction((trx) => redeliver(trx, here.bankId, asked?.id ?? ''))).rejects.toMatchObject(
@@ -83,7 +80,7 @@ describe('an intent that ends before its bank was asked', () => {
   });
 });
 
-const statusOf = (id: string) => row(db, `SELECT status, reason FROM intents WHERE id = :id`, { id });
+const statusOf = (id: string) => db.row`SELECT status, reason FROM intents WHERE id = ${id}`;
 
 describe('an intent that a bank was asked before it was disabled', () => {
   it('stays open to the end of its window, and is declined then', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { openDatabase, rows, type Database } from '../../../src/database/pool/connection';
+import { openDatabase, type Database } from '../../../src/database/pool/connection';
 import { KeyringError, makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { reencrypt } from '../../../src/database/key-rotation/re-encrypt';
 import { claimRing, requireRing, requireSigningKey } from '../../../src/database/key-rotation/claim-keyring';
@@ -35,10 +35,10 @@ afterEach(() =>
 );
 
 const kids = async () =>
-  rows<{ kid: string; encrypts: boolean }>(
-    db,
-    `SELECT kid, encrypts FROM encryption_keys ORDER BY encrypts DESC, kid`,
-  );
+  db.rows<{
+    kid: string;
+    encrypts: boolean;
+  }>`SELECT kid, encrypts FROM encryption_keys ORDER BY encrypts DESC, kid`;
 
 describe('a ring', () => {
   it('that lacks a key which encrypts is refused by its id, before a call meets what it cannot open', async () => {

@@ -1,4 +1,3 @@
-import { row, rows } from '../../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { closePeriod, reopenPeriod } from '../../../src/database/ledger/close-period';
@@ -43,33 +42,24 @@ async function post(day: string): Promise<string> {
 }
 
 const bookedTo = async (resourceId: string) =>
-  row(
-    db,
-    `SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo" FROM ledger_entries WHERE resource_id = :resourceId`,
-    { resourceId },
-  );
+  db.row`SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo" FROM ledger_entries WHERE resource_id = ${resourceId}`;
 const today = async () =>
-  (
-    await row<{ day: string }>(db, `SELECT (clock_timestamp() AT TIME ZONE :timeZone)::date::text AS day`, {
-      timeZone,
-    })
-  )?.day ?? '';
+  (await db.row<{ day: string }>`SELECT (clock_timestamp() AT TIME ZONE ${timeZone})::date::text AS day`)
+    ?.day ?? '';
 const finality = (date: string) =>
   readFinality(db, timeZone, date, { entityId: standing.bankId, role: 'bank' });
 const acts = async () =>
   (
-    await rows<{ act: string }>(
-      db,
-      `SELECT action || ' ' || (after->>'month') AS act FROM audit_events WHERE action LIKE 'period.%' ORDER BY id`,
-    )
+    await db.rows<{
+      act: string;
+    }>`SELECT action || ' ' || (after->>'month') AS act FROM audit_events WHERE action LIKE 'period.%' ORDER BY id`
   ).map(({ act }) => act);
 
 const triggerOf = async () =>
   (
-    await row<{ made: string }>(
-      db,
-      `SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger WHERE tgname = 'ledger_entries_closed'`,
-    )
+    await db.row<{
+      made: string;
+    }>`SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger WHERE tgname = 'ledger_entries_closed'`
   )?.made ?? '';
 const replaceTrigger = (made: string) =>
   asOwner(database.url, `DROP TRIGGER ledger_entries_closed ON ledger_entries; ${made}`);
@@ -122,7 +112,7 @@ describe('a closed month', () => {
 
   it('is one that is over in real time, whatever a test clock says', async () => {
     const month = `${(await today()).slice(0, 7)}-01`;
-    await rows(db, `UPDATE entities SET clock_offset = '2 years'`);
+    await db.rows`UPDATE entities SET clock_offset = '2 years'`;
     await expect(close(month)).rejects.toThrow(`${month.slice(0, 7)} is not over: close it later.`);
     await expect(reopen(month)).rejects.toThrow('is not closed');
     expect(await acts()).toEqual([]);
@@ -144,10 +134,8 @@ describe('a closed month', () => {
 describe('the close of a month', () => {
   it('is refused while what has read its clock in that month is not committed', async () => {
     const settling = await openTransaction(db);
-    await rows(
-      settling.trx,
-      `SELECT pg_advisory_xact_lock_shared(settling_owner('mch_1'), settling_quarter('2026-01-31T23:59:59+01:00'))`,
-    );
+    await settling.trx
+      .rows`SELECT pg_advisory_xact_lock_shared(settling_owner('mch_1'), settling_quarter('2026-01-31T23:59:59+01:00'))`;
     await expect(close('2026-01-01')).rejects.toThrow(
       'a charge of 2026-01 is still being settled: try again.',
     );

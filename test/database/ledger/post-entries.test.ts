@@ -1,5 +1,6 @@
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
-import { openDatabase, row, rows } from '../../../src/database/pool/connection';
+import { openDatabase } from '../../../src/database/pool/connection';
+import { raw } from '../../../src/database/pool/statement';
 import { newId } from '../../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
@@ -45,13 +46,14 @@ const charged = () => [
 ];
 
 const entryOf = (id: string) =>
-  row<{ settledAt: Date; day: string; closedAt: Date; young: boolean }>(
-    db,
-    `SELECT e.settled_at AS "settledAt", e.settlement_day::text AS day, b.closed_at AS "closedAt",
+  db.row<{
+    settledAt: Date;
+    day: string;
+    closedAt: Date;
+    young: boolean;
+  }>`SELECT e.settled_at AS "settledAt", e.settlement_day::text AS day, b.closed_at AS "closedAt",
        clock_timestamp() - e.recorded_at < '1 minute' AS young
-     FROM ledger_entries e JOIN billing_requests b ON b.id = e.resource_id WHERE e.resource_id = :id AND e.kind = 'charge'`,
-    { id },
-  );
+     FROM ledger_entries e JOIN billing_requests b ON b.id = e.resource_id WHERE e.resource_id = ${id} AND e.kind = 'charge'`;
 
 describe('a charge', () => {
   it('that its bank approves is owed to the merchant by that bank, as of the moment it was settled', async () => {
@@ -102,11 +104,7 @@ describe('a charge', () => {
     if (!before || !at) throw new Error('two');
     await db.transaction((trx) => postEntries(trx, 'Africa/Lagos', [before, at]));
     expect(
-      await rows(
-        db,
-        `SELECT settlement_day::text AS day FROM ledger_entries WHERE resource_id = ANY(:ids) ORDER BY settled_at`,
-        { ids: [before.resourceId, at.resourceId] },
-      ),
+      await db.rows`SELECT settlement_day::text AS day FROM ledger_entries WHERE resource_id = ANY(${[before.resourceId, at.resourceId]}) ORDER BY settled_at`,
     ).toEqual([{ day: '2096-03-01' }, { day: '2096-03-02' }]);
   });
 });
@@ -224,7 +222,7 @@ describe('the ledger', () => {
       await postEntries(trx, timeZone, [entry]);
       await trx.query('SET CONSTRAINTS ALL IMMEDIATE');
       await trx.query('SET CONSTRAINTS ALL DEFERRED');
-      await rows(trx, ANOTHER_POSTING, { resourceId: entry.resourceId });
+      await trx.rows`${raw(ANOTHER_POSTING, { resourceId: entry.resourceId })}`;
     });
     await expect(forged).rejects.toThrow('does not balance');
   });
@@ -248,7 +246,7 @@ describe('the ledger', () => {
     const entry = anyCharge();
     await posted(entry);
     const balanced = ANOTHER_POSTING.replace('AND n = 1', '').replace('9', 'n + 2');
-    await expect(rows(db, balanced, { resourceId: entry.resourceId })).rejects.toThrow(
+    await expect(db.rows`${raw(balanced, { resourceId: entry.resourceId })}`).rejects.toThrow(
       'a correction is an entry of its own',
     );
   });
@@ -294,7 +292,7 @@ describe('the ledger', () => {
     expect(meanwhile).toEqual({ merchant: 10n });
     expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 300n });
     await foldBalances(db);
-    expect(await row(db, 'SELECT count(*)::int AS left FROM ledger_balance_changes')).toEqual({ left: 0 });
+    expect(await db.row`SELECT count(*)::int AS left FROM ledger_balance_changes`).toEqual({ left: 0 });
     expect(await balancesOf(db, standing.merchantId)).toEqual({ merchant: 300n });
     expect(await unequalBalances(db)).toEqual([]);
   });

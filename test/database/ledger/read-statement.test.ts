@@ -1,5 +1,4 @@
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
-import { row, rows } from '../../../src/database/pool/connection';
 import { dayBegin } from '../../../src/database/clock/day-begin';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { postEntries } from '../../../src/database/ledger/post-entries';
@@ -12,6 +11,7 @@ import { letMidnightPass } from '../../support/midnight';
 import { openTransaction } from '../../support/open-transaction';
 import { answerBill, bill, charge } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
+import { raw } from '../../../src/database/pool/statement';
 
 /** When a settlement day is over for good, and what becomes of what comes too late. */
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 const today = async (owner = standing.merchantId): Promise<string> => {
-  const found = await row<{ now: Date }>(db, 'SELECT business_now(:owner) AS now', { owner });
+  const found = await db.row<{ now: Date }>`SELECT business_now(${owner}) AS now`;
   return calendarDay(found?.now ?? new Date(0), timeZone);
 };
 const merchant = () => ({ entityId: standing.merchantId, role: 'merchant' }) as const;
@@ -45,10 +45,7 @@ describe('a night on which clocks are set back from 01:00 to 00:00', () => {
   const totalsOf = (date: string) => readTotals(db, zone, { party: merchant(), date, currency: 'NGN' });
 
   it('ends the day before at the first midnight: what opens after it is not open when that ends', async () => {
-    await rows(db, `UPDATE entities SET clock_offset = :at::timestamptz - clock_timestamp() WHERE id = :id`, {
-      at: AFTER_MIDNIGHT,
-      id: standing.merchantId,
-    });
+    await db.rows`UPDATE entities SET clock_offset = ${AFTER_MIDNIGHT}::timestamptz - clock_timestamp() WHERE id = ${standing.merchantId}`;
     const { id } = await charge(db, keyring, standing);
     await answerBill(db, keyring, standing, id, null);
     expect((await totalsOf('2027-10-30')).exceptionsOpen).toBe(0);
@@ -63,7 +60,9 @@ describe('a night on which clocks are set back from 01:00 to 00:00', () => {
     ['America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
     ['Africa/Lagos', '2026-11-21', '2026-11-20T23:00:00.000Z'],
   ])('and any other night begin the new day when the calendar does: %s, %s', async (name, day, begins) => {
-    const [found] = await rows<{ at: Date }>(db, `SELECT ${dayBegin(':day')} AS at`, { day, timeZone: name });
+    const [found] = await db.rows<{
+      at: Date;
+    }>`SELECT ${raw(dayBegin(':day'), { day, timeZone: name })} AS at`;
     expect(found?.at.toISOString()).toBe(begins);
     expect(startOfDay(day, name).toISOString()).toBe(begins);
   });
@@ -101,8 +100,8 @@ describe('a settlement day', () => {
     // Another's charge is nothing to this merchant, nor is one of this merchant's later days.
     const other = await standingApproval(db, keyring);
     const elsewhere = await openTransaction(db);
-    await rows(elsewhere.trx, 'SELECT settling_now(:owner)', { owner: other.merchantId });
-    await rows(elsewhere.trx, 'SELECT settling_now(:owner)', { owner: standing.merchantId });
+    await elsewhere.trx.rows`SELECT settling_now(${other.merchantId})`;
+    await elsewhere.trx.rows`SELECT settling_now(${standing.merchantId})`;
     await settling.commit();
     expect(await isFinalFor(merchant(), day)).toBe(true);
     expect(await chargedOn(day)).toBe(100n);
@@ -140,9 +139,7 @@ describe('a settlement day', () => {
   it('is not final while a charge is under way that has read its clock and said nothing yet', async () => {
     const day = await today();
     const settling = await openTransaction(db);
-    const read = await row<{ at: Date }>(settling.trx, 'SELECT settling_now(:owner) AS at', {
-      owner: standing.merchantId,
-    });
+    const read = await settling.trx.row<{ at: Date }>`SELECT settling_now(${standing.merchantId}) AS at`;
     await moveClock(db, standing.merchantId, '2 days');
     expect(await isFinalFor(merchant(), day)).toBe(false);
     // It was told the time when the day was still open, and so is posted to it.
@@ -165,12 +162,8 @@ describe('a settlement day', () => {
     expect(await chargedOn(day)).toBe(before);
     expect(await chargedOn(await today())).toBe(1n);
     expect(
-      await row(
-        db,
-        `SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo", settled_at AS "settledAt"
-         FROM ledger_entries WHERE resource_id = :id`,
-        { id: late.resourceId },
-      ),
+      await db.row`SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo", settled_at AS "settledAt"
+         FROM ledger_entries WHERE resource_id = ${late.resourceId}`,
     ).toEqual({ day: await today(), belongsTo: day, settledAt: noon });
   });
 
@@ -188,7 +181,7 @@ describe('a settlement day', () => {
   it('lets charges of one merchant settle side by side', async () => {
     const open = await Promise.all(Array.from({ length: 6 }, () => openTransaction(db)));
     for (const { trx } of open) {
-      await rows(trx, 'SELECT settling_now(:owner)', { owner: standing.merchantId });
+      await trx.rows`SELECT settling_now(${standing.merchantId})`;
       await postEntries(trx, timeZone, [entry(new Date())]);
     }
     await Promise.all(open.map((one) => one.commit()));

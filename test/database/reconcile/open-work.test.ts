@@ -1,4 +1,3 @@
-import { rows } from '../../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { enqueueStarts } from '../../../src/database/outbox';
 import {
@@ -14,6 +13,7 @@ import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { asOwner, databaseOfFile } from '../../support/database';
 import { billIsAmongTheNext, takeMessages } from '../../support/outbox';
 import { makeSchedule, standingApproval, type Standing } from '../../support/standing';
+import { raw } from '../../../src/database/pool/statement';
 
 const keyring = readKeyring(makeKeyring());
 const AFTER_S = 300;
@@ -25,27 +25,20 @@ let standing: Standing;
 let scheduleId: string;
 
 beforeEach(async () => {
-  await rows(db, `UPDATE schedules SET acts_at = 'infinity' WHERE acts_at IS NOT NULL`);
-  await rows(db, `DELETE FROM outbox`);
+  await db.rows`UPDATE schedules SET acts_at = 'infinity' WHERE acts_at IS NOT NULL`;
+  await db.rows`DELETE FROM outbox`;
   await asOwner(database.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_.$'`);
-  await rows(db, `UPDATE entities SET clock_offset = '0', clock_target = NULL, clock_moved_at = NULL`);
+  await db.rows`UPDATE entities SET clock_offset = '0', clock_target = NULL, clock_moved_at = NULL`;
   standing = await standingApproval(db, keyring);
   scheduleId = await makeSchedule(db, keyring, standing);
 });
 
 /** When it has something to do, beside the merchant's business time. */
 const actsAt = (beside: string) =>
-  rows(
-    db,
-    `UPDATE schedules SET acts_at = business_now(merchant_id) + :beside::interval WHERE id = :scheduleId`,
-    { scheduleId, beside },
-  );
+  db.rows`UPDATE schedules SET acts_at = business_now(merchant_id) + ${beside}::interval WHERE id = ${scheduleId}`;
 const overdue = async () => (await overdueWork(db, AFTER_S, LIMIT)).map((work) => work.workflowId);
 const moved = (ago: string) =>
-  rows(db, `UPDATE entities SET clock_moved_at = clock_timestamp() - :ago::interval WHERE id = :id`, {
-    ago,
-    id: standing.merchantId,
-  });
+  db.rows`UPDATE entities SET clock_moved_at = clock_timestamp() - ${ago}::interval WHERE id = ${standing.merchantId}`;
 
 describe('what is overdue', () => {
   it.each([
@@ -66,11 +59,8 @@ describe('what is overdue', () => {
     ['was being attempted when its worker died', `'-400 seconds'`, `'-302 seconds'`, true],
   ])('is a webhook of ten minutes ago, never attempted, that %s', async (_, comesIn, claimedFor, late) => {
     const workflowId = await unattempted('dlv_1');
-    await rows(
-      db,
-      `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + ${comesIn}::interval,
-         claimed_until = clock_timestamp() + ${claimedFor}::interval WHERE id = 'dlv_1'`,
-    );
+    await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + ${raw(comesIn)}::interval,
+         claimed_until = clock_timestamp() + ${raw(claimedFor)}::interval WHERE id = 'dlv_1'`;
     expect(await overdue()).toEqual(late ? [workflowId] : []);
   });
 
@@ -121,11 +111,8 @@ describe('what is open', () => {
     ['first-webhooks', 'waits for its first attempt', ['dlv_1', 'dlv_4']],
   ] as const)('are %s: each that %s, page by page, until it is delivered', async (kind, _, [first, last]) => {
     for (const id of ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4']) await unattempted(id);
-    await rows(
-      db,
-      `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + interval '1 minute',
-         attempts = CASE WHEN id IN ('dlv_2', 'dlv_3') THEN 1 ELSE 0 END`,
-    );
+    await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + interval '1 minute',
+         attempts = CASE WHEN id IN ('dlv_2', 'dlv_3') THEN 1 ELSE 0 END`;
     const found: Work[] = [];
     for (let after = ''; ; after = found.at(-1)?.key ?? '') {
       const page = await openWork(db, kind, after, 1);
@@ -135,13 +122,7 @@ describe('what is open', () => {
     expect(found.map((one) => one.workflowId)).toEqual([first, last].map(workflowIds.webhookDelivery));
     const keys = found.map(({ key }) => key);
     expect((await stillOpen(db, kind, keys)).map(({ key }) => key).toSorted()).toEqual(keys);
-    await rows(
-      db,
-      `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE id = :first`,
-      {
-        first,
-      },
-    );
+    await db.rows`UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE id = ${first}`;
     expect((await stillOpen(db, kind, keys)).map((one) => one.workflowId)).toEqual([
       workflowIds.webhookDelivery(last),
     ]);
@@ -161,11 +142,8 @@ const work = (): Work => ({
 
 describe('starting again', () => {
   it('is seen to go on, however many wait for it', async () => {
-    await rows(
-      db,
-      `INSERT INTO outbox (kind, workflow_id, start, rank)
-       SELECT 'start', 'recurring/sch_' || n, '{"again": "foundOverdue"}', 1 FROM generate_series(1, 10300) AS n`,
-    );
+    await db.rows`INSERT INTO outbox (kind, workflow_id, start, rank)
+       SELECT 'start', 'recurring/sch_' || n, '{"again": "foundOverdue"}', 1 FROM generate_series(1, 10300) AS n`;
     await takeMessages(db, 'later', 100);
     expect(await restartsWaiting(db)).toBe(10_200);
     await takeMessages(db, 'later', 100);
@@ -175,7 +153,7 @@ describe('starting again', () => {
   it('leaves one message, however often it is asked for', async () => {
     expect(await restartWork(db, [work(), work()])).toBe(1);
     expect(await restartWork(db, [work()])).toBe(0);
-    const [message] = await rows<{ start: object }>(db, `SELECT start FROM outbox`);
+    const [message] = await db.rows<{ start: object }>`SELECT start FROM outbox`;
     expect(message?.start).toEqual({
       type: 'recurring',
       args: [scheduleId],
@@ -201,7 +179,7 @@ describe('starting again', () => {
       ]),
     );
     expect(await mine()).toEqual([]);
-    await rows(db, `DELETE FROM outbox`);
+    await db.rows`DELETE FROM outbox`;
     await asOwner(
       database.url,
       `UPDATE schedules SET status = 'cancelled', next_due_at = NULL, acts_at = NULL WHERE id = '${scheduleId}'`,
@@ -212,7 +190,7 @@ describe('starting again', () => {
   it('stands before its merchant’s new bill where a run does it, and behind where all that is open is', async () => {
     await restartWork(db, [work()], 'later');
     expect(await billIsAmongTheNext(db, 1, standing.merchantId)).toBe(true);
-    await rows(db, `DELETE FROM outbox`);
+    await db.rows`DELETE FROM outbox`;
     await restartWork(db, [work()]);
     expect(await billIsAmongTheNext(db, 1, standing.merchantId)).toBe(false);
   });

@@ -1,5 +1,4 @@
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { rows } from '../../../src/database/pool/connection';
 import { openExceptions } from '../../../src/database/reconciliation-exception/open-exceptions';
 import { createMetrics } from '../../../src/process/metrics';
 import { measureService } from '../../../src/process/service-metrics';
@@ -20,11 +19,7 @@ beforeEach(async () => {
 const charge = () => bill(db, keyring, standing);
 
 const exceptionsOf = (id: string) =>
-  rows(
-    db,
-    `SELECT kind, state, bank_transaction_id AS "bankTransactionId" FROM reconciliation_exceptions WHERE billing_request_id = :id ORDER BY recorded_at`,
-    { id },
-  );
+  db.rows`SELECT kind, state, bank_transaction_id AS "bankTransactionId" FROM reconciliation_exceptions WHERE billing_request_id = ${id} ORDER BY recorded_at`;
 
 const open = (billingRequestId: string, kind: 'unanswered' | 'credit_undelivered') =>
   db.transaction((trx) =>
@@ -42,12 +37,9 @@ it('a bank that goes on contradicting itself fills no list: one exception, with 
     expect(await answer(id, `again-${n}-${id}`)).toMatchObject({ agreed: false, status: 'successful' });
   }
   expect(await exceptionsOf(id)).toHaveLength(1);
-  const [kept] = await rows(
-    db,
-    `SELECT count(*)::int AS answers FROM exception_answers a JOIN reconciliation_exceptions x ON x.id = a.exception_id
-     WHERE x.billing_request_id = :id`,
-    { id },
-  );
+  const [kept] =
+    await db.rows`SELECT count(*)::int AS answers FROM exception_answers a JOIN reconciliation_exceptions x ON x.id = a.exception_id
+     WHERE x.billing_request_id = ${id}`;
   expect(kept).toEqual({ answers: 100 });
 });
 
@@ -79,13 +71,8 @@ it('many are opened at once: those that are new, each told once to both sides', 
     [{ kind: 'unanswered' }],
     [{ kind: 'missing_at_bank' }],
   ]);
-  const told = await rows(
-    db,
-    `SELECT id, told FROM reconciliation_exceptions WHERE id = ANY(:ids) ORDER BY id`,
-    {
-      ids: [...opened.values()],
-    },
-  );
+  const told =
+    await db.rows`SELECT id, told FROM reconciliation_exceptions WHERE id = ANY(${[...opened.values()]}) ORDER BY id`;
   expect(told).toEqual([...opened.values()].toSorted().map((id) => ({ id, told: 1 })));
 });
 

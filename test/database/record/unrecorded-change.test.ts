@@ -1,7 +1,8 @@
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { recordEvents } from '../../../src/database/record/event';
-import { oneRow, row, rows, type Transaction } from '../../../src/database/pool/connection';
+import type { Transaction } from '../../../src/database/pool/connection';
+import { raw } from '../../../src/database/pool/statement';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { makeSchedule, standingApproval } from '../../support/standing';
@@ -22,7 +23,7 @@ const UNRECORDED = {
 };
 const change = (sql: string, also: (trx: Transaction) => Promise<unknown> = () => Promise.resolve()) =>
   test.db.transaction(async (trx) => {
-    await rows(trx, sql, { ...ids });
+    await trx.rows`${raw(sql, { ...ids })}`;
     await also(trx);
   });
 
@@ -77,9 +78,7 @@ it.each([
   const counted = `UPDATE ${table} SET ${set}, sequence = sequence + 1 WHERE id = :${id}`;
   await expect(change(counted)).rejects.toMatchObject(UNRECORDED);
   await change(counted, async (trx) => {
-    const now = await row<{ sequence: number }>(trx, `SELECT sequence FROM ${table} WHERE id = :id`, {
-      id: ids[id],
-    });
+    const now = await trx.row<{ sequence: number }>`SELECT sequence FROM ${raw(table)} WHERE id = ${ids[id]}`;
     const event = {
       resourceId: ids[id],
       type: 'agreement.decided',
@@ -96,10 +95,10 @@ it('a party that has changed its address a thousand times has few of its acts re
     for (let n = 0; n < 1_000; n++) await recordAuditEvent(trx, OPERATOR, act);
   });
   const read = await test.db.transaction(async (trx) => {
-    await rows(trx, `${ENDPOINT} url = 'https://mine.example' WHERE entity_id = :merchantId`, { ...ids });
+    await trx.rows`${raw(ENDPOINT)} url = 'https://mine.example' WHERE entity_id = ${ids.merchantId}`;
     await recordAuditEvent(trx, OPERATOR, act);
     const before = await actsRead(trx);
-    await rows(trx, 'SET CONSTRAINTS ALL IMMEDIATE');
+    await trx.rows`SET CONSTRAINTS ALL IMMEDIATE`;
     return (await actsRead(trx)) - before;
   });
   expect(read).toBeLessThan(10);
@@ -107,10 +106,9 @@ it('a party that has changed its address a thousand times has few of its acts re
 
 /** Also those that the connection has read before and not reported yet. */
 async function actsRead(trx: Transaction): Promise<number> {
-  const { acts } = await oneRow<{ acts: number }>(
-    trx,
-    `SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS acts
-     FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`,
-  );
+  const { acts } = await trx.oneRow<{
+    acts: number;
+  }>`SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS acts
+     FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`;
   return acts;
 }

@@ -1,5 +1,4 @@
 import { readConfig, recurringRules } from '../../../src/settings/config';
-import { rows } from '../../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { databaseOfFile } from '../../support/database';
 import { runSchedule, type ScheduleAtRest } from '../../support/schedule';
@@ -40,11 +39,9 @@ async function crowd(startAt: Date, count: number): Promise<string[]> {
 const run = (id: string): Promise<ScheduleAtRest> => runSchedule(db, keyring, rules, id);
 
 async function placesOf(ids: string[]): Promise<number[]> {
-  const found = await rows<{ delayMs: number }>(
-    db,
-    `SELECT delay_ms AS "delayMs" FROM schedules WHERE id = ANY(:ids) ORDER BY delay_ms`,
-    { ids },
-  );
+  const found = await db.rows<{
+    delayMs: number;
+  }>`SELECT delay_ms AS "delayMs" FROM schedules WHERE id = ANY(${ids}) ORDER BY delay_ms`;
   return found.map(({ delayMs }) => delayMs);
 }
 
@@ -95,11 +92,11 @@ it('gives none to what is paused, so that others do not wait behind it', async (
   const ids = await crowd(startAt, 3);
   const [paused, , charged] = ids;
   await run(paused ?? '');
-  await rows(db, `UPDATE schedules SET paused = true, status = 'paused' WHERE id = :paused`, { paused });
+  await db.rows`UPDATE schedules SET paused = true, status = 'paused' WHERE id = ${paused}`;
   await run(paused ?? '');
   expect((await run(charged ?? '')).delayMs).toBe(0);
 
-  await rows(db, `UPDATE schedules SET paused = false, status = 'active' WHERE id = :paused`, { paused });
+  await db.rows`UPDATE schedules SET paused = false, status = 'active' WHERE id = ${paused}`;
   expect((await run(paused ?? '')).delayMs).toBe(100);
 });
 
@@ -118,16 +115,9 @@ it('makes a retry before the next due date, whatever its place', async () => {
   await run(id);
   await answerCharges(db, keyring, standing, 'insufficient_funds');
   await run(id);
-  await rows(db, `UPDATE schedules SET delay_ms = :delayMs, noticed_n = next_n WHERE id = :id`, {
-    id,
-    delayMs: 6 * HOUR_MS,
-  });
-  await rows(
-    db,
-    `UPDATE billings b SET retry_at = s.next_due_at - interval '1 hour' FROM schedules s
-     WHERE s.id = :id AND b.schedule_id = s.id`,
-    { id },
-  );
+  await db.rows`UPDATE schedules SET delay_ms = ${6 * HOUR_MS}, noticed_n = next_n WHERE id = ${id}`;
+  await db.rows`UPDATE billings b SET retry_at = s.next_due_at - interval '1 hour' FROM schedules s
+     WHERE s.id = ${id} AND b.schedule_id = s.id`;
   expect(await run(id)).toMatchObject({ next: 'charge', delayMs: HOUR_MS / 2 });
 });
 
@@ -135,10 +125,7 @@ it('leaves the day of a crowd that is too large for the rate as it was agreed', 
   const startAt = moment();
   const ids = await crowd(startAt, 2);
   await run(ids[0] ?? '');
-  await rows(db, `UPDATE schedules SET delay_ms = :last WHERE id = :id`, {
-    id: ids[0],
-    last: 6 * HOUR_MS - 50,
-  });
+  await db.rows`UPDATE schedules SET delay_ms = ${6 * HOUR_MS - 50} WHERE id = ${ids[0]}`;
   expect((await run(ids[1] ?? '')).delayMs).toBeLessThan(6 * HOUR_MS);
 });
 

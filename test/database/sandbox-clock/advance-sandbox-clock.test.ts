@@ -1,7 +1,6 @@
 import { readConfig, recurringRules } from '../../../src/settings/config';
 import { changeEndpoint } from '../../../src/database/entity-control/control-entity';
 import { OPERATOR } from '../../support/operator';
-import { rows } from '../../../src/database/pool/connection';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import {
   beginAdvance,
@@ -29,7 +28,7 @@ let owner: string;
 beforeEach(async () => {
   standing = await standingApproval(db, keyring);
   owner = standing.merchantId;
-  await rows(db, 'DELETE FROM outbox');
+  await db.rows`DELETE FROM outbox`;
 });
 
 function after(ms: number, from = new Date()): Date {
@@ -101,13 +100,9 @@ describe('what is due', () => {
   it('is told to many workflows without delaying others’ bills, or what a few are told', async () => {
     const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
     await runSchedule(db, keyring, rules, id);
-    await rows(
-      db,
-      `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
-       FROM schedules s, generate_series(1, 200) AS n WHERE s.id = :id`,
-      { id },
-    );
-    await rows(db, 'DELETE FROM outbox');
+    await db.rows`INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
+       FROM schedules s, generate_series(1, 200) AS n WHERE s.id = ${id}`;
+    await db.rows`DELETE FROM outbox`;
     await signalDue(db, owner, 'infinity');
     const small = await standingApproval(db, keyring);
     const one = await makeSchedule(db, keyring, small, { frequency: 'daily' });
@@ -146,9 +141,7 @@ describe('what is due', () => {
       unattempted: 1,
       unattemptedOfMoment: 0,
     });
-    await rows(db, `UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = :id`, {
-      id: standing.bankId,
-    });
+    await db.rows`UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = ${standing.bankId}`;
     expect(await workInHand(db, owner, now, at)).toMatchObject({ unattempted: 0, unattemptedOfMoment: 0 });
   });
 

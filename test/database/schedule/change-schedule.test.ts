@@ -1,5 +1,4 @@
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { rows } from '../../../src/database/pool/connection';
 import {
   changeSchedule,
   pauseSchedule,
@@ -12,6 +11,7 @@ import { readConfig, recurringRules } from '../../../src/settings/config';
 import { databaseOfFile } from '../../support/database';
 import { DAY_MS, playSchedule, type PlayedSchedule } from '../../support/schedule';
 import { setEntityTrust } from '../../support/recorded-change';
+import { raw } from '../../../src/database/pool/statement';
 
 const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
@@ -39,11 +39,9 @@ const change = (played: PlayedSchedule, to: ScheduleChange) =>
   db.transaction((trx) => changeSchedule(trx, keyring, rules, merchant(played), played.id, to));
 
 async function charged({ id }: PlayedSchedule): Promise<bigint[]> {
-  const found = await rows<{ amount: bigint }>(
-    db,
-    `SELECT amount::bigint FROM billing_requests WHERE schedule_id = :id ORDER BY billing_n, attempt`,
-    { id },
-  );
+  const found = await db.rows<{
+    amount: bigint;
+  }>`SELECT amount::bigint FROM billing_requests WHERE schedule_id = ${id} ORDER BY billing_n, attempt`;
   return found.map(({ amount }) => amount);
 }
 
@@ -51,17 +49,15 @@ const itemsTo = async (played: PlayedSchedule, party: 'bank' | 'merchant') =>
   (await played.told(party)).map(({ item }) => item);
 
 const record = ({ id }: PlayedSchedule) =>
-  rows<{ type: string; cause: string; details: unknown }>(
-    db,
-    `SELECT type, cause, details FROM events WHERE resource_id = :id ORDER BY sequence`,
-    { id },
-  );
+  db.rows<{
+    type: string;
+    cause: string;
+    details: unknown;
+  }>`SELECT type, cause, details FROM events WHERE resource_id = ${id} ORDER BY sequence`;
 
 const signals = async ({ id }: PlayedSchedule) =>
   (
-    await rows(db, `DELETE FROM outbox WHERE workflow_id = :id AND kind = 'signal' RETURNING id`, {
-      id: workflowIds.recurring(id),
-    })
+    await db.rows`DELETE FROM outbox WHERE workflow_id = ${workflowIds.recurring(id)} AND kind = 'signal' RETURNING id`
   ).length;
 
 describe('pausing', () => {
@@ -219,7 +215,7 @@ describe('changing', () => {
       { type: 'schedule.completed', cause: 'network' },
     ]);
     const open = `SELECT FROM schedule_holds WHERE schedule_id = :id AND to_at IS NULL`;
-    expect(await rows(db, open, { id: played.id })).toEqual([]);
+    expect(await db.rows`${raw(open, { id: played.id })}`).toEqual([]);
   });
 
   it('to an end at the very moment of the next billing still has it charged', async () => {

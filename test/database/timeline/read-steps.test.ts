@@ -1,4 +1,3 @@
-import { row, rows } from '../../../src/database/pool/connection';
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { readAuditEvents } from '../../../src/database/timeline/read-steps';
@@ -18,18 +17,14 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
   const made = await db.transaction((trx) => createEntity(trx, keyring, { type: 'bank', name: 'B' }));
   const entityId = made?.entityId ?? '';
   const act = (times: number, action: string, exceptionId: string | null) =>
-    rows(
-      db,
-      `INSERT INTO audit_events (actor, action, entity_id, after)
-       SELECT :entityId, :action, :entityId, jsonb_strip_nulls(jsonb_build_object('exceptionId', :exceptionId::text, 'n', n))
-       FROM generate_series(1, :times::int) AS n`,
-      { times, action, entityId, exceptionId },
-    );
+    db.rows`INSERT INTO audit_events (actor, action, entity_id, after)
+       SELECT ${entityId}, ${action}, ${entityId}, jsonb_strip_nulls(jsonb_build_object('exceptionId', ${exceptionId}::text, 'n', n))
+       FROM generate_series(1, ${times}::int) AS n`;
   await act(1, 'exception.resolved', 'exc_own');
   await act(MANY, 'endpoint.changed', null);
   await act(MANY, 'exception.resolved', 'exc_other');
   await act(2, 'entity.disabled', null);
-  await rows(db, 'ANALYZE audit_events');
+  await db.rows`ANALYZE audit_events`;
 
   const { acts, read } = await db.transaction(async (trx) => {
     const found = await readAuditEvents(trx, [entityId], {
@@ -38,10 +33,9 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
       exceptionIds: ['exc_own'],
       limit: LIMIT,
     });
-    const tuples = await row<{ read: number }>(
-      trx,
-      `SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS read FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`,
-    );
+    const tuples = await trx.row<{
+      read: number;
+    }>`SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS read FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`;
     return { acts: found, read: tuples?.read };
   });
   expect(acts.map(({ action }) => action)).toEqual([

@@ -6,7 +6,6 @@ import { ROWS_OF } from '../../../src/database/chain/chained-rows';
 import { lastHead, readHead } from '../../../src/database/chain/sign-head';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
-import { oneRow, row, rows } from '../../../src/database/pool/connection';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { remindBank } from '../../../src/database/refund/settle-refund';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
@@ -23,6 +22,7 @@ import {
   settleOfEachKind,
 } from '../../support/settled';
 import { moveClock, standingApproval } from '../../support/standing';
+import { raw } from '../../../src/database/pool/statement';
 
 /**
  * Changes by the owner of the schema, who has no key: what `books verify` finds, by the row that it
@@ -62,12 +62,8 @@ async function writeBooks(): Promise<Record<string, string>> {
   const returnedId = await returnedRefund(db, keyring, standing, bounced.reference, 0.3);
   const granting = await grantingCharge(db, keyring, standing);
   const expired = await bill(db, keyring, standing);
-  await rows(
-    db,
-    `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), sent = 1
-     WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = :id)`,
-    { id: expired.id },
-  );
+  await db.rows`UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), sent = 1
+     WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = ${expired.id})`;
   await moveClock(db, merchantId, '2 days');
   await db.transaction((trx) => closeExpiredRequests(trx, keyring, [expired.id]));
   const pending = await bill(db, keyring, standing);
@@ -75,7 +71,7 @@ async function writeBooks(): Promise<Record<string, string>> {
   for (let reminders = 0; reminders < 2; reminders++) {
     await moveClock(db, merchantId, '20 days');
     await db.transaction(async (trx) => {
-      const { id } = await oneRow<{ id: string }>(trx, `SELECT id FROM refunds WHERE status = 'pending'`);
+      const { id } = await trx.oneRow<{ id: string }>`SELECT id FROM refunds WHERE status = 'pending'`;
       await remindBank(trx, keyring, 'Africa/Lagos', id);
     });
   }
@@ -100,20 +96,18 @@ async function writeBooks(): Promise<Record<string, string>> {
     pendingId: pending.id,
     grantingId: granting.id,
   };
-  const others = await row<Record<string, string>>(
-    db,
-    `SELECT (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (:chargeId, 'charge'))::text AS "entryId",
-       (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (:contestedId, 'charge'))::text AS "contestedEntryId",
-       (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (:paymentId, 'credit'))::text AS "creditId",
-       (SELECT transaction_id FROM reversals WHERE billing_request_id = :reversedId) AS "reversalId",
-       (SELECT return_transaction_id FROM refunds WHERE id = :returnedId) AS "returnId",
+  const others = await db.row<
+    Record<string, string>
+  >`SELECT (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.chargeId}, 'charge'))::text AS "entryId",
+       (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.contestedId}, 'charge'))::text AS "contestedEntryId",
+       (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.paymentId}, 'credit'))::text AS "creditId",
+       (SELECT transaction_id FROM reversals WHERE billing_request_id = ${named.reversedId}) AS "reversalId",
+       (SELECT return_transaction_id FROM refunds WHERE id = ${named.returnedId}) AS "returnId",
        (SELECT id FROM refunds WHERE status = 'pending') AS "pendingRefundId",
-       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :contestedId) AS "openId",
-       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :reversedId) AS "reversedBy",
-       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = :writtenOffId) AS "writtenOffBy",
-       (SELECT id FROM audit_events WHERE action = 'entity.enabled')::text AS "actId"`,
-    named,
-  );
+       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${named.contestedId}) AS "openId",
+       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${named.reversedId}) AS "reversedBy",
+       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${named.writtenOffId}) AS "writtenOffBy",
+       (SELECT id FROM audit_events WHERE action = 'entity.enabled')::text AS "actId"`;
   return { ...named, ...others };
 }
 
@@ -135,12 +129,10 @@ async function tamper(change: string): Promise<void> {
 
 afterEach(async () => {
   for (const table of touched) {
-    const { columns } = await oneRow<{ columns: string }>(
-      database.db,
-      `SELECT string_agg(quote_ident(attname), ', ') AS columns FROM pg_attribute
-       WHERE attrelid = to_regclass(:table) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
-      { table },
-    );
+    const { columns } = await database.db.oneRow<{
+      columns: string;
+    }>`SELECT string_agg(quote_ident(attname), ', ') AS columns FROM pg_attribute
+       WHERE attrelid = to_regclass(${table}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`;
     await owner.query(`DELETE FROM ${table};
       INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM saved_${table}`);
   }
@@ -389,10 +381,9 @@ test.each(COLUMNS)('each column of %s is part of its link', async (table, called
   const [key, where] = table === 'ledger_postings' ? ['entry_id', 'AND n = 1'] : ['id', ''];
   const of =
     { events: 'events', audit_events: 'audit_events' }[table] ?? `ledger_entries WHERE kind = 'charge'`;
-  const found = await rows<{ id: string }>(
-    database.db,
-    `SELECT id::text FROM (SELECT id FROM ${of} ORDER BY id LIMIT 9) AS first ORDER BY first.id`,
-  );
+  const found = await database.db.rows<{
+    id: string;
+  }>`SELECT id::text FROM (SELECT id FROM ${raw(of)} ORDER BY id LIMIT 9) AS first ORDER BY first.id`;
   for (const [i, set] of sets.entries())
     await tamper(`UPDATE ${table} SET ${set} WHERE ${key} = '${found[i]?.id}' ${where}`);
   expect((await ofChains()).filter((one) => one.includes('was changed since it was chained'))).toEqual(
@@ -410,10 +401,10 @@ const deleteAct = (action: string) =>
 async function rebuildActs(): Promise<void> {
   await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.enabled'`);
   const { table, chain, content } = ROWS_OF.audit;
-  const linked = await rows<{ n: bigint; content: string }>(
-    database.db,
-    `SELECT c.n, ${content} AS content FROM ${chain} c JOIN ${table} r ON r.id = c.row_id ORDER BY c.n`,
-  );
+  const linked = await database.db.rows<{
+    n: bigint;
+    content: string;
+  }>`SELECT c.n, ${raw(content)} AS content FROM ${raw(chain)} c JOIN ${raw(table)} r ON r.id = c.row_id ORDER BY c.n`;
   let hash = GENESIS;
   for (const one of linked) {
     hash = linkHash(hash, 'audit', one.content);
@@ -451,10 +442,7 @@ describe('a head', () => {
     await rebuildActs();
     const head = await lastHead(database.db);
     const said = head && readHead(head.jws);
-    const tip = await row<{ hash: Buffer }>(
-      database.db,
-      `SELECT hash FROM audit_chain ORDER BY n DESC LIMIT 1`,
-    );
+    const tip = await database.db.row<{ hash: Buffer }>`SELECT hash FROM audit_chain ORDER BY n DESC LIMIT 1`;
     const audit = { n: said?.tips?.audit?.n, hash: tip?.hash.toString('hex') };
     const forged = { ...said, tips: { ...said?.tips, audit } };
     const [protectedPart, , signature] = head?.jws.split('.') ?? [];

@@ -2,7 +2,6 @@ import { createEntity } from '../../../src/database/entity/create-entity';
 import { newId } from '../../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { decrypt } from '../../../src/database/keys/encrypt';
-import { rows } from '../../../src/database/pool/connection';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import {
   awaitPlace,
@@ -43,9 +42,9 @@ const read = async (id: string) => {
 };
 
 const starts = (deliveryId: string) =>
-  rows<{ start: { args: unknown[] } }>(db, `SELECT start FROM outbox WHERE workflow_id = :id`, {
-    id: workflowIds.webhookDelivery(deliveryId),
-  });
+  db.rows<{
+    start: { args: unknown[] };
+  }>`SELECT start FROM outbox WHERE workflow_id = ${workflowIds.webhookDelivery(deliveryId)}`;
 
 const MOST = 3;
 const fail = (deliveryId: string, n: number, maxAttempts = MOST) =>
@@ -61,19 +60,17 @@ const succeed = (deliveryId: string, n: number) =>
   recordOutcome(db, keyring, deliveryId, n, { responseHead: 'thanks' }, MOST);
 
 async function attemptsOf(deliveryId: string) {
-  return rows<{ n: number; error: string | null; head: Buffer | null }>(
-    db,
-    `SELECT n, error, response_head_encrypted AS head FROM webhook_attempts WHERE delivery_id = :deliveryId ORDER BY n`,
-    { deliveryId },
-  );
+  return db.rows<{
+    n: number;
+    error: string | null;
+    head: Buffer | null;
+  }>`SELECT n, error, response_head_encrypted AS head FROM webhook_attempts WHERE delivery_id = ${deliveryId} ORDER BY n`;
 }
 
 async function failingSince(entityId: string): Promise<Date | null | undefined> {
-  const [found] = await rows<{ since: Date | null }>(
-    db,
-    `SELECT failing_since AS since FROM webhook_endpoints WHERE entity_id = :entityId`,
-    { entityId },
-  );
+  const [found] = await db.rows<{
+    since: Date | null;
+  }>`SELECT failing_since AS since FROM webhook_endpoints WHERE entity_id = ${entityId}`;
   return found?.since;
 }
 
@@ -138,9 +135,7 @@ describe('an attempt', () => {
     const { id } = await pending();
     const { nextAttemptAt } = await read(id);
     await fail(id, 1);
-    await rows(db, `UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = :id`, {
-      id,
-    });
+    await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = ${id}`;
     const late = await recordOutcome(db, keyring, id, 1, { nextAttemptAt }, MOST);
     expect(late).toMatchObject({ status: 'delivered', attempts: 2 });
   });
@@ -200,7 +195,7 @@ it('the turn of a first attempt that found no place is written once, over no wis
   await awaitPlace(db, asked, 60_000);
   expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
 
-  await rows(db, `UPDATE webhook_deliveries SET attempts = 1, claimed_until = NULL WHERE id = :id`, { id });
+  await db.rows`UPDATE webhook_deliveries SET attempts = 1, claimed_until = NULL WHERE id = ${id}`;
   await awaitPlace(db, asked, 60_000);
   expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
 });

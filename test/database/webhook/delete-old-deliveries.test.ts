@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
-import { row, rows, type Database } from '../../../src/database/pool/connection';
+import type { Database } from '../../../src/database/pool/connection';
 import {
   findFeedPosition,
   FEED_START,
@@ -73,11 +73,9 @@ async function told(daysAgo: number, webhookType: WebhookType = 'billing.respons
 }
 
 async function eventOf(id: string): Promise<string> {
-  const found = await row<{ eventId: string }>(
-    db,
-    'SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = :id',
-    { id },
-  );
+  const found = await db.row<{
+    eventId: string;
+  }>`SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = ${id}`;
   return found?.eventId ?? '';
 }
 
@@ -87,11 +85,11 @@ function newIdAt(daysAgo: number, id: string): string {
 }
 
 const left = async () => {
-  const found = await rows<{ id: string; attempts: number }>(
-    db,
-    `SELECT d.id, (SELECT count(*)::int FROM webhook_attempts a WHERE a.delivery_id = d.id) AS attempts
-     FROM webhook_deliveries d ORDER BY d.id`,
-  );
+  const found = await db.rows<{
+    id: string;
+    attempts: number;
+  }>`SELECT d.id, (SELECT count(*)::int FROM webhook_attempts a WHERE a.delivery_id = d.id) AS attempts
+     FROM webhook_deliveries d ORDER BY d.id`;
   return found.map(({ id, attempts }) => `${id} ${attempts}`);
 };
 
@@ -106,18 +104,17 @@ test('what is past its time goes with its attempts, and nothing else, by several
 test('a body that somebody brings is known by its hash when the body itself is gone', async () => {
   const { id } = await told(0, 'billing.request');
   const { bodyEncrypted } =
-    (await row<{ bodyEncrypted: Buffer }>(
-      db,
-      `SELECT body_encrypted AS "bodyEncrypted" FROM webhook_deliveries`,
-    )) ?? {};
+    (await db.row<{
+      bodyEncrypted: Buffer;
+    }>`SELECT body_encrypted AS "bodyEncrypted" FROM webhook_deliveries`) ?? {};
   const body = decrypt(keyring, bodyEncrypted ?? Buffer.alloc(0), bodyPlace(id));
   const another = await told(40, 'billing.request');
   await owner.query(`UPDATE webhook_deliveries SET created_at = created_at - interval '1 day'`);
   await forgetDeliveries(db, keyring, 0);
-  const hashes = await rows<{ id: string; hash: Buffer | null }>(
-    db,
-    `SELECT delivery_id AS id, body_sha256 AS hash FROM webhook_receipts ORDER BY delivery_id`,
-  );
+  const hashes = await db.rows<{
+    id: string;
+    hash: Buffer | null;
+  }>`SELECT delivery_id AS id, body_sha256 AS hash FROM webhook_receipts ORDER BY delivery_id`;
   // The other was moved to another place, where its key does not open it.
   expect(hashes).toEqual([
     { id: another.id, hash: null },
@@ -131,11 +128,9 @@ test('a receipt stays for good where money may have moved by the webhook: whose,
   for (const webhookType of ['billing.request', 'refund.request'] as const)
     asking.push((await told(40, webhookType)).id);
   await forgetDeliveries(db, keyring, 30);
-  const receipts = await rows(
-    db,
-    `SELECT delivery_id AS id, entity_id, sent, delivered_at IS NOT NULL AS delivered FROM webhook_receipts
-     ORDER BY delivery_id`,
-  );
+  const receipts =
+    await db.rows`SELECT delivery_id AS id, entity_id, sent, delivered_at IS NOT NULL AS delivered FROM webhook_receipts
+     ORDER BY delivery_id`;
   expect(receipts).toEqual(asking.map((id) => ({ id, entityId, sent: 1, delivered: true })));
   await expect(db.query('DELETE FROM webhook_receipts')).rejects.toThrow(/permission denied/);
 });

@@ -1,4 +1,4 @@
-import { openDatabase, row, rows, type Transaction } from '../../../src/database/pool/connection';
+import { openDatabase, type Transaction } from '../../../src/database/pool/connection';
 import { createEntity } from '../../../src/database/entity/create-entity';
 import {
   FEED_START,
@@ -67,11 +67,9 @@ test('what a transaction wrote before others that commit first is not missed', a
   const slow = await openTransaction(db);
   await tell(slow.trx, 'slow');
   await db.transaction((trx) => tell(trx, 'quick'));
-  const [committed] = await rows<{ count: number }>(
-    db,
-    `SELECT count(*)::int AS count FROM webhook_deliveries WHERE entity_id = :entityId`,
-    { entityId },
-  );
+  const [committed] = await db.rows<{
+    count: number;
+  }>`SELECT count(*)::int AS count FROM webhook_deliveries WHERE entity_id = ${entityId}`;
   expect(committed).toEqual({ count: 2 });
   // The quick one is committed and would be the next in order; were it given out, the slow one
   // would be behind it.
@@ -84,11 +82,11 @@ test('what a transaction wrote before others that commit first is not missed', a
 });
 
 test('a writer that never ends is ended by Postgres, and then the feed goes on', async () => {
-  const [set] = await rows<{ pause: string; statement: string }>(
-    db,
-    `SELECT current_setting('idle_in_transaction_session_timeout') AS pause,
-            current_setting('statement_timeout') AS statement`,
-  );
+  const [set] = await db.rows<{
+    pause: string;
+    statement: string;
+  }>`SELECT current_setting('idle_in_transaction_session_timeout') AS pause,
+            current_setting('statement_timeout') AS statement`;
   expect(set).toEqual({ pause: '10s', statement: '10s' });
 
   const stuck = await openTransaction(db);
@@ -106,7 +104,7 @@ test('a writer that never ends is ended by Postgres, and then the feed goes on',
 test('one that only reads, a backup say, holds nothing back', async () => {
   const backup = await openTransaction(db);
   await backup.trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
-  await rows(backup.trx, `SELECT count(*) FROM webhook_deliveries`);
+  await backup.trx.rows`SELECT count(*) FROM webhook_deliveries`;
   await db.transaction((trx) => tell(trx, 'kept'));
   const reader = new Reader();
   await reader.readUntil(1);
@@ -125,7 +123,7 @@ test('readers beside many writers see each event once, all in the same order, wh
         await tell(trx, `${writer}/${round}/a`, `${writer}/${round}/b`);
         // The later ones of a round go on for longer, so that they commit in another order than
         // they began.
-        for (let i = 0; i < writer * 2; i++) await rows(trx, 'SELECT 1');
+        for (let i = 0; i < writer * 2; i++) await trx.rows`SELECT 1`;
       });
     }
   };
@@ -150,21 +148,17 @@ test('readers beside many writers see each event once, all in the same order, wh
 
 test('after a dump was restored each webhook is in the feed by its event, however many there are', async () => {
   await db.transaction((trx) => tell(trx, 'first'));
-  await rows(
-    db,
-    `INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
-     SELECT 'dlv_' || n, :entityId, webhook_type, body_encrypted, workflow_id, commit_id
-     FROM webhook_deliveries, generate_series(1, 10001) AS n WHERE entity_id = :entityId`,
-    { entityId },
-  );
+  await db.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
+     SELECT 'dlv_' || n, ${entityId}, webhook_type, body_encrypted, workflow_id, commit_id
+     FROM webhook_deliveries, generate_series(1, 10001) AS n WHERE entity_id = ${entityId}`;
   const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
   const said: number[] = [];
   const told = await owner.transaction((trx) => renumberFeed(trx, OPERATOR, (done) => said.push(done)));
   await owner.destroy();
-  const left = await row<{ all: number; old: number }>(
-    db,
-    `SELECT count(*)::int AS all, count(*) FILTER (WHERE created_xid <> '3')::int AS old FROM webhook_deliveries`,
-  );
+  const left = await db.row<{
+    all: number;
+    old: number;
+  }>`SELECT count(*)::int AS all, count(*) FILTER (WHERE created_xid <> '3')::int AS old FROM webhook_deliveries`;
   expect(left).toEqual({ all: told, old: 0 });
   // The operator is told how far it is.
   expect(said).toEqual([10_000, told]);

@@ -1,4 +1,3 @@
-import { rows } from '../../../src/database/pool/connection';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../../support/cast';
 import { eventually } from '../../support/engine';
 import { engine } from './engine';
@@ -121,11 +120,8 @@ describe('bills', () => {
         expect(late).toMatchObject({ status: 409, body: { success: false, data } });
       }
       expect(await merchant.retrieve(billingRequestId)).toMatchObject(end);
-      const kept = await rows(
-        engine.database.db,
-        `SELECT billing_request_id AS id, kind, bank_transaction_id FROM reconciliation_exceptions WHERE bank_id = :bankId`,
-        { bankId: bank.entityId },
-      );
+      const kept = await engine.database.db
+        .rows`SELECT billing_request_id AS id, kind, bank_transaction_id FROM reconciliation_exceptions WHERE bank_id = ${bank.entityId}`;
       expect(kept).toEqual([{ id: billingRequestId, kind: 'unanswered', bankTransactionId: 'tx-late' }]);
     });
 

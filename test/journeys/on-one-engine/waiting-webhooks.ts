@@ -5,7 +5,7 @@ import { ApiClient } from '../../../examples/demo/api-client';
 import { letAttemptsEnd } from '../../../src/cli/attempts-under-way';
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
-import { rows, type Transaction } from '../../../src/database/pool/connection';
+import type { Transaction } from '../../../src/database/pool/connection';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { agreement, Cast } from '../../support/cast';
 import { eventually } from '../../support/engine';
@@ -37,11 +37,8 @@ interface State {
 }
 
 async function stateOf(deliveryId: string): Promise<State> {
-  const [found] = await rows<State>(
-    engine.database.db,
-    `SELECT status, attempts FROM webhook_deliveries WHERE id = :deliveryId`,
-    { deliveryId },
-  );
+  const [found] = await engine.database.db
+    .rows<State>`SELECT status, attempts FROM webhook_deliveries WHERE id = ${deliveryId}`;
   if (!found) throw new Error(`there is no delivery ${deliveryId}`);
   return found;
 }

@@ -1,0 +1,85 @@
+import { inCamelCase } from './letter-case';
+
+/** Part of a statement, whose values are bound with the statement's own. */
+class Fragment {
+  /** @param texts one more than values, which stand between them */
+  constructor(
+    readonly texts: readonly string[],
+    readonly values: readonly unknown[],
+  ) {}
+}
+
+/** A part of a statement; its `${}` are as a statement's. */
+export function sql(texts: TemplateStringsArray, ...values: unknown[]): Fragment {
+  return new Fragment(texts, values);
+}
+
+/**
+ * The one way for text into a statement: nobody else's words may be in it.
+ *
+ * @param bindings values of its `:names`, if it has any
+ * @throws Error if the text names a binding that was not given
+ */
+export function raw(text: string | number, bindings?: Readonly<Record<string, unknown>>): Fragment {
+  if (!bindings) return new Fragment([String(text)], []);
+  const parts = String(text).split(/(?<!:):([a-zA-Z]\w*)/);
+  const texts = parts.filter((_, at) => at % 2 === 0);
+  const names = parts.filter((_, at) => at % 2 === 1);
+  const values = names.map((name) => {
+    const value = bindings[name];
+    if (value === undefined) throw new Error(`no binding for :${name}`);
+    return value;
+  });
+  return new Fragment(texts, values);
+}
+
+/** The text has `$1`, `$2`, …, a number for each place, for a value may stand where two types do. */
+function positional(statement: Fragment, bound: unknown[]): string {
+  return statement.texts.reduce((text, next, at) => {
+    const value = statement.values[at - 1];
+    if (value instanceof Fragment) return text + positional(value, bound) + next;
+    if (value === undefined) throw new Error(`a statement has no value after: ${text}`);
+    return `${text}$${bound.push(value)}${next}`;
+  });
+}
+
+/**
+ * Statements as tagged templates. A `${}` is a bound value, or a part made by `sql` or `raw`.
+ * Columns are in camel case: `merchant_id` is `merchantId`.
+ */
+export interface Statements {
+  /**
+   * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
+   * @param plan `custom plan` if no plan suits all values: Postgres then plans for these
+   */
+  query(text: string, values?: unknown[], plan?: 'custom plan'): Promise<{ rows: unknown[] }>;
+  /** @throws Error for an undefined value; null is NULL */
+  rows<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]): Promise<Row[]>;
+  /** The first row, if there is any. */
+  row<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]): Promise<Row | undefined>;
+  /** Of a statement that always has a row. */
+  oneRow<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]): Promise<Row>;
+}
+
+/** Sent by the `query` of the executor that has them. */
+export const STATEMENTS: Omit<Statements, 'query'> = {
+  async rows<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]) {
+    const bound: unknown[] = [];
+    const text = positional(new Fragment(texts, values), bound);
+    const result = await this.query(text, bound);
+    return inCamelCase<Row>(result.rows as object[]);
+  },
+  async row<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]) {
+    return (await this.rows<Row>(texts, ...values))[0];
+  },
+  async oneRow<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]) {
+    const found = await this.row<Row>(texts, ...values);
+    if (found === undefined) throw new Error('a statement that always has a row had none');
+    return found;
+  },
+};
+
+/** The same executor, for statements that no plan suits for all values: Postgres plans for these. */
+export function customPlan<Same extends Statements>(db: Same): Same {
+  return { ...db, query: (text, values) => db.query(text, values, 'custom plan') };
+}
