@@ -211,7 +211,7 @@ function givenTo(fn: Node, open: readonly Declared[], depth: number): [number, u
   return combined(types.map((type) => (type ? samples(type) : [undefined]))).map(placed);
 }
 
-/** Expressions of a statement's parts: the text of `raw`, or those within a `sql` or a constant. */
+/** Expressions of a statement's parts: the text of `raw`, or those of a `sql` and what makes or keeps it. */
 function partsOf(expression: Node): { texts: Node[]; build: (values: unknown[]) => string } {
   if (is.isCallExpression(expression) && expression.expression.getText() === 'raw') {
     const [text, bindings] = expression.arguments;
@@ -220,6 +220,10 @@ function partsOf(expression: Node): { texts: Node[]; build: (values: unknown[]) 
     return { texts: text ? [text] : [], build };
   }
   if (is.isTaggedTemplateExpression(expression)) return partsOfTemplate(expression);
+  const called = is.isCallExpression(expression) ? expression.expression.getText() : '';
+  for (const node of nodesOf.get(expression.getSourceFile().fileName) ?? [])
+    if (is.isVariableDeclaration(node) && node.name.getText() === called)
+      if (node.initializer && is.isArrowFunction(node.initializer)) return partsOf(node.initializer.body);
   const found = is.isIdentifier(expression) && declarationOf(expression, expression.text);
   if (found && is.isVariableDeclaration(found) && found.initializer) return partsOf(found.initializer);
   throw new Error(`no text is known for ${expression.getText()}`);

@@ -1,5 +1,5 @@
 import type { Database, Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import type { Keyring } from '../keys/keyring';
 import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { ROOM } from './kept-differences';
@@ -28,11 +28,11 @@ export interface Matching {
  * SQL: finds a booking by its id. The payee's bank has an id of its own for a payment between
  * customers, so that booking is found by its reference.
  */
-const EXPECTED = `
+const expectedBy = (bankId: string) => sql`
   SELECT * FROM expected_bookings
-  WHERE bank_id = :bankId AND identified_by = 'bankTransactionId' AND identifier = l.id
+  WHERE bank_id = ${bankId} AND identified_by = 'bankTransactionId' AND identifier = l.id
   UNION ALL
-  SELECT * FROM expected_bookings WHERE bank_id = :bankId AND identified_by = 'reference' AND identifier = l.reference
+  SELECT * FROM expected_bookings WHERE bank_id = ${bankId} AND identified_by = 'reference' AND identifier = l.reference
     AND (direction, amount, currency) = (l.direction, l.amount, l.currency)
   LIMIT 1`;
 
@@ -41,7 +41,7 @@ const EXPECTED = `
  * is a reversal. A line with another amount does not match a charge paid under another id, for
  * ending that exception could reverse the charge.
  */
-const IN_DOUBT = `
+const inDoubtBy = (bankId: string) => sql`
   SELECT x.id, x.billing_request_id, x.refund_id, x.amount, x.currency,
     CASE WHEN (x.id = t.resource_id) = (CASE
       WHEN x.kind = 'unknown_here' THEN x.direction = 'debit' ELSE x.refund_id IS NULL END)
@@ -50,7 +50,7 @@ const IN_DOUBT = `
       SELECT FROM billing_requests b WHERE b.id = x.billing_request_id AND b.status = 'successful') AS is_paid
   FROM bank_transactions t JOIN reconciliation_exceptions x
     ON x.id = t.resource_id OR x.billing_request_id = t.resource_id OR x.refund_id = t.resource_id
-  WHERE e.identifier IS NULL AND t.bank_id = :bankId AND t.bank_transaction_id = l.id AND x.resolution IS DISTINCT FROM 'no_money_moved'
+  WHERE e.identifier IS NULL AND t.bank_id = ${bankId} AND t.bank_transaction_id = l.id AND x.resolution IS DISTINCT FROM 'no_money_moved'
     AND (x.id = t.resource_id
       OR (coalesce(x.refund_id, x.billing_request_id) = t.resource_id AND EXISTS (
         SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.bank_transaction_id = l.id)))
@@ -60,7 +60,7 @@ const IN_DOUBT = `
  * SQL: the verdict on each `line`. The credit of a reversed payment is no longer expected, but
  * matches if it came all the same.
  */
-const FOUND = `
+const verdictsOf = (bankId: string) => sql`
   SELECT l.*, e.identified_by, e.identifier, e.matched_by, e.amount AS network_amount, e.currency AS network_currency,
     coalesce(e.billing_request_id, x.billing_request_id) AS charge, coalesce(e.refund_id, x.refund_id) AS refund,
     CASE
@@ -72,8 +72,8 @@ const FOUND = `
       WHEN coalesce(e.billing_request_id, x.billing_request_id) IS NULL OR x.is_paid THEN 'unknown_here'
       ELSE 'amount_differs' END AS verdict
   FROM line l
-    LEFT JOIN LATERAL (${EXPECTED}) AS e ON true
-    LEFT JOIN LATERAL (${IN_DOUBT}) AS x ON true`;
+    LEFT JOIN LATERAL (${expectedBy(bankId)}) AS e ON true
+    LEFT JOIN LATERAL (${inDoubtBy(bankId)}) AS x ON true`;
 
 /** The longest of ISO 20022. A longer reference is none of the network's. */
 const REFERENCE_KEPT = 35;
@@ -92,7 +92,7 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
     SELECT page.position + n::int - 1 AS position, (v->>0)::int AS line, (v->>1)::date AS day, (v->>2)::bigint AS amount,
       v->>3 AS currency, v->>4 AS direction, v->>5 AS id, v->>6 AS reference, v->>7 AS problem
     FROM page, jsonb_array_elements(page.lines) WITH ORDINALITY AS e (v, n)),
-  found AS MATERIALIZED (${raw(FOUND, { bankId })}),
+  found AS MATERIALIZED (${verdictsOf(bankId)}),
   keyed AS (
     SELECT f.*, is_booking, CASE WHEN is_booking THEN concat_ws(' ', identified_by, identifier)
       ELSE concat_ws(' ', direction, amount, currency, id) END AS key
@@ -164,7 +164,7 @@ const knownByNow = (trx: Executor, bankId: string, statementId: string) =>
     SELECT id AS exception_id, booked_amount::bigint AS amount, booked_currency::text AS currency, direction,
       bank_transaction_id AS id, reference, NULL AS problem
     FROM reconciliation_exceptions WHERE bank_id = ${bankId} AND kind = 'unknown_here' AND state <> 'resolved'),
-  found AS MATERIALIZED (${raw(FOUND, { bankId })}),
+  found AS MATERIALIZED (${verdictsOf(bankId)}),
   matched AS (
     UPDATE expected_bookings e SET matched_by = ${statementId} FROM found f
     WHERE f.verdict = 'matched' AND e.bank_id = ${bankId} AND e.identified_by = f.identified_by AND e.identifier = f.identifier

@@ -1,7 +1,7 @@
 import type { Difference, Direction } from '../../domain/books/bank-statement';
 import { isReference } from '../../domain/identifier/reference';
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { recordsOf } from '../pool/json';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { SWEEP } from '../query/sweep';
@@ -120,7 +120,7 @@ function openNext(
     UPDATE bank_statements SET exceptions = exceptions + ${opened.size} WHERE id = ${statementId}),
   untold AS (
     UPDATE expected_bookings e SET told_in = NULL FROM looked d
-    WHERE d.exception_id IS NULL AND ${raw(IS_BOOKING, { bankId })} AND e.told_in = ${statementId})
+    WHERE d.exception_id IS NULL AND ${isBooking(bankId)} AND e.told_in = ${statementId})
   UPDATE bank_statement_differences d SET differences = (
     SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l.exception_id)) ORDER BY e.n)
     FROM jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
@@ -169,7 +169,7 @@ async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
 }
 
 /** SQL: the booking `e` that a difference `d` is about. */
-const IS_BOOKING = `e.bank_id = :bankId
+const isBooking = (bankId: string) => sql`e.bank_id = ${bankId}
   AND e.identified_by = CASE WHEN d.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
   AND e.identifier = coalesce(d.bank_transaction_id, d.network_reference)`;
 
@@ -191,7 +191,7 @@ function findThere(
   }));
   return trx.rows`
   SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
-    SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${raw(IS_BOOKING, { bankId })}
+    SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${isBooking(bankId)}
       AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL))) AS is_new
   FROM jsonb_to_recordset(${recordsOf(given)}::jsonb) AS d (n int, kind text, billing_request_id text, refund_id text,
       bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, network_reference text),
