@@ -76,7 +76,7 @@ export async function listEntities(db: Executor): Promise<Entity[]> {
 
 /** Names by id; other ids than entities' have none. */
 export async function entityNames(db: Executor, ids: string[]): Promise<ReadonlyMap<string, string>> {
-  const found = await rows<Entity>(db, `SELECT ${COLUMNS} FROM entities WHERE id = ANY(:ids)`, { ids });
+  const found = await db.rows<Entity>`SELECT ${raw(COLUMNS)} FROM entities WHERE id = ANY(${ids})`;
   return new Map(found.map(({ entityId, name }) => [entityId, name]));
 }
 
